@@ -1,0 +1,165 @@
+//! What is wrong, where, and what to type next: one shape for every finding.
+
+use super::RepoPath;
+use std::fmt;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; changes no verdict and no exit code.
+    Note,
+    /// Probably a mistake.
+    Warning,
+    /// Certainly wrong.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// Where a finding is: a file, and inside it as much as is known.
+///
+/// Lines and columns count from 1; a column counts characters, not bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Place {
+    /// Path as shown to the user, relative to the root of the repository.
+    pub path: String,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// Length of the offending text in bytes, for underlining; 0 when unknown.
+    pub length: u32,
+    /// JSON Pointer (RFC 6901) of the offending value.
+    pub pointer: Option<String>,
+}
+
+impl Place {
+    /// A whole file.
+    #[must_use]
+    pub fn file(path: &RepoPath) -> Self {
+        Self { path: path.to_string(), ..Self::default() }
+    }
+
+    /// A point in a text, given its byte offset.
+    #[must_use]
+    pub fn at(path: &str, text: &str, offset: usize, length: usize) -> Self {
+        let (line, column) = line_and_column(text, offset);
+        Self {
+            path: path.to_owned(),
+            line: Some(line),
+            column: Some(column),
+            length: u32::try_from(length).unwrap_or(u32::MAX),
+            pointer: None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A finding: a stable code, where, what is wrong and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Diagnostic {
+    /// Stable kebab-case code, for example `json-syntax`; part of the public interface.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Where it is, if it is anywhere.
+    pub place: Option<Place>,
+    /// What is wrong, a sentence without a final full stop.
+    pub message: String,
+    /// What to do about it; often a command to type.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error with a code and a message.
+    #[must_use]
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, severity: Severity::Error, place: None, message: message.into(), hint: None }
+    }
+
+    /// A warning with a code and a message.
+    #[must_use]
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    /// A note with a code and a message.
+    #[must_use]
+    pub fn note(code: &'static str, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::error(code, message) }
+    }
+
+    /// The same finding at a place.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// The same finding with advice.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Whether this is an error.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{}[{}]: {}", self.severity, self.code, self.message)
+    }
+}
+
+/// Line and column, both from 1, of a byte offset in `text`; past the end means the end.
+fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_characters_from_one() {
+        let place = Place::at("f", "äb\ncd", 3, 1);
+        assert_eq!((place.line, place.column), (Some(1), Some(3)));
+        let place = Place::at("f", "äb\ncd", 5, 1);
+        assert_eq!(place.to_string(), "f:2:2");
+        let place = Place::at("f", "ab", 99, 0);
+        assert_eq!(place.to_string(), "f:1:3");
+    }
+}

@@ -1,0 +1,17 @@
+//! The words every room shares: names, paths, digests, times and diagnostics.
+//!
+//! Values here are parsed once at the edge and never invalid afterwards.
+
+mod diagnostic;
+mod digest;
+mod name;
+mod path;
+mod suggest;
+mod time;
+
+pub use diagnostic::{Diagnostic, Place, Severity};
+pub use digest::Digest;
+pub use name::{ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};
+pub use path::{InvalidPath, RepoPath};
+pub use suggest::nearest;
+pub use time::Timestamp;

@@ -1,0 +1,170 @@
+//! Newtypes for names: cheap to clone, ordered, and checked where text comes in.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a text is no name of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a valid {kind}: {reason}")]
+pub struct InvalidName {
+    /// What the text should have named, for example `task id`.
+    pub kind: &'static str,
+    /// The offending text.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+macro_rules! name {
+    ($(#[$meta:meta])* $name:ident, $kind:literal, $check:path) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Parses a name; the error says what is wrong with the text.
+            pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidName> {
+                let text = text.as_ref();
+                match $check(text) {
+                    Ok(()) => Ok(Self(text.into())),
+                    Err(reason) => Err(InvalidName { kind: $kind, text: text.to_owned(), reason }),
+                }
+            }
+
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name!(
+    /// The id of a task: what the wildcards of its root matched, parts joined by `/`.
+    TaskId, "task id", check_task
+);
+name!(
+    /// The name of a phase of a workflow.
+    PhaseId, "phase name", check_identifier
+);
+name!(
+    /// The name of an artifact, an identifier that guards can use.
+    ArtifactName, "artifact name", check_identifier
+);
+name!(
+    /// The id of a rule.
+    RuleId, "rule id", check_label
+);
+name!(
+    /// The name of an action.
+    ActionName, "action name", check_label
+);
+name!(
+    /// The name of a workflow: the stem of its document's file name.
+    WorkflowName, "workflow name", check_label
+);
+
+fn check_identifier(text: &str) -> Result<(), &'static str> {
+    let mut bytes = text.bytes();
+    match bytes.next() {
+        None => return Err("it is empty"),
+        Some(first) if first.is_ascii_alphabetic() || first == b'_' => {}
+        Some(_) => return Err("it must start with a letter or an underscore"),
+    }
+    if text.len() > 64 {
+        return Err("it is longer than 64 characters");
+    }
+    if bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        Ok(())
+    } else {
+        Err("it may hold letters, digits and underscores only")
+    }
+}
+
+fn check_label(text: &str) -> Result<(), &'static str> {
+    let first_is_plain = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    if !first_is_plain {
+        return Err("it must start with a letter or a digit");
+    }
+    if text.len() > 100 {
+        return Err("it is longer than 100 characters");
+    }
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
+        Ok(())
+    } else {
+        Err("it may hold letters, digits, `-`, `_` and `.` only")
+    }
+}
+
+/// A task id becomes a directory, a commit subject and a trailer, so it must be safe as each.
+fn check_task(text: &str) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("it is empty");
+    }
+    if text.len() > 200 {
+        return Err("it is longer than 200 bytes");
+    }
+    if text.chars().any(char::is_control) {
+        return Err("it holds a control character");
+    }
+    for part in text.split('/') {
+        match part {
+            "" => return Err("it has an empty part; write it without a leading, trailing or double `/`"),
+            "." | ".." => return Err("`.` and `..` are not allowed as parts"),
+            ".git" => return Err("`.git` belongs to git"),
+            _ if part.starts_with('-') => return Err("a part must not start with `-`"),
+            _ if part.contains('\\') => return Err("use `/`, not `\\`"),
+            _ if part.trim() != part => return Err("a part must not start or end with white space"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_ids_are_safe_paths() {
+        for good in ["t-42", "team/fix-login", "日本", "a b", "v1.2"] {
+            assert!(TaskId::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "/a", "a/", "a//b", "..", "a/../b", ".git", "a\nb", "-rf", "a\\b", " a"] {
+            assert!(TaskId::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn artifact_names_are_identifiers() {
+        assert!(ArtifactName::new("plan_review").is_ok());
+        assert!(ArtifactName::new("plan-review").is_err());
+        assert!(ArtifactName::new("1plan").is_err());
+    }
+}

@@ -1,0 +1,212 @@
+//! The recorded state of a task, as the core sees it; its file format lives in [`crate::record`].
+
+use crate::base::{ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What was found where `state.json` belongs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recorded {
+    /// No state and no transcript: the task is new.
+    New,
+    /// No state, but a transcript that says there was one.
+    Lost,
+    /// A state that cannot be used: unreadable, invalid, in conflict, or edited by hand.
+    Broken(Vec<Diagnostic>),
+    /// A usable state.
+    Known(Box<State>),
+}
+
+/// The recorded state of a task.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct State {
+    /// The task's id as recorded.
+    pub task: Option<String>,
+    /// A title for people.
+    pub title: Option<String>,
+    /// Counts the writes of this state; 0 for a new or foreign one.
+    pub rev: u64,
+    /// The workflow that last wrote it.
+    pub workflow: Option<WorkflowRef>,
+    /// The phase as recorded, which may be an alias or unknown; `None` means the initial one.
+    pub phase: Option<String>,
+    /// What is recorded of each phase.
+    pub actors: BTreeMap<String, Actor>,
+    /// Artifacts whose absence a person has accepted, with the sequence number of that override.
+    pub waived: BTreeMap<ArtifactName, u64>,
+    /// The last transitions, oldest first, at most [`HISTORY_WINDOW`].
+    pub history: Vec<HistoryEntry>,
+    /// The sequence number of the next transition.
+    pub next_seq: u64,
+    /// The last failures, oldest first, at most [`ERRORS_WINDOW`].
+    pub errors: Vec<Value>,
+    /// When it was last written.
+    pub updated_at: Option<Timestamp>,
+    /// The workflow's own keys, and keys nobody knows, kept as they are.
+    pub extra: Map<String, Value>,
+    /// Whether `orch` wrote it (it has a version); a foreign one is read with defaults.
+    pub foreign: bool,
+    /// The whole file as parsed, which guards see as `state`.
+    pub raw: Value,
+}
+
+/// How many history entries the state keeps.
+pub const HISTORY_WINDOW: usize = 10;
+/// How many errors the state keeps.
+pub const ERRORS_WINDOW: usize = 5;
+
+/// A workflow as a state records it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowRef {
+    /// Its name.
+    pub name: WorkflowName,
+    /// The digest of its document and schemas.
+    pub digest: Digest,
+}
+
+/// What is recorded of one phase.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Actor {
+    /// Where the phase stands.
+    pub status: ActorStatus,
+    /// How often it has been entered.
+    pub attempt: u32,
+    /// Where within the phase the task stood when the state was written.
+    pub substate: Option<Value>,
+    /// The digests its outputs had when it was left forward; `None` for an absent one.
+    pub left_with: BTreeMap<ArtifactName, Option<Digest>>,
+    /// The digests its needs had when it was entered backward.
+    pub entered_with: BTreeMap<ArtifactName, Option<Digest>>,
+    /// Digests of its outputs that a send-back has used up.
+    pub spent: BTreeMap<ArtifactName, Vec<Digest>>,
+    /// Keys that others put there, kept as they are.
+    pub extra: Map<String, Value>,
+}
+
+/// Where a phase stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ActorStatus {
+    /// The task is in it.
+    #[default]
+    Active,
+    /// Left forward.
+    Done,
+    /// Left or passed backward.
+    SentBack,
+    /// Jumped over by an override.
+    Skipped,
+    /// What a foreign file says.
+    Other(String),
+}
+
+/// Who did something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By {
+    /// What kind of actor.
+    pub kind: ActorKind,
+    /// Its name: a git identity, `ORCH_ACTOR`, or a version of `orch`.
+    pub name: String,
+}
+
+/// What kind of actor did something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActorKind {
+    /// `orch` by itself, under the rules.
+    Orch,
+    /// A person.
+    Human,
+    /// A coding agent.
+    Agent,
+}
+
+/// One recorded transition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryEntry {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The phase that was left; `None` for the creation of the task.
+    pub from: Option<PhaseId>,
+    /// The phase that was entered.
+    pub to: PhaseId,
+    /// What kind of transition.
+    pub kind: super::Kind,
+    /// The rule that fired, if one did.
+    pub rule: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// Who.
+    pub actor: By,
+    /// Paths below the task directory and their blob ids.
+    pub evidence: Vec<(String, String)>,
+}
+
+impl ActorStatus {
+    /// The status as `state.json` spells it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Active => "active",
+            Self::Done => "done",
+            Self::SentBack => "sent_back",
+            Self::Skipped => "skipped",
+            Self::Other(text) => text,
+        }
+    }
+
+    /// The status that a text of `state.json` means.
+    #[must_use]
+    pub fn named(text: &str) -> Self {
+        match text {
+            "active" => Self::Active,
+            "done" => Self::Done,
+            "sent_back" => Self::SentBack,
+            "skipped" => Self::Skipped,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}
+
+impl ActorKind {
+    /// The kind as records spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Orch => "orch",
+            Self::Human => "human",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The kind that a text of a record means.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        match text {
+            "orch" => Some(Self::Orch),
+            "human" => Some(Self::Human),
+            "agent" => Some(Self::Agent),
+            _ => None,
+        }
+    }
+}
+
+impl State {
+    /// What is recorded of a phase.
+    #[must_use]
+    pub fn actor(&self, phase: &PhaseId) -> Option<&Actor> {
+        self.actors.get(phase.as_str())
+    }
+
+    /// How often a phase has been entered; 0 if never.
+    #[must_use]
+    pub fn attempt(&self, phase: &PhaseId) -> u32 {
+        self.actor(phase).map_or(0, |actor| actor.attempt)
+    }
+
+    /// How many digests have been spent so far, in all.
+    #[must_use]
+    pub fn spent_count(&self) -> usize {
+        self.actors.values().flat_map(|actor| actor.spent.values()).map(Vec::len).sum()
+    }
+}

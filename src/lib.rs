@@ -1,0 +1,10 @@
+//! `orch`: a file-watching state machine agent for repositories.
+//!
+//! A task is a directory; a workflow is a Markdown document with rules; the files say which phase
+//! the task is in. The rooms of this library import in one direction only, lowest first:
+//! `base`, `workflow`, `decide`, `record`, `config`, `view` compute; `scan`, `store`, `watch`,
+//! `engine` and `cli` move bytes. See `ARCHITECTURE.md`.
+
+pub mod base;
+pub mod decide;
+pub mod workflow;

@@ -1,0 +1,3 @@
+//! The `orch` binary: parse, run, exit code.
+
+fn main() {}

@@ -1,0 +1,310 @@
+//! The machine: what a workflow document says, checked as a whole.
+//!
+//! A [`Workflow`] exists only if [`compile`] accepted its document. Every later room can rely on
+//! that: each phase a rule names exists, every guard parses, every schema and agent text is there.
+
+pub mod guard;
+mod system;
+
+pub use guard::Guard;
+pub use system::System;
+
+use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Place, RuleId, WorkflowName};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A compiled workflow: the machine that judges tasks.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// The stem of the document's file name.
+    pub name: WorkflowName,
+    /// A title for people.
+    pub title: String,
+    /// Of the document and the schemas that its artifacts name.
+    pub digest: Digest,
+    /// Where the document lies, for diagnostics.
+    pub path: String,
+    /// The phase of a new task.
+    pub initial: PhaseId,
+    /// The top-level key of `state.json` that holds the phase.
+    pub phase_key: String,
+    /// How often a phase may be attempted by the rules alone before a person must decide.
+    pub attempts: u32,
+    /// The artifacts in document order.
+    pub artifacts: Vec<Artifact>,
+    /// The phases in document order, which is what "forward" and "later" mean.
+    pub phases: Vec<Phase>,
+    /// The rules in document order: the first that fires decides.
+    pub rules: Vec<Rule>,
+    /// Named expressions, for reuse in guards.
+    pub defines: Vec<(String, Guard)>,
+    /// The actions that `run` and `choose` rules name.
+    pub actions: Vec<Action>,
+    /// The workflow's own top-level keys of `state.json`.
+    pub state: StateShape,
+}
+
+/// A kind of file that the workflow knows.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    /// Its name, which guards use.
+    pub name: ArtifactName,
+    /// Globs below the task directory, the preferred one first; the first is where it is written.
+    pub paths: Vec<String>,
+    /// How its bytes are read.
+    pub format: Format,
+    /// The schema that accepts it.
+    pub schema: Option<SchemaText>,
+    /// Named values computed from its data.
+    pub facts: Vec<(String, Guard)>,
+    /// Whether transitions commit it; one that is not committed proves nothing and can be no need.
+    pub commit: bool,
+    /// A line that says what it is, for people and agents.
+    pub title: Option<String>,
+}
+
+/// A schema as the workflow found it.
+#[derive(Debug, Clone)]
+pub struct SchemaText {
+    /// Its name: `plan-review` for `plan-review.schema.json`.
+    pub name: String,
+    /// Its text.
+    pub text: Arc<str>,
+    /// The digest of its text.
+    pub digest: Digest,
+}
+
+/// How the bytes of an artifact become a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// One JSON document.
+    Json,
+    /// One JSON document a line, read as an array.
+    Jsonl,
+    /// Front matter, headings, check boxes and word count of a Markdown document.
+    Markdown,
+    /// A JUnit XML report: tests, failures, errors, skipped.
+    Junit,
+    /// Any text: bytes, lines.
+    Text,
+    /// A unified diff: bytes, lines, files touched.
+    Patch,
+}
+
+/// A named state of a task.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    /// Its name.
+    pub id: PhaseId,
+    /// A line for people.
+    pub title: Option<String>,
+    /// The instructions for whoever does this phase: `system/agents/<agent>.md`.
+    pub agent: Option<String>,
+    /// Artifacts that must be present and valid while a task is in this phase.
+    pub needs: Vec<ArtifactName>,
+    /// Artifacts that this phase makes.
+    pub produces: Vec<ArtifactName>,
+    /// Other names of this phase found in the wild.
+    pub aliases: Vec<String>,
+    /// Whether there is no way out but an explicit re-open.
+    pub terminal: bool,
+    /// Where within the phase a task stands.
+    pub substate: Option<Guard>,
+    /// Who works in this phase unless a rule says otherwise.
+    pub owner: Owner,
+    /// How often this phase may be attempted; overrides the workflow's own number.
+    pub attempts: Option<u32>,
+}
+
+/// Who must act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// A coding agent, or whoever does the phase's work.
+    Agent,
+    /// A person: a decision, an answer, a repair.
+    Human,
+    /// `orch` itself: a transition is due.
+    Orch,
+    /// An external process that is running.
+    Process,
+    /// Nobody.
+    None,
+}
+
+/// *from* phases, *when* a guard holds, *then* one outcome, *because* of a reason.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Its id, unique in the workflow.
+    pub id: RuleId,
+    /// The phases it starts from (`*` already expanded), in document order.
+    pub from: Vec<PhaseId>,
+    /// The guard; a missing one is `true`.
+    pub when: Guard,
+    /// What happens when it fires.
+    pub outcome: Outcome,
+    /// The reason, a sentence without a final full stop.
+    pub because: String,
+    /// Bookkeeping that goes with the outcome: JSON pointer into the state, and its new value.
+    pub set: Vec<(String, Guard)>,
+    /// Whether the rule asks for a person.
+    pub by_human: bool,
+    /// Where the rule stands in the document.
+    pub place: Place,
+}
+
+/// What a rule yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Move to a phase.
+    To(PhaseId),
+    /// Perform an action.
+    Run(ActionName),
+    /// Wait for something, in words.
+    Wait(String),
+    /// A person picks one of the actions.
+    Choose(Vec<ActionName>),
+}
+
+/// A unit of work that an executor performs.
+#[derive(Debug, Clone)]
+pub struct Action {
+    /// Its name.
+    pub name: ActionName,
+    /// A line for people.
+    pub title: Option<String>,
+    /// The prompt file: `system/agents/<prompt>.md`.
+    pub prompt: Option<String>,
+}
+
+/// The top-level keys that a workflow adds to `state.json`.
+#[derive(Debug, Clone, Default)]
+pub struct StateShape {
+    /// The schema that validates every write.
+    pub schema: Option<SchemaText>,
+    /// The values that a new task starts with.
+    pub defaults: Map<String, Value>,
+}
+
+impl Workflow {
+    /// The phase with this id.
+    #[must_use]
+    pub fn phase(&self, id: &PhaseId) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.id == *id)
+    }
+
+    /// The place of a phase in document order.
+    #[must_use]
+    pub fn position(&self, id: &PhaseId) -> Option<usize> {
+        self.phases.iter().position(|phase| phase.id == *id)
+    }
+
+    /// The artifact with this name.
+    #[must_use]
+    pub fn artifact(&self, name: &ArtifactName) -> Option<&Artifact> {
+        self.artifacts.iter().find(|artifact| artifact.name == *name)
+    }
+
+    /// The phase that a name in the wild means: its own id, or one of its aliases.
+    #[must_use]
+    pub fn phase_named(&self, name: &str) -> Option<&Phase> {
+        self.phases
+            .iter()
+            .find(|phase| phase.id.as_str() == name)
+            .or_else(|| self.phases.iter().find(|phase| phase.aliases.iter().any(|alias| alias == name)))
+    }
+
+    /// The rules that can fire in a phase, in document order.
+    pub fn rules_from<'a>(&'a self, phase: &'a PhaseId) -> impl Iterator<Item = &'a Rule> {
+        self.rules.iter().filter(move |rule| rule.from.contains(phase))
+    }
+
+    /// The phases that produce an artifact.
+    pub fn producers<'a>(&'a self, artifact: &'a ArtifactName) -> impl Iterator<Item = &'a Phase> {
+        self.phases.iter().filter(move |phase| phase.produces.contains(artifact))
+    }
+
+    /// How often a phase may be attempted by the rules alone.
+    #[must_use]
+    pub fn attempts_of(&self, phase: &Phase) -> u32 {
+        phase.attempts.unwrap_or(self.attempts)
+    }
+
+    /// Every phase that the rules can lead to from `start`, `start` itself only if a rule leads back.
+    #[must_use]
+    pub fn reachable(&self, start: &PhaseId) -> Vec<PhaseId> {
+        let mut found: Vec<PhaseId> = Vec::new();
+        let mut open = vec![start.clone()];
+        while let Some(from) = open.pop() {
+            for rule in self.rules_from(&from) {
+                if let Outcome::To(target) = &rule.outcome
+                    && !found.contains(target)
+                {
+                    found.push(target.clone());
+                    open.push(target.clone());
+                }
+            }
+        }
+        found.sort_by_key(|id| self.position(id));
+        found
+    }
+}
+
+impl Artifact {
+    /// Whether some path of it holds a wildcard, so that it may be several files.
+    #[must_use]
+    pub fn is_glob(&self) -> bool {
+        self.paths.iter().any(|path| path.contains(['*', '?', '[', '{']))
+    }
+}
+
+impl Format {
+    /// The name of the format in documents and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Markdown => "markdown",
+            Self::Junit => "junit",
+            Self::Text => "text",
+            Self::Patch => "patch",
+        }
+    }
+
+    /// The format with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
+
+    /// The format that a path's extension implies.
+    #[must_use]
+    pub fn of_path(path: &str) -> Self {
+        match path.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("json") => Self::Json,
+            Some("jsonl" | "ndjson") => Self::Jsonl,
+            Some("md" | "markdown") => Self::Markdown,
+            Some("xml") => Self::Junit,
+            Some("patch" | "diff") => Self::Patch,
+            _ => Self::Text,
+        }
+    }
+
+    /// Every format.
+    pub const ALL: [Self; 6] =
+        [Self::Json, Self::Jsonl, Self::Markdown, Self::Junit, Self::Text, Self::Patch];
+}
+
+impl Owner {
+    /// The name of the owner in documents and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Human => "human",
+            Self::Orch => "orch",
+            Self::Process => "process",
+            Self::None => "none",
+        }
+    }
+}

@@ -1,0 +1,1 @@
+static SHIPPED: &[(&str, &str)] = &[];
