@@ -1,0 +1,278 @@
+//! Evaluating a guard: every part on its own, with the values it saw.
+
+use super::value::{to_cel, to_json};
+use super::{Guard, ParsedPart};
+use cel::{Context, Env};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+/// What a guard can see. It never holds a clock, an environment or a file.
+pub trait Scope {
+    /// Follows a path such as `["plan", "data", "status"]`; the first segment is a root name.
+    fn look_up(&self, path: &[String]) -> Lookup<'_>;
+}
+
+/// What was found at a path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup<'a> {
+    /// The value at the whole path.
+    Found(Cow<'a, Value>),
+    /// The first `depth` segments lead to an object which has no such key.
+    Missing {
+        /// How many segments could be followed.
+        depth: usize,
+    },
+    /// The first `depth` segments lead to a value that has no members.
+    Ends {
+        /// How many segments could be followed.
+        depth: usize,
+        /// The value there.
+        value: Cow<'a, Value>,
+    },
+    /// The value is computed, and computing it failed.
+    Failed(String),
+}
+
+/// How a guard came out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// Whether it holds, or why that cannot be said.
+    pub result: Result<bool, String>,
+    /// Its parts, each with what it saw.
+    pub parts: Vec<HeldPart>,
+}
+
+/// How one part of a guard came out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldPart {
+    /// Its source text.
+    pub text: String,
+    /// Whether it holds, or why that cannot be said.
+    pub result: Result<bool, String>,
+    /// The values it saw; `None` where there is none.
+    pub saw: Vec<(String, Option<Value>)>,
+}
+
+/// The standard functions are the same for every guard, and costly to set up.
+static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
+/// The most element visits that nested macros may cost.
+const MAX_VISITS: usize = 4_000_000;
+
+impl Guard {
+    /// Whether the guard holds, and why. As in CEL, a false part wins over one that fails.
+    #[must_use]
+    pub fn holds(&self, scope: &dyn Scope) -> Held {
+        let parts: Vec<HeldPart> = self.0.parts.iter().map(|part| self.hold(part, scope)).collect();
+        let mut result = Ok(true);
+        for part in &parts {
+            match &part.result {
+                Ok(true) => {}
+                Ok(false) => {
+                    result = Ok(false);
+                    break;
+                }
+                Err(message) if result == Ok(true) => result = Err(message.clone()),
+                Err(_) => {}
+            }
+        }
+        Held { result, parts }
+    }
+
+    /// The value of the expression; the error says why there is none.
+    pub fn value(&self, scope: &dyn Scope) -> Result<Value, String> {
+        if let [only] = self.0.parts.as_slice() {
+            return self.run(only, scope).0;
+        }
+        self.holds(scope).result.map(Value::Bool)
+    }
+
+    fn hold(&self, part: &ParsedPart, scope: &dyn Scope) -> HeldPart {
+        let (value, saw) = self.run(part, scope);
+        let result = match value {
+            Ok(Value::Bool(value)) => Ok(value),
+            Ok(other) => Err(format!("it yields {}, not true or false", kind_of(&other))),
+            Err(message) => Err(message),
+        };
+        HeldPart { text: part.text.clone(), result, saw }
+    }
+
+    fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Vec<(String, Option<Value>)>) {
+        let mut roots = Map::new();
+        let mut failure = None;
+        let mut saw = Vec::new();
+        let mut largest = 0;
+        for chain in &part.chains {
+            let found = scope.look_up(chain);
+            let shown = match &found {
+                Lookup::Found(value) => Some(value.as_ref().clone()),
+                _ => None,
+            };
+            largest = largest.max(shown.as_ref().map_or(0, longest_array));
+            saw.push((chain.join("."), shown));
+            match found {
+                Lookup::Found(value) => graft(&mut roots, chain, Some(value.into_owned())),
+                Lookup::Missing { depth } => graft(&mut roots, &chain[..depth], Some(Value::Object(Map::new()))),
+                Lookup::Ends { depth, value } => graft(&mut roots, &chain[..depth], Some(value.into_owned())),
+                Lookup::Failed(message) => failure = failure.or(Some(format!("{}: {message}", chain.join(".")))),
+            }
+        }
+        if self.0.nested_macros && largest.saturating_mul(largest) > MAX_VISITS {
+            return (Err(format!("nested macros over {largest} elements would take too long")), saw);
+        }
+        let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
+        for (name, value) in &roots {
+            context.add_variable_from_value(name.as_str(), to_cel(value));
+        }
+        let result = match cel::Value::resolve(&part.expression, &context) {
+            Ok(value) => to_json(&value).ok_or_else(|| "it yields a value that JSON cannot hold".to_owned()),
+            Err(error) => Err(failure.unwrap_or_else(|| plain(&error.to_string()))),
+        };
+        (result, saw)
+    }
+}
+
+/// Follows the segments of `path` from `start` on inside a JSON value.
+#[must_use]
+pub fn follow<'a>(root: &'a Value, path: &[String], start: usize) -> Lookup<'a> {
+    let mut value = root;
+    for (depth, segment) in path.iter().enumerate().skip(start) {
+        match value {
+            Value::Object(members) => match members.get(segment) {
+                Some(member) => value = member,
+                None => return Lookup::Missing { depth },
+            },
+            _ => return Lookup::Ends { depth, value: Cow::Borrowed(value) },
+        }
+    }
+    Lookup::Found(Cow::Borrowed(value))
+}
+
+/// Puts `value` at `path` into a tree of objects; what is there already and larger stays.
+fn graft(roots: &mut Map<String, Value>, path: &[String], value: Option<Value>) {
+    let Some((last, above)) = path.split_last() else { return };
+    let mut members = roots;
+    for segment in above {
+        let next = members.entry(segment.clone()).or_insert_with(|| Value::Object(Map::new()));
+        let Value::Object(inner) = next else { return };
+        members = inner;
+    }
+    let Some(value) = value else { return };
+    match (members.get_mut(last), value) {
+        (Some(Value::Object(present)), Value::Object(new)) => {
+            for (key, value) in new {
+                present.entry(key).or_insert(value);
+            }
+        }
+        (_, value) => {
+            members.insert(last.clone(), value);
+        }
+    }
+}
+
+fn longest_array(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len().max(items.iter().map(longest_array).max().unwrap_or_default()),
+        Value::Object(members) => members.values().map(longest_array).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
+
+/// The evaluator's message in plain words.
+fn plain(message: &str) -> String {
+    if let Some(key) = message.strip_prefix("No such key: ") {
+        return format!("there is no key `{key}`");
+    }
+    if let Some(name) = message.strip_prefix("Undeclared reference to ") {
+        return format!("{name} is not known here");
+    }
+    let mut text = message.to_owned();
+    if let Some(first) = text.get_mut(0..1) {
+        first.make_ascii_lowercase();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    struct Json(Value);
+
+    impl Scope for Json {
+        fn look_up(&self, path: &[String]) -> Lookup<'_> {
+            follow(&self.0, path, 0)
+        }
+    }
+
+    fn holds(text: &str, scope: Value) -> Result<bool, String> {
+        Guard::parse(text).expect(text).holds(&Json(scope)).result
+    }
+
+    #[test]
+    fn evaluates_like_cel() {
+        let scope = json!({"a": {"n": 3, "ok": true, "list": [1, 2], "s": "x", "none": null}, "i": 9007199254740993_i64});
+        for (text, expected) in [
+            ("a.ok && a.n == 3", Ok(true)),
+            ("a.n + 1 == 4", Ok(true)),
+            ("i + 1 == 9007199254740994", Ok(true)),
+            ("a.list.exists(x, x > 1)", Ok(true)),
+            ("has(a.ok) && !has(a.gone)", Ok(true)),
+            ("a.n > 5 && a.gone", Ok(false)),
+            ("a.gone && a.n > 5", Ok(false)),
+            ("a.none == null", Ok(true)),
+            ("size(a.list) == 2 && a.s.startsWith('x')", Ok(true)),
+            ("a.gone || a.ok", Ok(true)),
+        ] {
+            assert_eq!(holds(text, scope.clone()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_not_false() {
+        let scope = json!({"a": {"n": 3}});
+        assert_eq!(holds("a.gone == 1", scope.clone()), Err("there is no key `gone`".to_owned()));
+        assert!(holds("a.n && true", scope.clone()).is_err());
+        assert!(holds("a.n / 0 == 1", scope.clone()).is_err());
+        assert!(holds("a.n", scope).expect_err("not boolean").contains("a number"));
+    }
+
+    #[test]
+    fn parts_say_what_they_saw() {
+        let guard = Guard::parse("a.ok && a.n > 5 && a.gone == 1").expect("parses");
+        let held = guard.holds(&Json(json!({"a": {"ok": true, "n": 3}})));
+        assert_eq!(held.result, Ok(false));
+        assert_eq!(held.parts[1].result, Ok(false));
+        assert_eq!(held.parts[1].saw, [("a.n".to_owned(), Some(json!(3)))]);
+        assert_eq!(held.parts[2].saw, [("a.gone".to_owned(), None)]);
+    }
+
+    #[test]
+    fn nested_macros_over_much_data_are_refused() {
+        let list: Vec<u32> = (0..5000).collect();
+        let result = holds("a.all(x, a.exists(y, x == y))", json!({"a": list}));
+        assert!(result.expect_err("too much").contains("too long"));
+    }
+
+    #[test]
+    fn the_longest_allowed_guard_fits_a_small_stack() {
+        let text = "!".repeat(60) + &"(".repeat(16) + "a.ok" + &")".repeat(16);
+        let chain = vec!["a.ok"; 90].join(" || ");
+        let worker = std::thread::Builder::new().stack_size(1 << 20);
+        let handle = worker.spawn(move || (Guard::parse(&text).is_ok(), holds(&chain, json!({"a": {"ok": false}}))));
+        assert_eq!(handle.expect("starts").join().expect("no overflow").1, Ok(false));
+    }
+}

@@ -1,0 +1,180 @@
+//! From text to a guard, refusing first what could overflow a stack or run for ever.
+
+use super::{Guard, Inner, ParsedPart, walk};
+use cel::IdedExpr;
+use cel::parser::PrattParser;
+use std::sync::Arc;
+
+/// The longest guard, in bytes.
+pub const MAX_LENGTH: usize = 1024;
+/// The deepest nesting of brackets.
+const MAX_DEPTH: usize = 16;
+/// The most operators.
+const MAX_OPERATORS: usize = 100;
+/// The deepest nesting of macros such as `all` and `exists`.
+const MAX_MACRO_DEPTH: usize = 2;
+
+/// Why a text is no guard.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GuardError {
+    /// Stable code: `guard-syntax` or `guard-limit`.
+    pub code: &'static str,
+    /// Byte offset of the fault within the text.
+    pub offset: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
+    let splits = prescan(text)?;
+    let mut parts = Vec::new();
+    for (start, end) in splits {
+        let source = &text[start..end];
+        let lead = source.len() - source.trim_start().len();
+        let expression = parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
+        if walk::macro_depth(&expression) > MAX_MACRO_DEPTH {
+            return Err(GuardError {
+                code: "guard-limit",
+                offset: start + lead,
+                message: format!("macros nest deeper than {MAX_MACRO_DEPTH}"),
+            });
+        }
+        parts.push(ParsedPart {
+            text: source.trim().to_owned(),
+            chains: walk::chains(&expression),
+            expression,
+        });
+    }
+    let kind = match parts.as_slice() {
+        [only] => walk::kind(&only.expression),
+        _ => walk::ValueKind::Bool,
+    };
+    let nested_macros = parts.iter().any(|part| walk::macro_depth(&part.expression) > 1);
+    Ok(Guard(Arc::new(Inner { text: text.trim().to_owned(), parts, kind, nested_macros })))
+}
+
+fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
+    PrattParser::new().max_recursion_depth(64).max_expression_node_count(500).parse(source).map_err(|errors| {
+        let first = errors.errors.first();
+        let offset = first.map_or(0, |error| offset_of(source, error.pos));
+        let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
+        let message = message.trim_start_matches("Syntax error: ").to_owned();
+        GuardError { code: "guard-syntax", offset, message }
+    })
+}
+
+/// The byte offset of a (line, column) position, both from 1, as the parser reports them.
+fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
+    let line = usize::try_from(line.max(1)).unwrap_or(1);
+    let column = usize::try_from(column.max(1)).unwrap_or(1);
+    let line_start: usize = source.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    (line_start + column - 1).min(source.len())
+}
+
+/// Checks the limits and finds the operands of the outermost `&&`, as byte ranges.
+fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
+    let limit = |offset, message: String| GuardError { code: "guard-limit", offset, message };
+    if text.trim().is_empty() {
+        return Err(GuardError { code: "guard-syntax", offset: 0, message: "the expression is empty".to_owned() });
+    }
+    if text.len() > MAX_LENGTH {
+        return Err(limit(MAX_LENGTH, format!("the expression is longer than {MAX_LENGTH} bytes")));
+    }
+    let bytes = text.as_bytes();
+    let (mut depth, mut operators, mut start, mut at) = (0_usize, 0_usize, 0, 0);
+    let mut splits = Vec::new();
+    let mut splittable = true;
+    while at < bytes.len() {
+        match bytes[at] {
+            quote @ (b'"' | b'\'') => at = end_of_string(bytes, at, quote),
+            b'/' if bytes.get(at + 1) == Some(&b'/') => {
+                return Err(GuardError {
+                    code: "guard-syntax",
+                    offset: at,
+                    message: "comments are not allowed in a guard; write them in the prose".to_owned(),
+                });
+            }
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(limit(at, format!("brackets nest deeper than {MAX_DEPTH}")));
+                }
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'&' if bytes.get(at + 1) == Some(&b'&') => {
+                operators += 1;
+                if depth == 0 {
+                    splits.push((start, at));
+                    start = at + 2;
+                }
+                at += 1;
+            }
+            b'|' if bytes.get(at + 1) == Some(&b'|') => {
+                operators += 1;
+                // `a || b && c` binds as `a || (b && c)`: the `&&` is not outermost.
+                splittable &= depth > 0;
+                at += 1;
+            }
+            b'?' => {
+                operators += 1;
+                splittable &= depth > 0;
+            }
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' => operators += 1,
+            _ => {}
+        }
+        if operators > MAX_OPERATORS {
+            return Err(limit(at, format!("the expression has more than {MAX_OPERATORS} operators")));
+        }
+        at += 1;
+    }
+    splits.push((start, text.len()));
+    Ok(if splittable { splits } else { vec![(0, text.len())] })
+}
+
+/// The offset of the closing quote of a string, or of the end of the text.
+fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() && bytes[at] != quote {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_at_the_outermost_and() {
+        for (text, parts) in [
+            ("a.b && c == 'x && y'", vec!["a.b", "c == 'x && y'"]),
+            ("(a && b) && c", vec!["(a && b)", "c"]),
+            ("a || b && c", vec!["a || b && c"]),
+            ("a ? b && c : d", vec!["a ? b && c : d"]),
+            ("(a || b) && !c", vec!["(a || b)", "!c"]),
+        ] {
+            let guard = Guard::parse(text).expect(text);
+            assert_eq!(guard.parts().collect::<Vec<_>>(), parts, "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_could_run_away() {
+        let deep = format!("{}true{}", "(".repeat(40), ")".repeat(40));
+        let long = "true && ".repeat(200) + "true";
+        let many = "1+".repeat(150) + "1 == 151";
+        let macros = "[1].all(a, [1].all(b, [1].all(c, a == b)))";
+        for text in [deep.as_str(), &long, &many, macros] {
+            assert_eq!(Guard::parse(text).expect_err("too much").code, "guard-limit", "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_carry_their_offset() {
+        for (text, offset) in [("a &&", 4), ("a == ", 5), ("plan.ready && )", 14), ("", 0)] {
+            let error = Guard::parse(text).expect_err(text);
+            assert_eq!((error.code, error.offset), ("guard-syntax", offset), "{text}: {error}");
+        }
+    }
+}

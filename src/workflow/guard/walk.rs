@@ -1,0 +1,165 @@
+//! What a parsed expression reads and yields, found by walking its tree.
+
+use cel::IdedExpr;
+use cel::common::ast::{EntryExpr, Expr, LiteralValue, operators};
+
+/// What kind of value an expression yields, as far as its form tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Certainly a boolean.
+    Bool,
+    /// Certainly something else.
+    Other,
+    /// Its form does not tell.
+    Unknown,
+}
+
+/// The names and member paths an expression reads, in source order, each once.
+pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    collect(expression, &mut Vec::new(), &mut found);
+    found
+}
+
+/// How deep macros nest in an expression; 0 without any.
+pub(super) fn macro_depth(expression: &IdedExpr) -> usize {
+    let below = children(expression).into_iter().map(macro_depth).max().unwrap_or_default();
+    below + usize::from(matches!(expression.expr, Expr::Comprehension(_)))
+}
+
+/// What kind of value an expression yields.
+pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
+    match &expression.expr {
+        Expr::Literal(LiteralValue::Boolean(_)) => ValueKind::Bool,
+        Expr::Select(select) if select.test => ValueKind::Bool,
+        Expr::Literal(_) | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => ValueKind::Other,
+        Expr::Call(call) => match call.func_name.as_str() {
+            operators::CONDITIONAL => call.args.last().map_or(ValueKind::Unknown, kind),
+            operators::LOGICAL_AND
+            | operators::LOGICAL_OR
+            | operators::LOGICAL_NOT
+            | operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::IN
+            | "startsWith"
+            | "endsWith"
+            | "contains" => ValueKind::Bool,
+            operators::ADD
+            | operators::SUBSTRACT
+            | operators::MULTIPLY
+            | operators::DIVIDE
+            | operators::MODULO
+            | operators::NEGATE
+            | "size"
+            | "int"
+            | "uint"
+            | "double"
+            | "string" => ValueKind::Other,
+            _ => ValueKind::Unknown,
+        },
+        Expr::Comprehension(comprehension) => match &comprehension.accu_init.expr {
+            Expr::Literal(LiteralValue::Boolean(_)) => ValueKind::Bool,
+            Expr::List(_) => ValueKind::Other,
+            _ => ValueKind::Unknown,
+        },
+        _ => ValueKind::Unknown,
+    }
+}
+
+fn collect(expression: &IdedExpr, bound: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    if let Some(chain) = chain(expression) {
+        if !bound.contains(&chain[0]) && !found.contains(&chain) {
+            found.push(chain);
+        }
+        return;
+    }
+    if let Expr::Comprehension(comprehension) = &expression.expr {
+        collect(&comprehension.iter_range, bound, found);
+        let before = bound.len();
+        bound.push(comprehension.iter_var.clone());
+        bound.extend(comprehension.iter_var2.clone());
+        bound.push(comprehension.accu_var.clone());
+        for inner in [
+            &comprehension.accu_init,
+            &comprehension.loop_cond,
+            &comprehension.loop_step,
+            &comprehension.result,
+        ] {
+            collect(inner, bound, found);
+        }
+        bound.truncate(before);
+        return;
+    }
+    for child in children(expression) {
+        collect(child, bound, found);
+    }
+}
+
+/// `a.b.c`, or `has(a.b.c)`, as its segments.
+fn chain(expression: &IdedExpr) -> Option<Vec<String>> {
+    match &expression.expr {
+        Expr::Ident(name) => Some(vec![name.clone()]),
+        Expr::Select(select) => {
+            let mut segments = chain(&select.operand)?;
+            segments.push(select.field.clone());
+            Some(segments)
+        }
+        _ => None,
+    }
+}
+
+fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
+    match &expression.expr {
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Comprehension(inner) => {
+            vec![&inner.iter_range, &inner.accu_init, &inner.loop_cond, &inner.loop_step, &inner.result]
+        }
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => entries(map.entries.iter().map(|entry| &entry.expr)),
+        Expr::Struct(structure) => entries(structure.entries.iter().map(|entry| &entry.expr)),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
+    }
+}
+
+fn entries<'a>(entries: impl Iterator<Item = &'a EntryExpr>) -> Vec<&'a IdedExpr> {
+    entries
+        .flat_map(|entry| match entry {
+            EntryExpr::StructField(field) => vec![&field.value],
+            EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Guard;
+    use super::ValueKind;
+
+    #[test]
+    fn finds_what_is_read_and_leaves_bound_names_out() {
+        let guard = Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)").expect("parses");
+        let chains: Vec<String> = guard.chains().map(|chain| chain.join(".")).collect();
+        assert_eq!(chains, ["plan.data.x", "plan.all", "state.n"]);
+    }
+
+    #[test]
+    fn tells_booleans_from_other_values() {
+        for (text, kind) in [
+            ("a == b", ValueKind::Bool),
+            ("a && b", ValueKind::Bool),
+            ("[1].exists(x, x > 0)", ValueKind::Bool),
+            ("size(a)", ValueKind::Other),
+            ("'text'", ValueKind::Other),
+            ("[1].map(x, x)", ValueKind::Other),
+            ("a.b", ValueKind::Unknown),
+            ("a ? true : false", ValueKind::Bool),
+        ] {
+            assert_eq!(Guard::parse(text).expect(text).kind(), kind, "{text}");
+        }
+    }
+}
