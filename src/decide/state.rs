@@ -44,10 +44,8 @@ pub struct State {
     pub updated_at: Option<Timestamp>,
     /// The workflow's own keys, and keys nobody knows, kept as they are.
     pub extra: Map<String, Value>,
-    /// Whether `orch` wrote it (it has a version); a foreign one is read with defaults.
+    /// Whether others wrote it (it has no version); then it is read with defaults.
     pub foreign: bool,
-    /// The whole file as parsed, which guards see as `state`.
-    pub raw: Value,
 }
 
 /// How many history entries the state keeps.
@@ -140,6 +138,10 @@ pub struct HistoryEntry {
     pub actor: By,
     /// Paths below the task directory and their blob ids.
     pub evidence: Vec<(String, String)>,
+    /// Artifacts whose absence was accepted by it.
+    pub waived: Vec<ArtifactName>,
+    /// For a confirmation: the artifact.
+    pub confirmed: Option<ArtifactName>,
 }
 
 impl ActorStatus {

@@ -3,15 +3,30 @@
 //! A [`Workflow`] exists only if [`compile`] accepted its document. Every later room can rely on
 //! that: each phase a rule names exists, every guard parses, every schema and agent text is there.
 
+mod check;
+mod compile;
+mod diagram;
+mod document;
 pub mod guard;
+mod raw;
 mod system;
 
-pub use guard::Guard;
+pub use check::check;
+pub use compile::compile;
+pub use diagram::{DiagramFormat, diagram, format};
+pub use document::Document;
+pub use guard::{Guard, GuardError, ValueKind};
 pub use system::System;
 
 use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Place, RuleId, WorkflowName};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// The top-level keys of `state.json` that belong to `orch`.
+pub const RESERVED_KEYS: [&str; 14] = [
+    "$schema", "version", "task", "title", "rev", "seal", "workflow", "phase", "actors", "waived", "history",
+    "errors", "next_seq", "updated_at",
+];
 
 /// A compiled workflow: the machine that judges tasks.
 #[derive(Debug, Clone)]
@@ -102,8 +117,10 @@ pub struct Phase {
     pub agent: Option<String>,
     /// Artifacts that must be present and valid while a task is in this phase.
     pub needs: Vec<ArtifactName>,
-    /// Artifacts that this phase makes.
+    /// Artifacts that this phase makes, the optional ones included.
     pub produces: Vec<ArtifactName>,
+    /// Those of them that it may make but need not; they are never asked for.
+    pub optional: Vec<ArtifactName>,
     /// Other names of this phase found in the wild.
     pub aliases: Vec<String>,
     /// Whether there is no way out but an explicit re-open.

@@ -1,0 +1,190 @@
+//! Applying a transition: the state before, and what was seen, give the state after.
+
+use super::derive::{Seen, look};
+use super::scope::TaskScope;
+use super::{Actor, ActorStatus, By, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State, Transition, WorkflowRef};
+use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
+use crate::workflow::Workflow;
+use serde_json::{Map, Value};
+
+/// Who applies a transition, and when; the core has no clock of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub by: By,
+}
+
+/// The state of a task that nobody has recorded yet.
+#[must_use]
+pub fn initial_state(workflow: &Workflow) -> State {
+    let mut state = State {
+        phase: Some(workflow.initial.to_string()),
+        next_seq: 1,
+        extra: workflow.state.defaults.clone(),
+        ..State::default()
+    };
+    state.actors.insert(workflow.initial.to_string(), Actor { attempt: 1, ..Actor::default() });
+    state
+}
+
+/// The state after a transition. `facts` are the bytes that the transition was decided on.
+#[must_use]
+pub fn apply(workflow: &Workflow, state: &State, facts: &Facts, transition: &Transition, stamp: &Stamp) -> State {
+    let mut next = state.clone();
+    let seq = next.next_seq.max(1);
+    if let Some(from) = &transition.from {
+        let seen = look(workflow, state, from, facts);
+        note_substate(workflow, state, facts, from, &seen, &mut next);
+        match transition.kind {
+            Kind::Create => {}
+            Kind::Confirm => confirm(workflow, transition, &mut next),
+            _ => step(workflow, from, transition, &seen, seq, &mut next),
+        }
+    }
+    for (pointer, value) in &transition.set {
+        set_pointer(&mut next.extra, pointer, value.clone());
+    }
+    next.history.push(entry(transition, seq, stamp));
+    let surplus = next.history.len().saturating_sub(HISTORY_WINDOW);
+    next.history.drain(..surplus);
+    next.next_seq = seq + 1;
+    next.rev = state.rev + 1;
+    next.foreign = false;
+    next.task = Some(facts.task.to_string());
+    next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });
+    next.phase = Some(transition.to.to_string());
+    next.updated_at = Some(stamp.at);
+    next
+}
+
+fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
+    HistoryEntry {
+        seq,
+        at: stamp.at,
+        from: transition.from.clone(),
+        to: transition.to.clone(),
+        kind: transition.kind,
+        rule: transition.rule.as_ref().map(ToString::to_string),
+        reason: transition.reason.clone(),
+        actor: stamp.by.clone(),
+        evidence: transition
+            .evidence
+            .iter()
+            .flat_map(|evidence| evidence.files.iter())
+            .map(|(path, digest)| (path.clone(), digest.to_string()))
+            .collect(),
+        waived: transition.waive.clone(),
+        confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
+    }
+}
+
+fn note_substate(workflow: &Workflow, state: &State, facts: &Facts, from: &PhaseId, seen: &[Seen<'_>], next: &mut State) {
+    let Some(guard) = workflow.phase(from).and_then(|phase| phase.substate.as_ref()) else { return };
+    let scope = TaskScope::new(workflow, seen, state, from, state.attempt(from).max(1), &facts.task);
+    if let (Ok(value), Some(actor)) = (guard.value(&scope), next.actors.get_mut(from.as_str())) {
+        actor.substate = Some(value);
+    }
+}
+
+/// Takes a digest out of what has been used up.
+fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
+    let Some((artifact, digest)) = &transition.confirm else { return };
+    for phase in workflow.producers(artifact) {
+        if let Some(actor) = next.actors.get_mut(phase.id.as_str())
+            && let Some(spent) = actor.spent.get_mut(artifact)
+        {
+            spent.retain(|other| other != digest);
+            if spent.is_empty() {
+                actor.spent.remove(artifact);
+            }
+        }
+    }
+}
+
+fn step(workflow: &Workflow, from: &PhaseId, transition: &Transition, seen: &[Seen<'_>], seq: u64, next: &mut State) {
+    let to = &transition.to;
+    let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else { return };
+    if end > start {
+        forward(workflow, start, end, seen, next);
+    } else {
+        backward(workflow, start, end, transition.kind, seen, next);
+    }
+    let target = actor(next, to);
+    target.status = ActorStatus::Active;
+    target.attempt += 1;
+    let ready = |artifact: &ArtifactName| seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.ready());
+    let undone = |artifact: &ArtifactName| {
+        end <= start && workflow.producers(artifact).any(|phase| workflow.position(&phase.id) >= Some(end))
+    };
+    next.waived.retain(|artifact, _| !ready(artifact) && !undone(artifact));
+    for artifact in &transition.waive {
+        next.waived.insert(artifact.clone(), seq);
+    }
+}
+
+/// Records what the left phase, and every phase jumped over, was left with.
+fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[Seen<'_>], next: &mut State) {
+    for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
+        let left_with = phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
+        let left = actor(next, &phase.id);
+        left.left_with = left_with;
+        left.status = if position == start { ActorStatus::Done } else { ActorStatus::Skipped };
+    }
+    let target = actor(next, &workflow.phases[end].id);
+    target.left_with.clear();
+    target.entered_with.clear();
+}
+
+/// Uses up the outputs of the target and of every later phase, and forgets their records.
+fn backward(workflow: &Workflow, start: usize, end: usize, kind: Kind, seen: &[Seen<'_>], next: &mut State) {
+    let by_person = matches!(kind, Kind::Rollback | Kind::Reopen);
+    for (position, phase) in workflow.phases.iter().enumerate().skip(end) {
+        for artifact in &phase.produces {
+            let left_with = next.actor(&phase.id).and_then(|actor| actor.left_with.get(artifact).copied().flatten());
+            let now = present(seen, artifact);
+            let judged = if position < start { left_with.or(now) } else { now };
+            let used: [Option<Digest>; 2] = if by_person { [left_with, now] } else { [judged, None] };
+            for digest in used.into_iter().flatten() {
+                let spent = actor(next, &phase.id).spent.entry(artifact.clone()).or_default();
+                if !spent.contains(&digest) {
+                    spent.push(digest);
+                }
+            }
+        }
+        if let Some(actor) = next.actors.get_mut(phase.id.as_str()) {
+            actor.left_with.clear();
+            actor.entered_with.clear();
+            actor.status = ActorStatus::SentBack;
+        }
+    }
+    let target = &workflow.phases[end];
+    let entered_with = target.needs.iter().map(|need| (need.clone(), present(seen, need))).collect();
+    actor(next, &target.id).entered_with = entered_with;
+}
+
+fn actor<'s>(state: &'s mut State, phase: &PhaseId) -> &'s mut Actor {
+    state.actors.entry(phase.to_string()).or_default()
+}
+
+fn present(seen: &[Seen<'_>], artifact: &ArtifactName) -> Option<Digest> {
+    seen.iter().find(|seen| seen.derived.name == *artifact)?.derived.digest
+}
+
+/// Sets the value at a JSON pointer (RFC 6901), making objects on the way.
+fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value: Value) {
+    let segments: Vec<String> =
+        pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
+    let Some((last, above)) = segments.split_last() else { return };
+    let mut members = members;
+    for segment in above {
+        let slot = members.entry(segment.clone()).or_insert_with(|| Value::Object(Map::new()));
+        if !slot.is_object() {
+            *slot = Value::Object(Map::new());
+        }
+        let Value::Object(inner) = slot else { return };
+        members = inner;
+    }
+    members.insert(last.clone(), value);
+}

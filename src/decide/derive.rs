@@ -1,0 +1,197 @@
+//! From observed bytes and recorded state to the facts that guards see: which file counts, whether
+//! it is fresh, whether it has changed.
+//!
+//! Content decides, never a modification time: a fresh clone behaves like the original.
+
+use super::{Derived, DerivedFile, Evidence, Facts, FileFact, State};
+use crate::base::{ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath};
+use crate::workflow::{Artifact, Workflow};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// One artifact as derived, with the observed files behind it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen<'f> {
+    pub derived: Derived,
+    pub files: Vec<&'f FileFact>,
+    /// Files of less preferred paths that nobody has used up: probably misplaced.
+    pub elsewhere: Vec<&'f FileFact>,
+}
+
+/// Derives every artifact of the workflow, in document order.
+#[must_use]
+pub fn derive(workflow: &Workflow, state: &State, phase: &PhaseId, facts: &Facts) -> Vec<Derived> {
+    look(workflow, state, phase, facts).into_iter().map(|seen| seen.derived).collect()
+}
+
+pub(super) fn look<'f>(workflow: &Workflow, state: &State, phase: &PhaseId, facts: &'f Facts) -> Vec<Seen<'f>> {
+    let mut all: Vec<Seen<'f>> =
+        workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
+    let digests: BTreeMap<ArtifactName, Option<Digest>> =
+        all.iter().map(|seen| (seen.derived.name.clone(), seen.derived.digest)).collect();
+    for seen in &mut all {
+        judge_freshness(workflow, state, &digests, &mut seen.derived);
+        seen.derived.changed = match record_of(workflow, state, phase, &seen.derived.name) {
+            Some(recorded) => recorded != seen.derived.digest,
+            None => false,
+        };
+    }
+    all
+}
+
+impl Derived {
+    /// Present, valid and fresh.
+    #[must_use]
+    pub fn ready(&self) -> bool {
+        self.present && self.valid && self.fresh
+    }
+
+    /// Whether it can serve as a need: present and valid.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.present && self.valid
+    }
+}
+
+impl Seen<'_> {
+    /// This artifact as evidence; `None` where it has no readable file.
+    pub(super) fn evidence(&self, workflow: &Workflow) -> Option<Evidence> {
+        Some(Evidence {
+            artifact: self.derived.name.clone(),
+            files: self.derived.files.iter().filter_map(|file| Some((file.path.clone(), file.digest?))).collect(),
+            digest: self.derived.digest?,
+            valid: self.derived.valid,
+            committed: workflow.artifact(&self.derived.name).is_none_or(|artifact| artifact.commit),
+        })
+    }
+
+    /// What is wrong with its files, and where another one lies that does not count.
+    pub(super) fn diagnostics(&self, directory: &RepoPath) -> impl Iterator<Item = Diagnostic> {
+        let used = self.derived.files.first().map(|file| file.path.as_str()).unwrap_or_default();
+        let elsewhere = self.elsewhere.iter().map(move |file| {
+            let message = format!("`{}` is read from {used}, so this file does not count", self.derived.name);
+            let place = directory.join(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
+            Diagnostic::warning("artifact-elsewhere", message).at(place).hint("remove one of the two")
+        });
+        self.files.iter().flat_map(|file| file.problems.iter().cloned()).chain(elsewhere)
+    }
+}
+
+/// The files that count: of the first path with an unspent file, else of the first that matches.
+fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> Seen<'f> {
+    let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
+    let groups: Vec<Vec<&FileFact>> = (0..artifact.paths.len())
+        .map(|pattern| observed.iter().filter(|file| file.pattern == pattern).collect())
+        .filter(|group: &Vec<&FileFact>| !group.is_empty())
+        .collect();
+    let unspent =
+        |group: &Vec<&FileFact>| digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest));
+    let chosen = groups.iter().position(&unspent).unwrap_or(0);
+    let elsewhere = groups
+        .iter()
+        .enumerate()
+        .filter(|(index, group)| *index != chosen && unspent(group))
+        .flat_map(|(_, group)| group.iter().copied())
+        .collect();
+    let mut files = groups.get(chosen).cloned().unwrap_or_default();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let derived = Derived {
+        name: artifact.name.clone(),
+        present: !files.is_empty(),
+        valid: !files.is_empty() && files.iter().all(|file| file.is_valid()),
+        fresh: false,
+        changed: false,
+        digest: digest_of(&files),
+        stale_because: None,
+        of: files.iter().filter_map(|file| judged(file)).flatten().collect(),
+        files: files
+            .iter()
+            .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
+            .collect(),
+    };
+    Seen { derived, files, elsewhere }
+}
+
+fn digest_of(files: &[&FileFact]) -> Option<Digest> {
+    if files.is_empty() {
+        return None;
+    }
+    let digests: Option<Vec<(&str, Digest)>> =
+        files.iter().map(|file| Some((file.path.as_str(), file.digest?))).collect();
+    digests.map(|digests| Digest::of_files(&digests))
+}
+
+/// The `of` map of a report: what it says it judged. A value that is no digest can never stand.
+fn judged(file: &FileFact) -> Option<Vec<(String, Option<Digest>)>> {
+    let data = file.data.as_deref()?;
+    let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
+    Some(of.iter().map(|(name, digest)| (name.clone(), digest.as_str().and_then(Digest::parse))).collect())
+}
+
+fn judge_freshness(
+    workflow: &Workflow,
+    state: &State,
+    digests: &BTreeMap<ArtifactName, Option<Digest>>,
+    derived: &mut Derived,
+) {
+    if !derived.present {
+        return;
+    }
+    derived.stale_because = match derived.digest {
+        Some(digest) if is_spent(workflow, state, &derived.name, digest) => Some(used_up(workflow, state, derived)),
+        _ => derived.of.iter().find_map(|(name, judged)| match digests.get(name.as_str()) {
+            None => Some(format!("it judged `{name}`, which the workflow does not know")),
+            Some(present) if judged.is_none() || present != judged => Some(format!("it judged another `{name}`")),
+            Some(_) => None,
+        }),
+    };
+    derived.fresh = derived.stale_because.is_none();
+}
+
+fn used_up(workflow: &Workflow, state: &State, derived: &Derived) -> String {
+    let attempt = workflow.producers(&derived.name).map(|phase| state.attempt(&phase.id)).max().unwrap_or(0);
+    match attempt {
+        0 | 1 => "unchanged since it was used up".to_owned(),
+        attempt => format!("unchanged since attempt {} was sent back", attempt - 1),
+    }
+}
+
+/// Whether a digest of an artifact has been used up by a send-back.
+pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Digest) -> bool {
+    workflow
+        .producers(artifact)
+        .filter_map(|phase| state.actor(&phase.id)?.spent.get(artifact))
+        .any(|spent| spent.contains(&digest))
+}
+
+/// The latest record of an artifact, seen from a phase: outer `None` where there is no record.
+pub(super) fn record_of(
+    workflow: &Workflow,
+    state: &State,
+    phase: &PhaseId,
+    artifact: &ArtifactName,
+) -> Option<Option<Digest>> {
+    if let Some(entered) = state.actor(phase).and_then(|actor| actor.entered_with.get(artifact)) {
+        return Some(*entered);
+    }
+    let position = workflow.position(phase)?;
+    workflow.phases[..position]
+        .iter()
+        .rev()
+        .find_map(|earlier| state.actor(&earlier.id)?.left_with.get(artifact).copied())
+}
+
+/// The digest last recorded of an artifact anywhere, by which git may find it again.
+pub(super) fn last_recorded(state: &State, artifact: &ArtifactName) -> Option<Digest> {
+    let records = state.actors.values().flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)]);
+    records.flatten().flatten().next().copied()
+}
+
+/// The value of one file as guards see it in `all`.
+pub(super) fn file_value(file: &FileFact) -> Value {
+    serde_json::json!({
+        "path": file.path,
+        "valid": file.is_valid(),
+        "data": file.data.as_deref().cloned().unwrap_or(Value::Null),
+    })
+}

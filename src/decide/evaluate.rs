@@ -1,0 +1,451 @@
+//! The verdict: state, needs, rules, in that order.
+
+use super::apply::initial_state;
+use super::derive::{Seen, last_recorded, look};
+use super::expect;
+use super::scope::TaskScope;
+use super::{
+    BrokenNeed, Choice, Decision, Evidence, Facts, Kind, Move, Part, Recorded, State, Transition, Tried, Truth, Verdict,
+};
+use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, nearest};
+use crate::workflow::guard::{Held, Scope};
+use crate::workflow::{Outcome, Owner, Phase, Rule, Workflow};
+
+/// Judges one task. Total: every combination of values yields a decision.
+#[must_use]
+pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Decision {
+    let fresh_state;
+    let state = match recorded {
+        Recorded::Lost => {
+            let diagnostic = Diagnostic::error("state-lost", "state.json is gone, but transcript.jsonl says there was one")
+                .hint(format!("orch recover {}", facts.task));
+            return broken(workflow, facts, "state-lost", vec![diagnostic]);
+        }
+        Recorded::Broken(diagnostics) => {
+            let code = diagnostics.iter().find(|diagnostic| diagnostic.is_error()).map_or("state-invalid", |first| first.code);
+            return broken(workflow, facts, code, diagnostics.clone());
+        }
+        Recorded::New => {
+            fresh_state = initial_state(workflow);
+            &fresh_state
+        }
+        Recorded::Known(state) => state,
+    };
+    let mut diagnostics = facts.diagnostics.clone();
+    let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
+        return broken(workflow, facts, "unknown-phase", diagnostics);
+    };
+    note_workflow(workflow, state, &mut diagnostics);
+    let seen = look(workflow, state, &phase.id, facts);
+    diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.directory)));
+    Judge { workflow, state, facts, phase, seen: &seen }.decide(diagnostics)
+}
+
+fn current_phase<'w>(workflow: &'w Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) -> Option<&'w Phase> {
+    let Some(name) = &state.phase else { return workflow.phase(&workflow.initial) };
+    match workflow.phase_named(name) {
+        Some(phase) => {
+            if phase.id.as_str() != name {
+                let message = format!("phase `{name}` is read as `{}`", phase.id);
+                diagnostics.push(Diagnostic::note("phase-alias", message));
+            }
+            Some(phase)
+        }
+        None => {
+            let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+            let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+            let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
+            let hint = format!("{}its phases are {}", meant.unwrap_or_default(), known.join(", "));
+            diagnostics.push(Diagnostic::error("unknown-phase", message).hint(hint));
+            None
+        }
+    }
+}
+
+fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(recorded) = &state.workflow
+        && recorded.digest != workflow.digest
+    {
+        let message = format!("workflow `{}` has changed since the last transition; the present one decides", workflow.name);
+        diagnostics.push(Diagnostic::note("workflow-changed", message));
+    }
+}
+
+/// The decision for a task whose state cannot be used.
+fn broken(workflow: &Workflow, facts: &Facts, code: &'static str, diagnostics: Vec<Diagnostic>) -> Decision {
+    let first = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+    let reason = first.map_or_else(|| "the state cannot be used".to_owned(), |first| first.message.clone());
+    let task = facts.task.to_string();
+    Decision {
+        task: facts.task.clone(),
+        workflow: workflow.name.clone(),
+        rev: 0,
+        phase: None,
+        substate: None,
+        attempt: 0,
+        verdict: Verdict::Error { code },
+        reason,
+        rule: None,
+        tried: Vec::new(),
+        inputs: Vec::new(),
+        evidence: Vec::new(),
+        expects: Vec::new(),
+        moves: Vec::new(),
+        options: vec![choice(
+            "recover",
+            ["orch", "recover", &task],
+            Owner::Human,
+            "rebuild state.json from git history, else from the transcript and the artifacts",
+        )],
+        waived: Vec::new(),
+        artifacts: Vec::new(),
+        diagnostics,
+    }
+}
+
+pub(super) fn choice<'s>(
+    id: &'static str,
+    argv: impl IntoIterator<Item = &'s str>,
+    by: Owner,
+    effect: impl Into<String>,
+) -> Choice {
+    Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
+}
+
+/// Everything a verdict looks at.
+pub(super) struct Judge<'a> {
+    pub workflow: &'a Workflow,
+    pub state: &'a State,
+    pub facts: &'a Facts,
+    pub phase: &'a Phase,
+    pub seen: &'a [Seen<'a>],
+}
+
+/// What the rules came to.
+struct Fired<'w> {
+    rule: &'w Rule,
+    verdict: Verdict,
+    reason: String,
+}
+
+impl Judge<'_> {
+    fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
+        let attempt = self.state.attempt(&self.phase.id).max(1);
+        let scope = TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
+        let mut decision = Decision {
+            task: self.facts.task.clone(),
+            workflow: self.workflow.name.clone(),
+            rev: self.state.rev,
+            phase: Some(self.phase.id.clone()),
+            substate: self.phase.substate.as_ref().and_then(|guard| guard.value(&scope).ok()),
+            attempt,
+            verdict: Verdict::Done { changed: Vec::new() },
+            reason: String::new(),
+            rule: None,
+            tried: Vec::new(),
+            inputs: self.evidence(&self.phase.needs),
+            evidence: Vec::new(),
+            expects: Vec::new(),
+            moves: Vec::new(),
+            options: Vec::new(),
+            waived: self.state.waived.keys().cloned().collect(),
+            artifacts: self.seen.iter().map(|seen| seen.derived.clone()).collect(),
+            diagnostics,
+        };
+        if self.phase.terminal {
+            self.finished(&mut decision);
+            return decision;
+        }
+        let unmet = self.broken_needs(&self.phase.needs, &[]);
+        if !unmet.is_empty() {
+            self.inconsistent(&mut decision, &self.phase.id, unmet);
+            return decision;
+        }
+        let fired = self.try_rules(&scope, &mut decision);
+        match fired {
+            Some(fired) => self.conclude(fired, &mut decision),
+            None => expect::nothing_fired(self, &mut decision),
+        }
+        expect::options(self, &mut decision);
+        decision
+    }
+
+    fn finished(&self, decision: &mut Decision) {
+        let changed: Vec<ArtifactName> =
+            self.seen.iter().filter(|seen| seen.derived.changed).map(|seen| seen.derived.name.clone()).collect();
+        decision.reason = match changed.as_slice() {
+            [] => format!("the task is in `{}`, which is terminal", self.phase.id),
+            some => format!("the task is in `{}`, which is terminal; changed since: {}", self.phase.id, join(some)),
+        };
+        decision.options.push(choice(
+            "reopen",
+            ["orch", "reopen", self.facts.task.as_str(), "--reason", "WHY"],
+            Owner::Human,
+            "open the task again",
+        ));
+        decision.verdict = Verdict::Done { changed };
+    }
+
+    /// Needs that are not present and valid, waived ones apart.
+    pub(super) fn broken_needs(&self, needs: &[ArtifactName], waived: &[ArtifactName]) -> Vec<BrokenNeed> {
+        needs
+            .iter()
+            .filter(|need| !self.state.waived.contains_key(*need) && !waived.contains(need))
+            .filter_map(|need| {
+                let seen = self.seen.iter().find(|seen| seen.derived.name == *need)?;
+                (!seen.derived.holds()).then(|| BrokenNeed {
+                    artifact: need.clone(),
+                    path: self.path_of(need),
+                    missing: !seen.derived.present,
+                    recorded: last_recorded(self.state, need),
+                })
+            })
+            .collect()
+    }
+
+    /// Where an artifact lies, or would be written.
+    pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
+        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+        match seen.and_then(|seen| seen.files.first()) {
+            Some(file) => file.path.clone(),
+            None => self.workflow.artifact(artifact).map(expect::concrete_path).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn evidence(&self, artifacts: &[ArtifactName]) -> Vec<Evidence> {
+        self.seen
+            .iter()
+            .filter(|seen| artifacts.contains(&seen.derived.name))
+            .filter_map(|seen| seen.evidence(self.workflow))
+            .collect()
+    }
+
+    /// The latest earlier phase that has been entered and whose own needs hold.
+    pub(super) fn last_consistent(&self) -> Option<PhaseId> {
+        let position = self.workflow.position(&self.phase.id)?;
+        self.workflow.phases[..position]
+            .iter()
+            .rev()
+            .find(|phase| self.state.attempt(&phase.id) > 0 && self.broken_needs(&phase.needs, &[]).is_empty())
+            .map(|phase| phase.id.clone())
+    }
+
+    fn inconsistent(&self, decision: &mut Decision, phase: &PhaseId, unmet: Vec<BrokenNeed>) {
+        let last_consistent = self.last_consistent();
+        let named: Vec<String> = unmet
+            .iter()
+            .map(|need| format!("{} ({}) is {}", need.artifact, need.path, if need.missing { "missing" } else { "invalid" }))
+            .collect();
+        let role = if *phase == self.phase.id { "needs" } else { "would need" };
+        decision.reason = format!("`{phase}` {role} what is not there: {}", named.join("; "));
+        decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
+        if let Some(back) = &last_consistent {
+            let argv = ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", "WHY"];
+            let effect = format!("go back to `{back}`, the last phase whose needs hold");
+            decision.options.push(choice("rollback", argv, Owner::Human, effect));
+        }
+        decision.verdict = Verdict::Inconsistent { phase: phase.clone(), broken: unmet, last_consistent };
+    }
+
+    /// Tries every rule of the phase; the first that fires, or fails, decides.
+    fn try_rules<'w>(&'w self, scope: &dyn Scope, decision: &mut Decision) -> Option<Fired<'w>> {
+        let mut fired = None;
+        for rule in self.workflow.rules_from(&self.phase.id) {
+            let held = rule.when.holds(scope);
+            self.note_move(rule, &held, decision);
+            if fired.is_some() {
+                decision.tried.push(tried(rule, Truth::NotTried, Vec::new()));
+                continue;
+            }
+            let truth = truth(&held.result);
+            let parts = held.parts.iter().map(|part| Part {
+                text: part.text.clone(),
+                result: self::truth(&part.result),
+                saw: part.saw.clone(),
+            });
+            decision.tried.push(tried(rule, truth, parts.collect()));
+            match held.result {
+                Ok(true) => fired = Some(self.fire(rule, scope)),
+                Ok(false) => {}
+                Err(message) => fired = Some(self.failed(rule, &held.parts, &message)),
+            }
+        }
+        fired
+    }
+
+    fn failed<'w>(&self, rule: &'w Rule, parts: &[crate::workflow::guard::HeldPart], message: &str) -> Fired<'w> {
+        let part = parts.iter().find(|part| part.result.is_err());
+        let text = part.map_or(rule.when.text(), |part| part.text.as_str());
+        let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
+        let reason = format!("rule `{}` cannot be evaluated: in `{text}`, {message}{saw}", rule.id);
+        Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason }
+    }
+
+    fn fire<'w>(&'w self, rule: &'w Rule, scope: &dyn Scope) -> Fired<'w> {
+        let reason = rule.because.clone();
+        let verdict = match &rule.outcome {
+            Outcome::To(to) => return self.lead(rule, to, scope),
+            Outcome::Run(action) => Verdict::Run(action.clone()),
+            Outcome::Wait(what) => {
+                let owner = if rule.by_human { Owner::Human } else { self.phase.owner };
+                Verdict::Wait { what: what.clone(), owner }
+            }
+            Outcome::Choose(actions) => Verdict::Choose(actions.clone()),
+        };
+        Fired { rule, verdict, reason }
+    }
+
+    /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?
+    fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
+        let mut set = Vec::new();
+        for (pointer, guard) in &rule.set {
+            match guard.value(scope) {
+                Ok(value) => set.push((pointer.clone(), value)),
+                Err(message) => {
+                    let reason = format!("rule `{}` cannot set `{pointer}`: {message}", rule.id);
+                    return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason };
+                }
+            }
+        }
+        let Some(target) = self.workflow.phase(to) else {
+            let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
+            return Fired { rule, verdict: Verdict::Error { code: "unknown-phase" }, reason };
+        };
+        let unmet = self.broken_needs(&target.needs, &[]);
+        if !unmet.is_empty() {
+            let last_consistent = self.last_consistent();
+            let verdict = Verdict::Inconsistent { phase: to.clone(), broken: unmet, last_consistent };
+            return Fired { rule, verdict, reason: rule.because.clone() };
+        }
+        let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
+        let transition = Transition {
+            from: Some(self.phase.id.clone()),
+            to: to.clone(),
+            kind: if is_back { Kind::Regress } else { Kind::Advance },
+            rule: Some(rule.id.clone()),
+            reason: rule.because.clone(),
+            evidence: self.evidence(&self.rests_on(rule, target)),
+            set,
+            waive: Vec::new(),
+            confirm: None,
+            by_human: rule.by_human,
+        };
+        let attempts = self.state.attempt(to);
+        if is_back && attempts >= self.workflow.attempts_of(target) {
+            let reason = format!("{}, but `{to}` has been attempted {attempts} times: a person decides", rule.because);
+            return Fired { rule, verdict: Verdict::Handover { held: Box::new(transition), attempts }, reason };
+        }
+        Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
+    }
+
+    /// What a move rests on: what its guard read, the outputs of the phase left, the needs of the next.
+    fn rests_on(&self, rule: &Rule, target: &Phase) -> Vec<ArtifactName> {
+        let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
+        let read = |seen: &&Seen<'_>| self.reads(rule, seen.derived.name.as_str());
+        names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
+        names
+    }
+
+    /// Whether the guard of a rule reads an artifact, directly or by a named expression.
+    pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
+        let mut open: Vec<&crate::workflow::Guard> = vec![&rule.when];
+        while let Some(guard) = open.pop() {
+            for chain in guard.chains() {
+                if chain[0] == artifact {
+                    return true;
+                }
+                open.extend(self.workflow.defines.iter().filter(|(name, _)| *name == chain[0]).map(|(_, define)| define));
+            }
+        }
+        false
+    }
+
+    fn note_move(&self, rule: &Rule, held: &Held, decision: &mut Decision) {
+        let Outcome::To(to) = &rule.outcome else { return };
+        let false_parts = held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
+            Err(message) => format!("{}: {message}", part.text),
+            Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
+        });
+        let mut unmet: Vec<String> = false_parts.collect();
+        if let Some(target) = self.workflow.phase(to) {
+            unmet.extend(self.broken_needs(&target.needs, &[]).iter().map(|need| {
+                format!("`{to}` needs {} ({})", need.artifact, if need.missing { "missing" } else { "invalid" })
+            }));
+        }
+        decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
+    }
+
+    fn conclude(&self, fired: Fired<'_>, decision: &mut Decision) {
+        decision.rule = Some(fired.rule.id.clone());
+        decision.reason = fired.reason;
+        match fired.verdict {
+            Verdict::Inconsistent { phase, broken, .. } => {
+                let because = std::mem::take(&mut decision.reason);
+                self.inconsistent(decision, &phase, broken);
+                decision.reason = format!("{because}, but {}", decision.reason);
+            }
+            Verdict::Transition(transition) => {
+                decision.evidence.clone_from(&transition.evidence);
+                decision.verdict = Verdict::Transition(transition);
+            }
+            Verdict::Handover { held, attempts } => {
+                decision.evidence.clone_from(&held.evidence);
+                decision.verdict = Verdict::Handover { held, attempts };
+            }
+            Verdict::Wait { what, owner } => {
+                decision.verdict = Verdict::Wait { what, owner };
+                expect::of_phase(self, decision);
+            }
+            other => decision.verdict = other,
+        }
+    }
+
+    /// Actions that a person may pick, each as a command.
+    pub(super) fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
+        for action in actions {
+            let argv = ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
+            let effect = format!("perform `{action}`");
+            decision.options.push(Choice { id: "answer", argv: argv.to_vec(), by: Owner::Human, effect });
+        }
+    }
+}
+
+fn tried(rule: &Rule, result: Truth, parts: Vec<Part>) -> Tried {
+    let (outcome, to) = match &rule.outcome {
+        Outcome::To(to) => (format!("to {to}"), Some(to.clone())),
+        Outcome::Run(action) => (format!("run {action}"), None),
+        Outcome::Wait(what) => (format!("wait for {what}"), None),
+        Outcome::Choose(actions) => (format!("choose of {}", join(actions)), None),
+    };
+    Tried { rule: rule.id.clone(), outcome, to, line: rule.place.line, result, parts }
+}
+
+fn truth(result: &Result<bool, String>) -> Truth {
+    match result {
+        Ok(true) => Truth::True,
+        Ok(false) => Truth::False,
+        Err(message) => Truth::Error(message.clone()),
+    }
+}
+
+/// What a part of a guard saw, in words: ` (plan.ready is false)`.
+pub(super) fn saw(values: &[(String, Option<serde_json::Value>)]) -> String {
+    let shown: Vec<String> = values
+        .iter()
+        .map(|(path, value)| match value {
+            None => format!("{path} is missing"),
+            Some(value) => {
+                let text = value.to_string();
+                match text.char_indices().nth(60) {
+                    Some((end, _)) => format!("{path} is {}…", &text[..end]),
+                    None => format!("{path} is {text}"),
+                }
+            }
+        })
+        .collect();
+    if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
+}
+
+pub(super) fn join<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,218 @@
+//! What somebody has to do next where no transition is due: which outputs, where, and why.
+
+use super::derive::Seen;
+use super::evaluate::{Judge, choice, join, saw};
+use super::{BrokenNeed, Decision, ExpectState, Expectation, Part, Truth, Verdict};
+use crate::base::{ArtifactName, Digest};
+use crate::workflow::{Artifact, Outcome, Owner, Rule};
+use std::collections::BTreeMap;
+
+/// No rule fired: say which outputs of the phase are missing, invalid or used up.
+pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
+    of_phase(judge, decision);
+    let owner = judge.phase.owner;
+    let listed = |state: ExpectState| -> Vec<&Expectation> {
+        decision.expects.iter().filter(|expected| expected.state == state).collect()
+    };
+    let paths = |expected: &[&Expectation]| join(&expected.iter().map(|one| one.path.as_str()).collect::<Vec<_>>());
+    let mut reasons = Vec::new();
+    let invalid = listed(ExpectState::Invalid);
+    if !invalid.is_empty() {
+        reasons.push(format!("{} is invalid", paths(&invalid)));
+    }
+    let stale = listed(ExpectState::Stale);
+    if !stale.is_empty() {
+        let because = stale.first().map(|one| one.because.as_str()).unwrap_or_default();
+        reasons.push(format!("{} is stale: {because}", paths(&stale)));
+    }
+    let missing = listed(ExpectState::Missing);
+    if !missing.is_empty() {
+        reasons.push(format!("{} is missing", paths(&missing)));
+    }
+    let unmet = listed(ExpectState::Unmet);
+    if let Some(first) = unmet.first().filter(|_| reasons.is_empty()) {
+        reasons.push(format!("{} is there, but {}", first.path, first.because));
+    }
+    decision.reason = match reasons.as_slice() {
+        [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(decision)),
+        some => some.join("; "),
+    };
+    let awaited: Vec<&str> = decision.expects.iter().map(|expected| expected.path.as_str()).collect();
+    let what = if awaited.is_empty() { "a rule to fire".to_owned() } else { join(&awaited) };
+    decision.verdict = Verdict::Wait { what, owner };
+}
+
+/// The false part of every rule, in words.
+fn closest(decision: &Decision) -> String {
+    let parts: Vec<String> = decision
+        .tried
+        .iter()
+        .filter_map(|tried| {
+            let part = tried.parts.iter().find(|part| part.result != Truth::True)?;
+            Some(format!("{}: `{}`{}", tried.rule, part.text, saw(&part.saw)))
+        })
+        .collect();
+    if parts.is_empty() { "it has none".to_owned() } else { parts.join("; ") }
+}
+
+/// Fills in what the current phase still has to make.
+pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
+    for artifact in &judge.phase.produces {
+        let Some(seen) = judge.seen.iter().find(|seen| seen.derived.name == *artifact) else { continue };
+        let optional = judge.phase.optional.contains(artifact);
+        if let Some(expected) = for_output(judge, seen, optional) {
+            decision.expects.push(expected);
+        }
+    }
+    if decision.expects.is_empty() {
+        decision.expects = unmet(judge, decision);
+    }
+}
+
+fn for_output(judge: &Judge<'_>, seen: &Seen<'_>, optional: bool) -> Option<Expectation> {
+    let derived = &seen.derived;
+    let (state, because) = if !derived.present {
+        (ExpectState::Missing, "it is not there".to_owned())
+    } else if !derived.fresh {
+        (ExpectState::Stale, derived.stale_because.clone().unwrap_or_default())
+    } else if !derived.valid {
+        let first = seen.files.iter().flat_map(|file| &file.problems).find(|problem| problem.is_error());
+        (ExpectState::Invalid, first.map(|problem| problem.message.clone()).unwrap_or_default())
+    } else {
+        return None;
+    };
+    if optional && state != ExpectState::Invalid {
+        return None;
+    }
+    expectation(judge, &derived.name, state, because)
+}
+
+/// What has to be done about a need that does not hold.
+pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectation> {
+    let state = if need.missing { ExpectState::Missing } else { ExpectState::Invalid };
+    let because = if need.missing { "the phase builds on it" } else { "the phase builds on it, and it is invalid" };
+    expectation(judge, &need.artifact, state, because.to_owned())
+}
+
+fn expectation(judge: &Judge<'_>, name: &ArtifactName, state: ExpectState, because: String) -> Option<Expectation> {
+    let artifact = judge.workflow.artifact(name)?;
+    let seen = judge.seen.iter().find(|seen| seen.derived.name == *name)?;
+    Some(Expectation {
+        artifact: name.clone(),
+        path: judge.path_of(name),
+        format: artifact.format,
+        schema: artifact.schema.as_ref().map(|schema| schema.name.clone()),
+        state,
+        because,
+        of: judged(judge, name),
+        problems: seen.files.iter().flat_map(|file| file.problems.iter().cloned()).collect(),
+    })
+}
+
+/// The `of` map to copy: what the phase that writes the artifact builds on, as it is now.
+fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
+    let writer = if judge.phase.produces.contains(name) {
+        Some(judge.phase)
+    } else {
+        judge.workflow.producers(name).next()
+    };
+    let needs = writer.map(|phase| phase.needs.as_slice()).unwrap_or_default();
+    judge
+        .seen
+        .iter()
+        .filter(|seen| needs.contains(&seen.derived.name) && seen.derived.name != *name)
+        .filter_map(|seen| Some((seen.derived.name.clone(), seen.derived.digest?)))
+        .collect()
+}
+
+/// Every output is ready, yet no rule fires: the rules ask for something else in one of them.
+fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
+    let mut found: Vec<Expectation> = Vec::new();
+    for rule in judge.workflow.rules_from(&judge.phase.id).filter(|rule| leads_on(judge, rule)) {
+        let Some(tried) = decision.tried.iter().find(|tried| tried.rule == rule.id) else { continue };
+        for part in tried.parts.iter().filter(|part| part.result == Truth::False) {
+            for name in judge.phase.produces.iter().filter(|name| part_reads(part, name)) {
+                let known = found.iter().any(|expected| expected.artifact == *name);
+                let present = judge.seen.iter().any(|seen| seen.derived.name == *name && seen.derived.present);
+                if !known && present {
+                    let because = format!("`{}` does not hold{}", part.text, saw(&part.saw));
+                    found.extend(expectation(judge, name, ExpectState::Unmet, because));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn leads_on(judge: &Judge<'_>, rule: &Rule) -> bool {
+    matches!(&rule.outcome, Outcome::To(to) if judge.workflow.position(to) > judge.workflow.position(&judge.phase.id))
+}
+
+fn part_reads(part: &Part, artifact: &ArtifactName) -> bool {
+    part.saw.iter().any(|(path, _)| path.split('.').next() == Some(artifact.as_str()))
+}
+
+/// The commands that somebody may type now.
+pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
+    let task = judge.facts.task.as_str();
+    let onward = judge.workflow.rules_from(&judge.phase.id).find(|rule| leads_on(judge, rule));
+    match decision.verdict.clone() {
+        Verdict::Transition(transition) => {
+            let by = if transition.by_human { Owner::Human } else { Owner::Orch };
+            let effect = format!("move to `{}`", transition.to);
+            decision.options.push(choice("next", ["orch", "next", task], by, effect));
+            return;
+        }
+        Verdict::Handover { held, .. } => {
+            if held.from.as_ref() != Some(&held.to) {
+                let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", "WHY"];
+                let effect = format!("let `{}` be attempted once more", held.to);
+                decision.options.push(choice("rollback", argv, Owner::Human, effect));
+            }
+        }
+        Verdict::Choose(actions) => judge.choose_options(&actions, decision),
+        _ => {}
+    }
+    let stale: Vec<ArtifactName> = decision
+        .expects
+        .iter()
+        .filter(|expected| expected.state == ExpectState::Stale)
+        .map(|expected| expected.artifact.clone())
+        .collect();
+    for artifact in stale {
+        let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", "WHY"];
+        let effect = format!("say that the unchanged {artifact} is right as it is");
+        decision.options.push(choice("confirm", argv, Owner::Human, effect));
+    }
+    if let Some(Outcome::To(to)) = onward.map(|rule| &rule.outcome) {
+        let argv = ["orch", "next", task, "--override", "WHY"];
+        let effect = format!("move to `{to}` against the rules");
+        decision.options.push(choice("override", argv, Owner::Human, effect));
+    }
+}
+
+/// One concrete path for an artifact, also where its first path is a glob.
+pub(super) fn concrete_path(artifact: &Artifact) -> String {
+    let Some(pattern) = artifact.paths.first() else { return String::new() };
+    let parts: Vec<String> =
+        pattern.split('/').filter(|part| *part != "**").map(|part| concrete_part(part, artifact)).collect();
+    parts.join("/")
+}
+
+fn concrete_part(part: &str, artifact: &Artifact) -> String {
+    let mut text = String::new();
+    let mut chars = part.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '*' => text.push_str(artifact.name.as_str()),
+            '?' => text.push('1'),
+            '[' => text.extend(chars.by_ref().take_while(|inner| *inner != ']').next()),
+            '{' => {
+                let inner: String = chars.by_ref().take_while(|inner| *inner != '}').collect();
+                text.push_str(inner.split(',').next().unwrap_or_default());
+            }
+            plain => text.push(plain),
+        }
+    }
+    text
+}

@@ -1,0 +1,264 @@
+//! What people order: overrides, rollbacks, re-openings, confirmations. Each is checked, then a
+//! transition like any other.
+
+use super::derive::{Seen, look};
+use super::evaluate::{Judge, join};
+use super::{Facts, Kind, State, Transition};
+use crate::base::{ArtifactName, PhaseId, RuleId, nearest};
+use crate::workflow::{Outcome, Phase, Workflow};
+
+/// Why an order is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// Stable code.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do instead.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+/// The creation of a task, in the initial phase of its workflow.
+#[must_use]
+pub fn create(workflow: &Workflow, reason: &str) -> Transition {
+    order(None, workflow.initial.clone(), Kind::Create, reason)
+}
+
+/// A move against the rules, to `to` or else to where the first forward rule leads.
+pub fn override_to(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    to: Option<&str>,
+    reason: &str,
+) -> Result<Transition, Refusal> {
+    let reason = given(reason)?;
+    let from = current(workflow, state)?;
+    if from.terminal {
+        let hint = format!("orch reopen {} --reason WHY", facts.task);
+        return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
+    }
+    let reachable = workflow.reachable(&from.id);
+    let target = match to {
+        Some(name) => reachable_phase(workflow, &reachable, &from.id, name)?,
+        None => forward_target(workflow, from)?,
+    };
+    let seen = look(workflow, state, &from.id, facts);
+    let waive = waived_by(workflow, &seen, from, target);
+    let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let mut transition = order(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
+    transition.evidence = judge.evidence(&rests_on(from, target));
+    transition.waive = waive;
+    Ok(transition)
+}
+
+/// Back to an earlier phase, by default the last consistent one before the current.
+pub fn rollback(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    to: Option<&str>,
+    reason: &str,
+) -> Result<Transition, Refusal> {
+    let reason = given(reason)?;
+    let from = current(workflow, state)?;
+    if from.terminal {
+        let hint = format!("orch reopen {} --reason WHY", facts.task);
+        return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
+    }
+    let seen = look(workflow, state, &from.id, facts);
+    let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let target = match to {
+        Some(name) => named_phase(workflow, name)?,
+        None => {
+            let last = judge.last_consistent().and_then(|id| workflow.phase(&id));
+            last.ok_or_else(|| {
+                let hint = format!("orch rollback {} --to PHASE --reason WHY", facts.task);
+                Refusal::new("no-earlier-phase", "there is no earlier phase whose needs hold", hint)
+            })?
+        }
+    };
+    back(&judge, target, Kind::Rollback, reason)
+}
+
+/// Out of a terminal phase, by default to the phase that was left for it.
+pub fn reopen(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    to: Option<&str>,
+    reason: &str,
+) -> Result<Transition, Refusal> {
+    let reason = given(reason)?;
+    let from = current(workflow, state)?;
+    if !from.terminal {
+        let hint = format!("orch rollback {} --reason WHY", facts.task);
+        return Err(Refusal::new("not-terminal", format!("the task is in `{}`, which is not terminal", from.id), hint));
+    }
+    let seen = look(workflow, state, &from.id, facts);
+    let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let target = match to {
+        Some(name) => named_phase(workflow, name)?,
+        None => left_phase(workflow, state, from)?,
+    };
+    back(&judge, target, Kind::Reopen, reason)
+}
+
+/// "Redone, the same bytes, and right": takes an artifact's digest out of what has been used up.
+pub fn confirm(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    artifact: &str,
+    reason: &str,
+) -> Result<Transition, Refusal> {
+    let reason = given(reason)?;
+    let phase = current(workflow, state)?;
+    let seen = look(workflow, state, &phase.id, facts);
+    let known = || workflow.artifacts.iter().map(|artifact| artifact.name.as_str());
+    let Some(one) = seen.iter().find(|seen| seen.derived.name.as_str() == artifact) else {
+        let hint = nearest(artifact, known()).map_or_else(
+            || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err(Refusal::new("unknown-artifact", format!("there is no artifact `{artifact}`"), hint));
+    };
+    let derived = &one.derived;
+    let Some(digest) = derived.digest else {
+        let message = format!("`{artifact}` is not there");
+        return Err(Refusal::new("not-present", message, "write it; only bytes that are there can be confirmed"));
+    };
+    let spent = super::derive::is_spent(workflow, state, &derived.name, digest);
+    if !spent {
+        let message = match &derived.stale_because {
+            Some(because) => format!("`{artifact}` cannot be confirmed: {because}"),
+            None => format!("`{artifact}` is fresh; there is nothing to confirm"),
+        };
+        return Err(Refusal::new("not-spent", message, "write it anew if it should say something else"));
+    }
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let mut transition = order(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
+    transition.evidence = judge.evidence(std::slice::from_ref(&derived.name));
+    transition.confirm = Some((derived.name.clone(), digest));
+    Ok(transition)
+}
+
+fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transition {
+    Transition {
+        from,
+        to,
+        kind,
+        rule: None::<RuleId>,
+        reason: reason.to_owned(),
+        evidence: Vec::new(),
+        set: Vec::new(),
+        waive: Vec::new(),
+        confirm: None,
+        by_human: false,
+    }
+}
+
+fn given(reason: &str) -> Result<&str, Refusal> {
+    let reason = reason.trim();
+    if reason.is_empty() {
+        return Err(Refusal::new("no-reason", "the reason is empty", "say why; it is recorded with the transition"));
+    }
+    Ok(reason)
+}
+
+fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Refusal> {
+    let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
+    named_phase(workflow, name)
+}
+
+fn named_phase<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Phase, Refusal> {
+    workflow.phase_named(name).ok_or_else(|| {
+        let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+        let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+        let hint = format!("{}the phases are {}", meant.unwrap_or_default(), known.join(", "));
+        Refusal::new("unknown-phase", format!("workflow `{}` has no phase `{name}`", workflow.name), hint)
+    })
+}
+
+fn reachable_phase<'w>(
+    workflow: &'w Workflow,
+    reachable: &[PhaseId],
+    from: &PhaseId,
+    name: &str,
+) -> Result<&'w Phase, Refusal> {
+    let phase = named_phase(workflow, name)?;
+    if reachable.contains(&phase.id) {
+        return Ok(phase);
+    }
+    let message = format!("no rules lead from `{from}` to `{}`", phase.id);
+    let hint = format!("reachable from here are {}", join(reachable));
+    Err(Refusal::new("unreachable", message, hint))
+}
+
+fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Refusal> {
+    let start = workflow.position(&from.id);
+    let onward = workflow.rules.iter().filter(|rule| rule.from.contains(&from.id)).find_map(|rule| match &rule.outcome {
+        Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
+        _ => None,
+    });
+    onward.ok_or_else(|| {
+        Refusal::new("unreachable", format!("no rule leads forward from `{}`", from.id), "name the phase with --to")
+    })
+}
+
+fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Refusal> {
+    let entered = state.history.iter().rev().find(|entry| entry.to == terminal.id && entry.from.as_ref() != Some(&entry.to));
+    let left = entered.and_then(|entry| workflow.phase(entry.from.as_ref()?));
+    left.ok_or_else(|| {
+        Refusal::new("no-earlier-phase", "the state does not say which phase was left", "name the phase with --to")
+    })
+}
+
+/// A send-back ordered by a person; its target's needs must hold.
+fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Refusal> {
+    let workflow = judge.workflow;
+    if workflow.position(&target.id) >= workflow.position(&judge.phase.id) {
+        let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
+        let hint = format!("orch next {} --override WHY --to {}", judge.facts.task, target.id);
+        return Err(Refusal::new("not-earlier", message, hint));
+    }
+    let unmet = judge.broken_needs(&target.needs, &[]);
+    if !unmet.is_empty() {
+        let named: Vec<String> = unmet.iter().map(|need| format!("{} ({})", need.artifact, need.path)).collect();
+        let message = format!("`{}` needs what is not there: {}", target.id, named.join(", "));
+        let hint = match judge.last_consistent() {
+            Some(last) => format!("the last phase whose needs hold is `{last}`"),
+            None => "write what is missing first".to_owned(),
+        };
+        return Err(Refusal::new("needs", message, hint));
+    }
+    let mut transition = order(Some(judge.phase.id.clone()), target.id.clone(), kind, reason);
+    transition.evidence = judge.evidence(&rests_on(judge.phase, target));
+    Ok(transition)
+}
+
+fn rests_on(from: &Phase, target: &Phase) -> Vec<ArtifactName> {
+    from.needs.iter().chain(&from.produces).chain(&target.needs).cloned().collect()
+}
+
+/// What an override accepts the absence of: outputs of the phases it jumps over, needs of its target.
+fn waived_by(workflow: &Workflow, seen: &[Seen<'_>], from: &Phase, target: &Phase) -> Vec<ArtifactName> {
+    let (start, end) = (workflow.position(&from.id).unwrap_or(0), workflow.position(&target.id).unwrap_or(0));
+    let jumped = workflow.phases.iter().take(end).skip(start);
+    let outputs = jumped.flat_map(|phase| phase.produces.iter().filter(|name| !phase.optional.contains(name)));
+    let ready = |name: &ArtifactName| seen.iter().any(|seen| seen.derived.name == *name && seen.derived.ready());
+    let mut waived: Vec<ArtifactName> = Vec::new();
+    for name in outputs.chain(&target.needs) {
+        if !ready(name) && !waived.contains(name) {
+            waived.push(name.clone());
+        }
+    }
+    waived
+}

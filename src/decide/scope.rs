@@ -1,0 +1,131 @@
+//! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
+
+use super::derive::{Seen, file_value};
+use super::state_document::document;
+use super::State;
+use crate::base::{PhaseId, TaskId};
+use crate::workflow::Workflow;
+use crate::workflow::guard::{Lookup, Scope, follow};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The scope of one decision.
+pub(super) struct TaskScope<'a> {
+    workflow: &'a Workflow,
+    seen: &'a [Seen<'a>],
+    state: Value,
+    phase: Value,
+    attempt: Value,
+    task: Value,
+}
+
+impl<'a> TaskScope<'a> {
+    pub(super) fn new(
+        workflow: &'a Workflow,
+        seen: &'a [Seen<'a>],
+        state: &State,
+        phase: &PhaseId,
+        attempt: u32,
+        task: &TaskId,
+    ) -> Self {
+        Self {
+            workflow,
+            seen,
+            state: document(state, &workflow.phase_key),
+            phase: Value::from(phase.as_str()),
+            attempt: Value::from(attempt),
+            task: Value::from(task.as_str()),
+        }
+    }
+
+    fn artifact<'s>(&'s self, seen: &'s Seen<'a>, path: &[String]) -> Lookup<'s> {
+        let Some(member) = path.get(1) else { return Lookup::Missing { depth: 1 } };
+        let derived = &seen.derived;
+        let value = match member.as_str() {
+            "present" => Value::from(derived.present),
+            "valid" => Value::from(derived.holds()),
+            "fresh" => Value::from(derived.fresh),
+            "ready" => Value::from(derived.ready()),
+            "changed" => Value::from(derived.changed),
+            "digest" => derived.digest.map_or(Value::Null, |digest| Value::from(digest.to_string())),
+            "count" => Value::from(seen.files.len()),
+            "path" => seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())),
+            "all" => seen.files.iter().map(|file| file_value(file)).collect(),
+            "data" if derived.holds() => return follow(data(seen), path, 2),
+            _ if derived.holds() => match self.fact(seen, member) {
+                Some(Ok(value)) => value,
+                Some(Err(message)) => return Lookup::Failed(message),
+                None => return Lookup::Missing { depth: 1 },
+            },
+            _ => return Lookup::Missing { depth: 1 },
+        };
+        settle(value, path, 2)
+    }
+
+    fn fact(&self, seen: &Seen<'_>, name: &str) -> Option<Result<Value, String>> {
+        let artifact = self.workflow.artifact(&seen.derived.name)?;
+        let (_, guard) = artifact.facts.iter().find(|(fact, _)| fact == name)?;
+        Some(guard.value(&FactScope { seen }))
+    }
+}
+
+impl Scope for TaskScope<'_> {
+    fn look_up(&self, path: &[String]) -> Lookup<'_> {
+        let Some(root) = path.first() else { return Lookup::Missing { depth: 0 } };
+        match root.as_str() {
+            "state" => return follow(&self.state, path, 1),
+            "phase" => return follow(&self.phase, path, 1),
+            "attempt" => return follow(&self.attempt, path, 1),
+            "task" => return follow(&self.task, path, 1),
+            _ => {}
+        }
+        if let Some(seen) = self.seen.iter().find(|seen| seen.derived.name.as_str() == root) {
+            return self.artifact(seen, path);
+        }
+        match self.workflow.defines.iter().find(|(name, _)| name == root) {
+            Some((_, define)) => match define.value(self) {
+                Ok(value) => settle(value, path, 1),
+                Err(message) => Lookup::Failed(message),
+            },
+            None => Lookup::Missing { depth: 0 },
+        }
+    }
+}
+
+/// What named values of an artifact see: its own data and files, nothing else.
+struct FactScope<'a> {
+    seen: &'a Seen<'a>,
+}
+
+impl Scope for FactScope<'_> {
+    fn look_up(&self, path: &[String]) -> Lookup<'_> {
+        match path.first().map(String::as_str) {
+            Some("data") => follow(data(self.seen), path, 1),
+            Some("all") => settle(self.seen.files.iter().map(|file| file_value(file)).collect(), path, 1),
+            Some("count") => settle(Value::from(self.seen.files.len()), path, 1),
+            Some("path") => {
+                settle(self.seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())), path, 1)
+            }
+            _ => Lookup::Missing { depth: 0 },
+        }
+    }
+}
+
+/// The data of an artifact with one file; of several it is null, and `all` holds them.
+fn data<'a>(seen: &'a Seen<'_>) -> &'a Value {
+    static NULL: Value = Value::Null;
+    match seen.files.as_slice() {
+        [only] => only.data.as_deref().unwrap_or(&NULL),
+        _ => &NULL,
+    }
+}
+
+/// A computed value, followed along the rest of a path.
+fn settle(value: Value, path: &[String], start: usize) -> Lookup<'static> {
+    match follow(&value, path, start) {
+        Lookup::Found(found) => Lookup::Found(Cow::Owned(found.into_owned())),
+        Lookup::Missing { depth } => Lookup::Missing { depth },
+        Lookup::Ends { depth, value } => Lookup::Ends { depth, value: Cow::Owned(value.into_owned()) },
+        Lookup::Failed(message) => Lookup::Failed(message),
+    }
+}

@@ -1,0 +1,72 @@
+//! Settling: applying transitions until the decision is no transition, and proving that it ends.
+
+use super::{Decision, Facts, Recorded, Stamp, State, Transition, Verdict, apply, evaluate, initial_state};
+use crate::base::PhaseId;
+use crate::workflow::Workflow;
+
+/// Where a task comes to rest, and how it got there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// The transitions in order, each with the state after it.
+    pub steps: Vec<Step>,
+    /// The decision at the end.
+    pub decision: Decision,
+}
+
+/// One applied transition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The transition.
+    pub transition: Transition,
+    /// The state after it.
+    pub state: State,
+}
+
+/// Applies transitions as long as one is due and `may` allows it.
+///
+/// A phase may be entered again only if some digest has been used up since it was last entered. As
+/// every digest is used up at most once, this ends. If the rules would go round without using
+/// anything up, nothing of it is applied and the decision says so.
+#[must_use]
+pub fn settle(
+    workflow: &Workflow,
+    recorded: &Recorded,
+    facts: &Facts,
+    stamp: &Stamp,
+    may: &dyn Fn(&Transition) -> bool,
+) -> Settled {
+    let first = evaluate(workflow, recorded, facts);
+    let mut state = match recorded {
+        Recorded::Known(state) => (**state).clone(),
+        _ => initial_state(workflow),
+    };
+    let mut entered: Vec<(PhaseId, usize)> = first.phase.iter().map(|phase| (phase.clone(), state.spent_count())).collect();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut decision = first.clone();
+    while let Some(transition) = decision.transition().cloned() {
+        if transition.by_human || !may(&transition) {
+            break;
+        }
+        let next = apply(workflow, &state, facts, &transition, stamp);
+        let spent = next.spent_count();
+        match entered.iter_mut().find(|(phase, _)| *phase == transition.to) {
+            Some((_, before)) if *before == spent => return livelock(first, steps, &transition),
+            Some((_, before)) => *before = spent,
+            None => entered.push((transition.to.clone(), spent)),
+        }
+        let now = Recorded::Known(Box::new(next.clone()));
+        state.clone_from(&next);
+        steps.push(Step { transition, state: next });
+        decision = evaluate(workflow, &now, facts);
+    }
+    Settled { steps, decision }
+}
+
+fn livelock(first: Decision, steps: Vec<Step>, last: &Transition) -> Settled {
+    let mut cycle: Vec<PhaseId> = steps.iter().filter_map(|step| step.transition.from.clone()).collect();
+    cycle.extend(last.from.clone());
+    cycle.push(last.to.clone());
+    let names: Vec<&str> = cycle.iter().map(PhaseId::as_str).collect();
+    let reason = format!("the rules go round in circles on the same files: {}", names.join(" -> "));
+    Settled { steps: Vec::new(), decision: Decision { verdict: Verdict::Livelock { cycle }, reason, ..first } }
+}

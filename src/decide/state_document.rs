@@ -1,0 +1,106 @@
+//! The JSON shape of a state: what guards see as `state`, and what `state.json` holds.
+//!
+//! [`crate::record`] adds what makes it a file (schema reference, seal) and reads it back.
+
+use super::{Actor, HistoryEntry, State};
+use crate::base::{ArtifactName, Digest};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The version of the file format.
+pub const STATE_VERSION: u64 = 1;
+
+/// The state as one JSON object, keys in their documented order.
+#[must_use]
+pub fn document(state: &State, phase_key: &str) -> Value {
+    let mut members = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            members.insert(key.to_owned(), value);
+        }
+    };
+    put("version", (!state.foreign).then(|| Value::from(STATE_VERSION)));
+    put("task", state.task.as_deref().map(Value::from));
+    put("title", state.title.as_deref().map(Value::from));
+    put("rev", Some(Value::from(state.rev)));
+    put(
+        "workflow",
+        state
+            .workflow
+            .as_ref()
+            .map(|workflow| json!({"name": workflow.name.as_str(), "digest": workflow.digest.to_string()})),
+    );
+    put(phase_key, state.phase.as_deref().map(Value::from));
+    put("actors", Some(Value::Object(state.actors.iter().map(|(name, actor)| (name.clone(), actor_value(actor))).collect())));
+    let waived: Map<String, Value> =
+        state.waived.iter().map(|(name, seq)| (name.to_string(), Value::from(*seq))).collect();
+    put("waived", Some(Value::Object(waived)));
+    put("history", Some(state.history.iter().map(history_value).collect()));
+    put("errors", Some(Value::Array(state.errors.clone())));
+    for (key, value) in &state.extra {
+        members.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    if let Some(at) = state.updated_at {
+        members.insert("updated_at".to_owned(), Value::from(at.to_string()));
+    }
+    Value::Object(members)
+}
+
+fn actor_value(actor: &Actor) -> Value {
+    let mut members = Map::new();
+    members.insert("status".to_owned(), Value::from(actor.status.as_str()));
+    members.insert("attempt".to_owned(), Value::from(actor.attempt));
+    if let Some(substate) = &actor.substate {
+        members.insert("substate".to_owned(), substate.clone());
+    }
+    let digests = |map: &BTreeMap<ArtifactName, Option<Digest>>| -> Value {
+        map.iter()
+            .map(|(name, digest)| (name.to_string(), digest.map_or(Value::Null, |digest| Value::from(digest.to_string()))))
+            .collect::<Map<_, _>>()
+            .into()
+    };
+    if !actor.entered_with.is_empty() {
+        members.insert("entered_with".to_owned(), digests(&actor.entered_with));
+    }
+    if !actor.left_with.is_empty() {
+        members.insert("left_with".to_owned(), digests(&actor.left_with));
+    }
+    if !actor.spent.is_empty() {
+        let spent: Map<String, Value> = actor
+            .spent
+            .iter()
+            .map(|(name, digests)| (name.to_string(), digests.iter().map(|digest| digest.to_string()).collect()))
+            .collect();
+        members.insert("spent".to_owned(), Value::Object(spent));
+    }
+    for (key, value) in &actor.extra {
+        members.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Object(members)
+}
+
+/// One history entry as JSON; the transcript holds the same shape.
+#[must_use]
+pub fn history_value(entry: &HistoryEntry) -> Value {
+    let mut value = json!({
+        "seq": entry.seq,
+        "at": entry.at.to_string(),
+        "from": entry.from.as_ref().map(|phase| phase.as_str()),
+        "to": entry.to.as_str(),
+        "kind": entry.kind.as_str(),
+        "rule": entry.rule,
+        "reason": entry.reason,
+        "actor": {"kind": entry.actor.kind.as_str(), "name": entry.actor.name},
+        "evidence": entry.evidence.iter().map(|(path, digest)| (path.clone(), Value::from(digest.as_str()))).collect::<Map<_, _>>(),
+    });
+    if let Value::Object(members) = &mut value {
+        if !entry.waived.is_empty() {
+            let waived = entry.waived.iter().map(|name| Value::from(name.as_str())).collect();
+            members.insert("waived".to_owned(), waived);
+        }
+        if let Some(artifact) = &entry.confirmed {
+            members.insert("confirmed".to_owned(), Value::from(artifact.as_str()));
+        }
+    }
+    value
+}

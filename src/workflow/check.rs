@@ -1,0 +1,164 @@
+//! What a compiled workflow still does wrong: phases nobody reaches, rules that never fire.
+//!
+//! These are warnings: the machine runs, but hardly as its author meant it to.
+
+use super::diagram::block;
+use super::{Artifact, Document, Guard, Outcome, Rule, Workflow};
+use crate::base::{Diagnostic, PhaseId, Place};
+
+/// Every finding about a compiled workflow and its document.
+#[must_use]
+pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    phases(document, workflow, &mut findings);
+    for (index, rule) in workflow.rules.iter().enumerate() {
+        covered(workflow, index, rule, &mut findings);
+        unasked(workflow, rule, &mut findings);
+        changed_too_late(workflow, index, rule, &mut findings);
+    }
+    unproduced(document, workflow, &mut findings);
+    stale_diagram(document, workflow, &mut findings);
+    findings
+}
+
+fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
+    let reachable = workflow.reachable(&workflow.initial);
+    for phase in &workflow.phases {
+        let place = heading(document, &format!("[phase.{}]", phase.id));
+        if phase.id != workflow.initial && !reachable.contains(&phase.id) {
+            let message = format!("no rule leads to phase `{}`", phase.id);
+            findings.push(Diagnostic::warning("workflow-unreachable-phase", message).at(place.clone()));
+        }
+        let leaves = |rule: &Rule| matches!(&rule.outcome, Outcome::To(target) if *target != phase.id);
+        if !phase.terminal && !workflow.rules_from(&phase.id).any(leaves) {
+            let message = format!("no rule leaves phase `{}`, and it is not terminal", phase.id);
+            let hint = "add a rule, or write `terminal = true`";
+            findings.push(Diagnostic::warning("workflow-dead-end", message).at(place).hint(hint));
+        }
+    }
+}
+
+/// A rule never fires if, in each of its phases, an earlier one fires whenever it would.
+fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
+    let mut by = Vec::new();
+    for phase in &rule.from {
+        let earlier = workflow.rules[..index].iter().find(|earlier| earlier.from.contains(phase) && implies(rule, earlier));
+        match earlier {
+            Some(earlier) => by.push(earlier),
+            None => return,
+        }
+    }
+    let Some(first) = by.first() else { return };
+    let line = first.place.line.unwrap_or_default();
+    let message =
+        format!("rule `{}` never fires: `{}` on line {line} fires whenever it would", rule.id, first.id);
+    findings.push(Diagnostic::warning("workflow-covered-rule", message).at(rule.place.clone()));
+}
+
+/// Whether `earlier` certainly holds where `rule` does: each of its parts is a part of `rule`.
+fn implies(rule: &Rule, earlier: &Rule) -> bool {
+    earlier.when.is_always() || earlier.when.parts().all(|part| rule.when.parts().any(|other| other == part))
+}
+
+/// `data` and named facts are missing keys unless valid, so a guard asks `.ready` or `.valid` first.
+fn unasked(workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
+    let reads = expand(workflow, &rule.when);
+    for (index, chain) in reads.iter().enumerate() {
+        let Some(artifact) = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == chain[0]) else {
+            continue;
+        };
+        let Some(member) = chain.get(1) else { continue };
+        if !needs_validity(artifact, member) {
+            continue;
+        }
+        let asked = reads[..index]
+            .iter()
+            .any(|earlier| earlier[0] == chain[0] && matches!(earlier.get(1).map(String::as_str), Some("ready" | "valid")));
+        if !asked {
+            let message = format!(
+                "rule `{}` reads `{}` without asking `{}.ready` or `.valid` first",
+                rule.id,
+                chain.join("."),
+                artifact.name
+            );
+            let hint = "of an artifact that is not valid it is a missing key, and the guard an error";
+            findings.push(Diagnostic::warning("guard-unasked", message).at(rule.place.clone()).hint(hint));
+            return;
+        }
+    }
+}
+
+fn needs_validity(artifact: &Artifact, member: &str) -> bool {
+    member == "data" || artifact.facts.iter().any(|(name, _)| name == member)
+}
+
+/// What a guard reads, named expressions replaced by what they read.
+fn expand(workflow: &Workflow, guard: &Guard) -> Vec<Vec<String>> {
+    let mut reads = Vec::new();
+    for chain in guard.chains() {
+        match workflow.defines.iter().find(|(name, _)| *name == chain[0]) {
+            Some((_, define)) => reads.extend(expand(workflow, define)),
+            None => reads.push(chain.to_vec()),
+        }
+    }
+    reads
+}
+
+/// A rule on `.changed` that sends back is useless behind a rule that moves on regardless.
+fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
+    let asks_changed = |rule: &Rule| {
+        expand(workflow, &rule.when).iter().any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
+    };
+    if !asks_changed(rule) || !rule.from.iter().any(|from| sends_back(workflow, rule, from)) {
+        return;
+    }
+    let earlier = workflow.rules[..index].iter().find(|earlier| {
+        !asks_changed(earlier)
+            && earlier.from.iter().any(|from| rule.from.contains(from) && moves_on(workflow, earlier, from))
+    });
+    if let Some(earlier) = earlier {
+        let message = format!(
+            "rule `{}` looks at `.changed`, but `{}` on line {} may have moved on before it",
+            rule.id,
+            earlier.id,
+            earlier.place.line.unwrap_or_default()
+        );
+        let hint = "put rules on `.changed` before rules on verdicts";
+        findings.push(Diagnostic::warning("workflow-changed-late", message).at(rule.place.clone()).hint(hint));
+    }
+}
+
+fn sends_back(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
+    matches!(&rule.outcome, Outcome::To(to) if workflow.position(to) <= workflow.position(from))
+}
+
+fn moves_on(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
+    matches!(&rule.outcome, Outcome::To(to) if workflow.position(to) > workflow.position(from))
+}
+
+/// An artifact that no phase produces is never spent, so an old one would count for ever.
+fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
+    for artifact in &workflow.artifacts {
+        if workflow.producers(&artifact.name).next().is_none() {
+            let message = format!("no phase produces artifact `{}`, so it is never used up", artifact.name);
+            let place = heading(document, &format!("[artifact.{}]", artifact.name));
+            findings.push(Diagnostic::warning("workflow-unproduced", message).at(place));
+        }
+    }
+}
+
+fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
+    let Some(range) = &document.diagram else { return };
+    if document.text[range.clone()].trim() != block(workflow).trim() {
+        let place = Place::at(&document.path, &document.text, range.start, 0);
+        let hint = format!("orch workflow fmt {}", workflow.name);
+        let message = "the diagram does not show the rules as they are";
+        findings.push(Diagnostic::warning("workflow-diagram", message).at(place).hint(hint));
+    }
+}
+
+/// The place of a table's heading in the document, or its start.
+fn heading(document: &Document, heading: &str) -> Place {
+    let offset = document.toml.find(heading).unwrap_or_default();
+    Place::at(&document.path, &document.text, offset, heading.len())
+}

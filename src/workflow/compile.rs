@@ -1,0 +1,539 @@
+//! From a document to a [`Workflow`], with all problems at once.
+
+use super::raw::{self, RawArtifact, RawPhase, RawRule, Spanned, Text};
+use super::{
+    Action, Artifact, Document, Format, Guard, Outcome, Owner, Phase, Rule, SchemaText, StateShape, System, ValueKind,
+    Workflow,
+};
+use crate::base::{
+    ActionName, ArtifactName, Diagnostic, Digest, InvalidName, PhaseId, Place, RuleId, WorkflowName, nearest,
+};
+use std::ops::Range;
+
+/// How often a phase may be attempted where the workflow does not say.
+const DEFAULT_ATTEMPTS: u32 = 5;
+/// What a guard may ask of any artifact.
+pub(super) const ARTIFACT_MEMBERS: [&str; 10] =
+    ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path"];
+/// What a named value of an artifact may ask.
+const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
+/// What a guard may ask beside artifacts and named expressions.
+const GUARD_ROOTS: [&str; 4] = ["state", "phase", "attempt", "task"];
+
+/// Compiles a document; the workflow is there only if no problem is an error.
+///
+/// `system` holds the schemas and agent texts that the document names.
+#[must_use]
+pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<Diagnostic>) {
+    let (raw, problems) = raw::read(document);
+    let mut compiler = Compiler { document, system, problems };
+    let workflow = compiler.workflow(raw);
+    let problems = compiler.problems;
+    let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
+    (accepted, problems)
+}
+
+struct Compiler<'a> {
+    document: &'a Document,
+    system: &'a System,
+    problems: Vec<Diagnostic>,
+}
+
+impl Compiler<'_> {
+    fn place(&self, span: &Range<usize>) -> Place {
+        Place::at(&self.document.path, &self.document.text, span.start, span.len())
+    }
+
+    fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
+        let place = self.place(span);
+        self.problems.push(diagnostic.at(place));
+    }
+
+    fn name<T>(&mut self, text: &Text, parse: impl Fn(&str) -> Result<T, InvalidName>) -> Option<T> {
+        match parse(&text.value) {
+            Ok(name) => Some(name),
+            Err(error) => {
+                self.problem(&text.span, Diagnostic::error("workflow-name", error.to_string()));
+                None
+            }
+        }
+    }
+
+    fn unknown<'n>(
+        &mut self,
+        text: &Text,
+        code: &'static str,
+        what: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+    ) {
+        let hint = match nearest(&text.value, known.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known are: {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("there is no {what} `{}`", text.value);
+        self.problem(&text.span, Diagnostic::error(code, message).hint(hint));
+    }
+
+    fn schema(&mut self, text: &Text) -> Option<SchemaText> {
+        match self.system.schema(&text.value) {
+            Some(schema) => Some(SchemaText {
+                name: text.value.clone(),
+                digest: Digest::of_blob(schema.as_bytes()),
+                text: schema.into(),
+            }),
+            None => {
+                let known: Vec<String> = self.system.names("schemas", ".schema.json").map(str::to_owned).collect();
+                self.unknown(text, "workflow-missing-schema", "schema", known.iter().map(String::as_str));
+                None
+            }
+        }
+    }
+
+    fn agent(&mut self, text: &Text) {
+        if self.system.agent(&text.value).is_none() {
+            let known: Vec<String> = self.system.names("agents", ".md").map(str::to_owned).collect();
+            self.unknown(text, "workflow-missing-agent", "agent text", known.iter().map(String::as_str));
+        }
+    }
+
+    fn workflow(&mut self, raw: raw::RawWorkflow) -> Option<Workflow> {
+        let top = Spanned { value: self.document.name.clone(), span: 0..0 };
+        let name = self.name(&top, |text| WorkflowName::new(text))?;
+        if raw.phases.is_empty() {
+            let hint = "the machine stands in fenced blocks with the info string `toml orch`";
+            let diagnostic = Diagnostic::error("workflow-empty", "the document declares no phase").hint(hint);
+            self.problem(&(0..0), diagnostic);
+            return None;
+        }
+        let artifacts: Vec<Artifact> =
+            raw.artifacts.into_iter().filter_map(|artifact| self.artifact(artifact)).collect();
+        self.duplicates("artifact", artifacts.iter().map(|artifact| artifact.name.as_str()));
+        let phases: Vec<Phase> =
+            raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts)).collect();
+        self.aliases(&phases);
+        let actions: Vec<Action> = raw
+            .actions
+            .iter()
+            .filter_map(|action| {
+                if let Some(prompt) = &action.prompt {
+                    self.agent(prompt);
+                }
+                Some(Action {
+                    name: self.name(&action.name, |text| ActionName::new(text))?,
+                    title: action.title.as_ref().map(|title| title.value.clone()),
+                    prompt: action.prompt.as_ref().map(|prompt| prompt.value.clone()),
+                })
+            })
+            .collect();
+        let defines = self.defines(&raw.defines, &artifacts);
+        let initial = match &raw.initial {
+            Some(initial) => self.phase_id(initial, &phases),
+            None => phases.first().map(|phase| phase.id.clone()),
+        };
+        let rules: Vec<Rule> = raw
+            .rules
+            .iter()
+            .filter_map(|rule| self.rule(rule, &phases, &artifacts, &defines, &actions))
+            .collect();
+        self.rule_ids(&rules);
+        let schema = raw.state_schema.as_ref().and_then(|text| self.schema(text));
+        Some(Workflow {
+            digest: self.digest(&artifacts, schema.as_ref()),
+            title: raw.title.map_or_else(|| name.to_string(), |title| title.value),
+            name,
+            path: self.document.path.clone(),
+            initial: initial?,
+            phase_key: raw.phase_key.map_or_else(|| "phase".to_owned(), |key| key.value),
+            attempts: raw.attempts.map_or(DEFAULT_ATTEMPTS, |count| clamp(count.value)),
+            artifacts,
+            phases,
+            rules,
+            defines,
+            actions,
+            state: StateShape { schema, defaults: raw.defaults },
+        })
+    }
+
+    /// Of the document and the schemas it names: what must be the same for a verdict to be the same.
+    fn digest(&self, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
+        let document = self.document.text.replace("\r\n", "\n");
+        let mut parts = vec![("", Digest::of_blob(document.as_bytes()))];
+        let schemas = artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(state);
+        parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));
+        parts.sort_unstable();
+        parts.dedup();
+        Digest::of_files(&parts)
+    }
+
+    fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
+        if raw.paths.is_empty() {
+            let message = format!("artifact `{}` has no `path`", raw.name.value);
+            self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
+        }
+        for path in &raw.paths {
+            if let Some(reason) = bad_path(&path.value) {
+                self.problem(&path.span, Diagnostic::error("workflow-value", format!("`path` {reason}")));
+            }
+        }
+        let format = match &raw.format {
+            Some(text) => Format::named(&text.value).or_else(|| {
+                self.unknown(text, "workflow-value", "format", Format::ALL.iter().map(|format| format.as_str()));
+                None
+            })?,
+            None => raw.paths.first().map_or(Format::Text, |path| Format::of_path(&path.value)),
+        };
+        let name = self.name(&raw.name, |text| ArtifactName::new(text))?;
+        if GUARD_ROOTS.contains(&name.as_str()) {
+            let message = format!("`{name}` is a name that guards already use");
+            self.problem(&raw.name.span, Diagnostic::error("workflow-duplicate", message));
+        }
+        let mut facts = Vec::new();
+        for (fact, text) in &raw.facts {
+            if ARTIFACT_MEMBERS.contains(&fact.value.as_str()) {
+                let message = format!("every artifact has `{}`; choose another name", fact.value);
+                self.problem(&fact.span, Diagnostic::error("workflow-duplicate", message));
+                continue;
+            }
+            let Some(guard) = self.guard(text) else { continue };
+            for chain in guard.chains() {
+                if !FACT_ROOTS.contains(&chain[0].as_str()) {
+                    let root = self.inner(text, &chain[0]);
+                    self.unknown(&root, "guard-unknown-name", "name", FACT_ROOTS.into_iter());
+                }
+            }
+            facts.push((fact.value.clone(), guard));
+        }
+        let schema = match &raw.schema {
+            Some(text) => Some(self.schema(text)?),
+            None => None,
+        };
+        let paths = raw.paths.into_iter().map(|path| path.value).collect();
+        Some(Artifact {
+            name,
+            paths,
+            format,
+            schema,
+            facts,
+            commit: raw.commit,
+            title: raw.title.map(|title| title.value),
+        })
+    }
+
+    fn phase(&mut self, raw: &RawPhase, artifacts: &[Artifact]) -> Option<Phase> {
+        if let Some(agent) = &raw.agent {
+            self.agent(agent);
+        }
+        let owner = match raw.owner.as_ref().map(|owner| (owner, owner.value.as_str())) {
+            None | Some((_, "agent")) => Owner::Agent,
+            Some((_, "human")) => Owner::Human,
+            Some((_, "process")) => Owner::Process,
+            Some((text, _)) => {
+                self.unknown(text, "workflow-value", "owner", ["agent", "human", "process"].into_iter());
+                Owner::Agent
+            }
+        };
+        let needs = self.artifact_names(&raw.needs, artifacts);
+        for (need, text) in needs.iter().zip(&raw.needs) {
+            if artifacts.iter().any(|artifact| artifact.name == *need && !artifact.commit) {
+                let message = format!("`{need}` is not committed (`commit = false`), so it can be no need");
+                self.problem(&text.span, Diagnostic::error("workflow-value", message));
+            }
+        }
+        let substate = raw.substate.as_ref().and_then(|text| {
+            let guard = self.guard(text)?;
+            self.check_names(text, &guard, artifacts, &[]);
+            Some(guard)
+        });
+        let produces = self.artifact_names(&raw.produces, artifacts);
+        let optional = self.artifact_names(&raw.may_produce, artifacts);
+        Some(Phase {
+            id: self.name(&raw.name, |text| PhaseId::new(text))?,
+            title: raw.title.as_ref().map(|title| title.value.clone()),
+            agent: raw.agent.as_ref().map(|agent| agent.value.clone()),
+            needs,
+            produces: produces.into_iter().chain(optional.iter().cloned()).collect(),
+            optional,
+            aliases: raw.aliases.iter().map(|alias| alias.value.clone()).collect(),
+            terminal: raw.terminal,
+            substate,
+            owner,
+            attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
+        })
+    }
+
+    fn artifact_names(&mut self, texts: &[Text], artifacts: &[Artifact]) -> Vec<ArtifactName> {
+        let mut names = Vec::new();
+        for text in texts {
+            match artifacts.iter().find(|artifact| artifact.name.as_str() == text.value) {
+                Some(artifact) => names.push(artifact.name.clone()),
+                None => {
+                    let known = artifacts.iter().map(|artifact| artifact.name.as_str());
+                    self.unknown(text, "workflow-unknown-artifact", "artifact", known);
+                }
+            }
+        }
+        names
+    }
+
+    fn phase_id(&mut self, text: &Text, phases: &[Phase]) -> Option<PhaseId> {
+        let found = phases.iter().find(|phase| phase.id.as_str() == text.value).map(|phase| phase.id.clone());
+        if found.is_none() {
+            let known = phases.iter().map(|phase| phase.id.as_str());
+            self.unknown(text, "workflow-unknown-phase", "phase", known);
+        }
+        found
+    }
+
+    fn defines(&mut self, raw: &[(Text, Text)], artifacts: &[Artifact]) -> Vec<(String, Guard)> {
+        let mut defines: Vec<(String, Guard)> = Vec::new();
+        for (name, text) in raw {
+            let taken = GUARD_ROOTS.contains(&name.value.as_str())
+                || artifacts.iter().any(|artifact| artifact.name.as_str() == name.value);
+            if taken {
+                let message = format!("`{}` is a name that guards already use", name.value);
+                self.problem(&name.span, Diagnostic::error("workflow-duplicate", message));
+                continue;
+            }
+            let Some(guard) = self.guard(text) else { continue };
+            // A named expression sees those before it only, so that no circle can arise.
+            self.check_names(text, &guard, artifacts, &defines);
+            defines.push((name.value.clone(), guard));
+        }
+        defines
+    }
+
+    fn rule(
+        &mut self,
+        raw: &RawRule,
+        phases: &[Phase],
+        artifacts: &[Artifact],
+        defines: &[(String, Guard)],
+        actions: &[Action],
+    ) -> Option<Rule> {
+        let head = raw.span.start..raw.span.start + "[[rule]]".len().min(raw.span.len());
+        let id = self.required(raw.id.as_ref(), &head, "id").and_then(|id| self.name(&id, |text| RuleId::new(text)));
+        let because = self.required(raw.because.as_ref(), &head, "because");
+        let from = self.from(raw, &head, phases);
+        let when = match &raw.when {
+            Some(text) => {
+                let guard = self.guard(text)?;
+                self.check_names(text, &guard, artifacts, defines);
+                if guard.kind() == ValueKind::Other {
+                    let message = "the guard does not yield true or false";
+                    self.problem(&text.span, Diagnostic::error("guard-not-boolean", message));
+                }
+                guard
+            }
+            None => Guard::always(),
+        };
+        let by_human = match raw.by.as_ref().map(|by| (by, by.value.as_str())) {
+            None => false,
+            Some((_, "human")) => true,
+            Some((text, _)) => {
+                self.unknown(text, "workflow-value", "value of `by`", ["human"].into_iter());
+                false
+            }
+        };
+        let outcome = self.outcome(raw, &head, phases, actions);
+        let mut set = Vec::new();
+        for (pointer, text) in &raw.set {
+            if !pointer.value.starts_with('/') {
+                let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
+                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+            } else if super::RESERVED_KEYS.iter().any(|key| pointer.value.split('/').nth(1) == Some(*key)) {
+                let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
+                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+            } else if let Some(guard) = self.guard(text) {
+                self.check_names(text, &guard, artifacts, defines);
+                set.push((pointer.value.clone(), guard));
+            }
+        }
+        Some(Rule {
+            id: id?,
+            from,
+            when,
+            outcome: outcome?,
+            because: because?.value,
+            set,
+            by_human,
+            place: self.place(&head),
+        })
+    }
+
+    fn required(&mut self, text: Option<&Text>, span: &Range<usize>, key: &str) -> Option<Text> {
+        let present = text.filter(|text| !text.value.trim().is_empty());
+        if present.is_none() {
+            let message = format!("the rule has no `{key}`");
+            self.problem(span, Diagnostic::error("workflow-missing-key", message));
+        }
+        present.cloned()
+    }
+
+    fn from(&mut self, raw: &RawRule, head: &Range<usize>, phases: &[Phase]) -> Vec<PhaseId> {
+        let mut from = Vec::new();
+        for text in &raw.from {
+            if text.value == "*" {
+                from.extend(phases.iter().filter(|phase| !phase.terminal).map(|phase| phase.id.clone()));
+            } else if let Some(id) = self.phase_id(text, phases) {
+                if phases.iter().any(|phase| phase.id == id && phase.terminal) {
+                    let message = format!("`{id}` is terminal, so no rule can start from it");
+                    self.problem(&text.span, Diagnostic::error("workflow-value", message));
+                }
+                from.push(id);
+            }
+        }
+        if raw.from.is_empty() {
+            self.problem(head, Diagnostic::error("workflow-missing-key", "the rule has no `from`"));
+        }
+        from.sort_by_key(|id| phases.iter().position(|phase| phase.id == *id));
+        from.dedup();
+        from
+    }
+
+    fn outcome(
+        &mut self,
+        raw: &RawRule,
+        head: &Range<usize>,
+        phases: &[Phase],
+        actions: &[Action],
+    ) -> Option<Outcome> {
+        let given = [raw.to.is_some(), raw.run.is_some(), raw.wait.is_some(), raw.choose.is_some()];
+        if given.iter().filter(|given| **given).count() != 1 {
+            let message = "a rule has exactly one of `to`, `run`, `wait` and `choose`";
+            self.problem(head, Diagnostic::error("workflow-outcome", message));
+            return None;
+        }
+        if let Some(to) = &raw.to {
+            return self.phase_id(to, phases).map(Outcome::To);
+        }
+        if let Some(run) = &raw.run {
+            return self.action_name(run, actions).map(Outcome::Run);
+        }
+        if let Some(wait) = &raw.wait {
+            return Some(Outcome::Wait(wait.value.clone()));
+        }
+        let choices = raw.choose.as_deref().unwrap_or_default();
+        Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
+    }
+
+    fn action_name(&mut self, text: &Text, actions: &[Action]) -> Option<ActionName> {
+        let found = actions.iter().find(|action| action.name.as_str() == text.value).map(|action| action.name.clone());
+        if found.is_none() {
+            let known = actions.iter().map(|action| action.name.as_str());
+            self.unknown(text, "workflow-unknown-action", "action", known);
+        }
+        found
+    }
+
+    fn guard(&mut self, text: &Text) -> Option<Guard> {
+        match Guard::parse(&text.value) {
+            Ok(guard) => Some(guard),
+            Err(error) => {
+                let at = self.inside(text, error.offset);
+                self.problem(&(at..at + 1), Diagnostic::error(error.code, error.message));
+                None
+            }
+        }
+    }
+
+    /// Checks every name that a guard reads.
+    fn check_names(&mut self, text: &Text, guard: &Guard, artifacts: &[Artifact], defines: &[(String, Guard)]) {
+        for chain in guard.chains() {
+            let root = chain[0].as_str();
+            if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
+                continue;
+            }
+            let Some(artifact) = artifacts.iter().find(|artifact| artifact.name.as_str() == root) else {
+                let known: Vec<&str> = artifacts
+                    .iter()
+                    .map(|artifact| artifact.name.as_str())
+                    .chain(defines.iter().map(|(name, _)| name.as_str()))
+                    .chain(GUARD_ROOTS)
+                    .collect();
+                let at = self.inner(text, root);
+                self.unknown(&at, "guard-unknown-name", "artifact or name", known.into_iter());
+                continue;
+            };
+            let members: Vec<&str> =
+                ARTIFACT_MEMBERS.into_iter().chain(artifact.facts.iter().map(|(name, _)| name.as_str())).collect();
+            match chain.get(1) {
+                Some(member) if members.contains(&member.as_str()) => {}
+                Some(member) => {
+                    let mut at = self.inner(text, &format!("{root}.{member}"));
+                    at.value.clone_from(member);
+                    self.unknown(&at, "guard-unknown-name", &format!("fact of `{root}` named"), members.into_iter());
+                }
+                None => {
+                    let at = self.inner(text, root);
+                    let message = format!("`{root}` is an artifact; ask one of its facts");
+                    let hint = format!("for example `{root}.ready`");
+                    self.problem(&at.span, Diagnostic::error("guard-unknown-name", message).hint(hint));
+                }
+            }
+        }
+    }
+
+    /// A word inside an expression, with its place in the document.
+    fn inner(&self, text: &Text, word: &str) -> Text {
+        let start = self.inside(text, text.value.find(word).unwrap_or_default());
+        Spanned { value: word.to_owned(), span: start..start + word.len() }
+    }
+
+    /// The offset in the document of an offset in a text, which stands there between quotes.
+    fn inside(&self, text: &Text, offset: usize) -> usize {
+        let source = &self.document.text[text.span.clone()];
+        let quotes = if source.starts_with("\"\"\"") || source.starts_with("'''") { 3 } else { 1 };
+        let escaped = source[quotes.min(source.len())..].find(&text.value).unwrap_or_default();
+        (text.span.start + quotes + escaped + offset).min(text.span.end)
+    }
+
+    fn duplicates<'n>(&mut self, what: &str, names: impl Iterator<Item = &'n str>) {
+        let mut seen = Vec::new();
+        for name in names {
+            if seen.contains(&name) {
+                let message = format!("there are two of {what} `{name}`");
+                self.problem(&(0..0), Diagnostic::error("workflow-duplicate", message));
+            }
+            seen.push(name);
+        }
+    }
+
+    fn aliases(&mut self, phases: &[Phase]) {
+        let names = phases
+            .iter()
+            .flat_map(|phase| std::iter::once(phase.id.as_str()).chain(phase.aliases.iter().map(String::as_str)));
+        let names: Vec<&str> = names.collect();
+        self.duplicates("phase name or alias", names.into_iter());
+    }
+
+    fn rule_ids(&mut self, rules: &[Rule]) {
+        for (index, rule) in rules.iter().enumerate() {
+            if let Some(first) = rules[..index].iter().find(|other| other.id == rule.id) {
+                let line = first.place.line.unwrap_or_default();
+                let message = format!("rule `{}` is already declared on line {line}", rule.id);
+                self.problems.push(Diagnostic::error("workflow-duplicate", message).at(rule.place.clone()));
+            }
+        }
+    }
+}
+
+fn clamp(count: i64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Why a path is no path of an artifact.
+fn bad_path(path: &str) -> Option<&'static str> {
+    if path.is_empty() {
+        return Some("is empty");
+    }
+    if path.starts_with('/') || path.contains('\\') {
+        return Some("must be relative to the task, with `/` between its parts");
+    }
+    if path.split('/').any(|part| part == ".." || part == "." || part.is_empty() || part == ".git") {
+        return Some("must not contain empty parts, `.`, `..` or `.git`");
+    }
+    match path {
+        "state.json" | "transcript.jsonl" | "suggestion.json" => Some("names a file that orch itself writes"),
+        _ => None,
+    }
+}

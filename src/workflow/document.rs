@@ -1,0 +1,91 @@
+//! A workflow document: CommonMark whose `toml orch` blocks form one TOML text, true to the line.
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use std::ops::Range;
+
+/// The marker before a generated diagram.
+pub(super) const DIAGRAM_START: &str = "<!-- orch:diagram -->";
+/// The marker after a generated diagram.
+pub(super) const DIAGRAM_END: &str = "<!-- /orch:diagram -->";
+
+/// A Markdown text with the machine inside it.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The name of the workflow: the stem of the file name.
+    pub name: String,
+    /// The path as shown in diagnostics.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+    /// The text with every byte outside the machine's blocks blanked, so that offsets stay true.
+    pub(super) toml: String,
+    /// The body between the diagram markers, if both are there.
+    pub(super) diagram: Option<Range<usize>>,
+}
+
+impl Document {
+    /// Reads a document; a text without any machine is a document too, with an empty one.
+    #[must_use]
+    pub fn new(name: impl Into<String>, path: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let toml = blank_outside(&text, &machine_ranges(&text));
+        let diagram = diagram_range(&text);
+        Self { name: name.into(), path: path.into(), text, toml, diagram }
+    }
+}
+
+/// The byte ranges of the contents of every fenced block with the info string `toml orch`.
+fn machine_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut inside = false;
+    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                inside = info.split_whitespace().eq(["toml", "orch"]);
+            }
+            Event::End(TagEnd::CodeBlock) => inside = false,
+            Event::Text(_) if inside => ranges.push(range),
+            _ => {}
+        }
+    }
+    ranges
+}
+
+fn blank_outside(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut blanked: Vec<u8> =
+        text.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { byte } else { b' ' }).collect();
+    for range in ranges {
+        blanked[range.clone()].copy_from_slice(&text.as_bytes()[range.clone()]);
+    }
+    String::from_utf8(blanked).unwrap_or_default()
+}
+
+fn diagram_range(text: &str) -> Option<Range<usize>> {
+    let start = text.find(DIAGRAM_START)? + DIAGRAM_START.len();
+    let end = start + text[start..].find(DIAGRAM_END)?;
+    Some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_keep_their_lines_and_columns() {
+        let text = "# ä title\n\n```toml orch\n[workflow]\n```\n\n- item\n\n  ```toml orch\n  a = 1\n  ```\n\n```toml\nno = 1\n```\n";
+        let document = Document::new("w", "w.md", text);
+        let lines: Vec<&str> = document.toml.lines().collect();
+        assert_eq!(document.toml.len(), text.len());
+        assert_eq!(lines[3], "[workflow]");
+        assert_eq!(lines[9], "  a = 1");
+        assert!(!document.toml.contains("no = 1"));
+    }
+
+    #[test]
+    fn finds_the_diagram_between_its_markers() {
+        let text = format!("a\n{DIAGRAM_START}\nx\n{DIAGRAM_END}\n");
+        let document = Document::new("w", "w.md", text.clone());
+        assert_eq!(document.diagram.map(|range| text[range].to_owned()), Some("\nx\n".to_owned()));
+        assert_eq!(Document::new("w", "w.md", "none").diagram, None);
+    }
+}

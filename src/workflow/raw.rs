@@ -1,0 +1,382 @@
+//! The document as written: every key with its place, nothing resolved yet.
+//!
+//! Reading never stops at the first fault. Unknown keys, wrong types and missing values all become
+//! diagnostics, and what can be understood is passed on.
+
+use super::Document;
+use crate::base::{Diagnostic, Place, nearest};
+use serde_json::{Map, Value};
+use std::ops::Range;
+use toml::Spanned as TomlSpanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and the bytes it was read from.
+#[derive(Debug, Clone)]
+pub(super) struct Spanned<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+pub(super) type Text = Spanned<String>;
+
+#[derive(Debug, Default)]
+pub(super) struct RawWorkflow {
+    pub title: Option<Text>,
+    pub initial: Option<Text>,
+    pub phase_key: Option<Text>,
+    pub attempts: Option<Spanned<i64>>,
+    pub state_schema: Option<Text>,
+    pub defaults: Map<String, Value>,
+    pub defines: Vec<(Text, Text)>,
+    pub artifacts: Vec<RawArtifact>,
+    pub phases: Vec<RawPhase>,
+    pub rules: Vec<RawRule>,
+    pub actions: Vec<RawAction>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawArtifact {
+    pub name: Text,
+    pub paths: Vec<Text>,
+    pub format: Option<Text>,
+    pub schema: Option<Text>,
+    pub title: Option<Text>,
+    pub commit: bool,
+    pub facts: Vec<(Text, Text)>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawPhase {
+    pub name: Text,
+    pub title: Option<Text>,
+    pub agent: Option<Text>,
+    pub owner: Option<Text>,
+    pub substate: Option<Text>,
+    pub needs: Vec<Text>,
+    pub produces: Vec<Text>,
+    pub may_produce: Vec<Text>,
+    pub aliases: Vec<Text>,
+    pub terminal: bool,
+    pub attempts: Option<Spanned<i64>>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawRule {
+    pub span: Range<usize>,
+    pub id: Option<Text>,
+    pub from: Vec<Text>,
+    pub when: Option<Text>,
+    pub to: Option<Text>,
+    pub run: Option<Text>,
+    pub wait: Option<Text>,
+    pub choose: Option<Vec<Text>>,
+    pub because: Option<Text>,
+    pub by: Option<Text>,
+    pub set: Vec<(Text, Text)>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawAction {
+    pub name: Text,
+    pub title: Option<Text>,
+    pub prompt: Option<Text>,
+}
+
+/// Reads the machine of a document.
+pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
+    let mut reader = Reader { document, problems: Vec::new() };
+    let (table, errors) = DeTable::parse_recoverable(&document.toml);
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        reader.problem(&span, Diagnostic::error("workflow-syntax", error.message().trim().replace('\n', ", ")));
+    }
+    let raw = reader.workflow(table.get_ref());
+    (raw, reader.problems)
+}
+
+struct Reader<'d> {
+    document: &'d Document,
+    problems: Vec<Diagnostic>,
+}
+
+/// The entries of one table, taken out one by one; what is left over is unknown.
+struct Entries<'t, 'i> {
+    what: &'static str,
+    known: Vec<&'static str>,
+    left: Vec<(&'t TomlSpanned<std::borrow::Cow<'i, str>>, &'t TomlSpanned<DeValue<'i>>)>,
+}
+
+impl<'t, 'i> Entries<'t, 'i> {
+    fn new(what: &'static str, table: &'t DeTable<'i>) -> Self {
+        let mut left: Vec<_> = table.iter().collect();
+        left.sort_by_key(|(key, _)| key.span().start);
+        Self { what, known: Vec::new(), left }
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&'t TomlSpanned<DeValue<'i>>> {
+        self.known.push(key);
+        let at = self.left.iter().position(|(name, _)| name.get_ref() == key)?;
+        Some(self.left.remove(at).1)
+    }
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
+        let place = Place::at(&self.document.path, &self.document.text, span.start, span.len());
+        self.problems.push(diagnostic.at(place));
+    }
+
+    fn finish(&mut self, entries: Entries<'_, '_>) {
+        for (key, _) in entries.left {
+            let name = key.get_ref();
+            let mut diagnostic =
+                Diagnostic::error("workflow-unknown-key", format!("{} has no key `{name}`", entries.what));
+            diagnostic.hint = Some(match nearest(name, entries.known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the keys are: {}", entries.known.join(", ")),
+            });
+            self.problem(&key.span(), diagnostic);
+        }
+    }
+
+    fn wrong_type(&mut self, key: &str, value: &TomlSpanned<DeValue<'_>>, expected: &str) {
+        let found = value.get_ref().type_str();
+        let message = format!("`{key}` should be {expected}, but is of type {found}");
+        self.problem(&value.span(), Diagnostic::error("workflow-value", message));
+    }
+
+    fn text(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Text> {
+        let value = entries.take(key)?;
+        self.text_of(key, value)
+    }
+
+    fn text_of(&mut self, key: &str, value: &TomlSpanned<DeValue<'_>>) -> Option<Text> {
+        match value.get_ref().as_str() {
+            Some(text) => Some(Spanned { value: text.to_owned(), span: value.span() }),
+            None => {
+                self.wrong_type(key, value, "a text");
+                None
+            }
+        }
+    }
+
+    fn texts(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Vec<Text> {
+        self.list(entries, key).unwrap_or_default()
+    }
+
+    fn list(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Vec<Text>> {
+        let value = entries.take(key)?;
+        match value.get_ref() {
+            DeValue::Array(items) => Some(items.iter().filter_map(|item| self.text_of(key, item)).collect()),
+            DeValue::String(_) => Some(self.text_of(key, value).into_iter().collect()),
+            _ => {
+                self.wrong_type(key, value, "a text or a list of texts");
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, entries: &mut Entries<'_, '_>, key: &'static str, default: bool) -> bool {
+        let Some(value) = entries.take(key) else { return default };
+        value.get_ref().as_bool().unwrap_or_else(|| {
+            self.wrong_type(key, value, "true or false");
+            default
+        })
+    }
+
+    fn count(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Spanned<i64>> {
+        let value = entries.take(key)?;
+        let number = value.get_ref().as_integer().and_then(|number| number.as_str().parse::<i64>().ok());
+        match number {
+            Some(number) if number > 0 => Some(Spanned { value: number, span: value.span() }),
+            _ => {
+                self.wrong_type(key, value, "a whole number above zero");
+                None
+            }
+        }
+    }
+
+    /// A table of named texts, such as `[define]`, in document order.
+    fn named_texts(&mut self, key: &'static str, value: Option<&TomlSpanned<DeValue<'_>>>) -> Vec<(Text, Text)> {
+        self.named(key, value)
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, self.text_of(key, value)?)))
+            .collect()
+    }
+
+    /// The entries of a table, by name, in document order.
+    fn named<'t, 'i>(
+        &mut self,
+        key: &str,
+        value: Option<&'t TomlSpanned<DeValue<'i>>>,
+    ) -> Vec<(Text, &'t TomlSpanned<DeValue<'i>>)> {
+        let Some(value) = value else { return Vec::new() };
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong_type(key, value, "a table");
+            return Vec::new();
+        };
+        let mut entries: Vec<_> = table
+            .iter()
+            .map(|(name, value)| (Spanned { value: name.get_ref().to_string(), span: name.span() }, value))
+            .collect();
+        entries.sort_by_key(|(name, _)| name.span.start);
+        entries
+    }
+
+    /// The tables of a table of tables, such as `[phase.*]`, by name.
+    fn named_tables<'t, 'i>(
+        &mut self,
+        key: &str,
+        value: Option<&'t TomlSpanned<DeValue<'i>>>,
+    ) -> Vec<(Text, &'t DeTable<'i>)> {
+        let entries = self.named(key, value);
+        entries
+            .into_iter()
+            .filter_map(|(name, value)| match value.get_ref().as_table() {
+                Some(table) => Some((name, table)),
+                None => {
+                    self.wrong_type(&name.value, value, "a table");
+                    None
+                }
+            })
+            .collect()
+    }
+
+    fn workflow(&mut self, table: &DeTable<'_>) -> RawWorkflow {
+        let mut raw = RawWorkflow::default();
+        let mut top = Entries::new("a workflow document", table);
+        if let Some(value) = top.take("workflow") {
+            match value.get_ref().as_table() {
+                Some(table) => self.head(table, &mut raw),
+                None => self.wrong_type("workflow", value, "a table"),
+            }
+        }
+        if let Some(value) = top.take("state") {
+            match value.get_ref().as_table() {
+                Some(table) => self.state(table, &mut raw),
+                None => self.wrong_type("state", value, "a table"),
+            }
+        }
+        raw.defines = self.named_texts("define", top.take("define"));
+        raw.artifacts =
+            self.named_tables("artifact", top.take("artifact")).into_iter().map(|(n, t)| self.artifact(n, t)).collect();
+        raw.phases =
+            self.named_tables("phase", top.take("phase")).into_iter().map(|(n, t)| self.phase(n, t)).collect();
+        raw.actions =
+            self.named_tables("action", top.take("action")).into_iter().map(|(n, t)| self.action(n, t)).collect();
+        if let Some(value) = top.take("rule") {
+            match value.get_ref().as_array() {
+                Some(items) => {
+                    for item in items {
+                        match item.get_ref().as_table() {
+                            Some(table) => raw.rules.push(self.rule(item.span(), table)),
+                            None => self.wrong_type("rule", item, "a table"),
+                        }
+                    }
+                }
+                None => self.wrong_type("rule", value, "a list of tables; write `[[rule]]`"),
+            }
+        }
+        self.finish(top);
+        raw
+    }
+
+    fn head(&mut self, table: &DeTable<'_>, raw: &mut RawWorkflow) {
+        let mut entries = Entries::new("`[workflow]`", table);
+        raw.title = self.text(&mut entries, "title");
+        raw.initial = self.text(&mut entries, "initial");
+        raw.phase_key = self.text(&mut entries, "phase_key");
+        raw.attempts = self.count(&mut entries, "attempts");
+        self.finish(entries);
+    }
+
+    fn state(&mut self, table: &DeTable<'_>, raw: &mut RawWorkflow) {
+        let mut entries = Entries::new("`[state]`", table);
+        raw.state_schema = self.text(&mut entries, "schema");
+        for (name, value) in self.named("defaults", entries.take("defaults")) {
+            raw.defaults.insert(name.value, to_json(value.get_ref()));
+        }
+        self.finish(entries);
+    }
+
+    fn artifact(&mut self, name: Text, table: &DeTable<'_>) -> RawArtifact {
+        let mut entries = Entries::new("an artifact", table);
+        let artifact = RawArtifact {
+            paths: self.texts(&mut entries, "path"),
+            format: self.text(&mut entries, "format"),
+            schema: self.text(&mut entries, "schema"),
+            title: self.text(&mut entries, "title"),
+            commit: self.boolean(&mut entries, "commit", true),
+            facts: self.named_texts("facts", entries.take("facts")),
+            name,
+        };
+        self.finish(entries);
+        artifact
+    }
+
+    fn phase(&mut self, name: Text, table: &DeTable<'_>) -> RawPhase {
+        let mut entries = Entries::new("a phase", table);
+        let phase = RawPhase {
+            title: self.text(&mut entries, "title"),
+            agent: self.text(&mut entries, "agent"),
+            owner: self.text(&mut entries, "owner"),
+            substate: self.text(&mut entries, "substate"),
+            needs: self.texts(&mut entries, "needs"),
+            produces: self.texts(&mut entries, "produces"),
+            may_produce: self.texts(&mut entries, "may_produce"),
+            aliases: self.texts(&mut entries, "aliases"),
+            terminal: self.boolean(&mut entries, "terminal", false),
+            attempts: self.count(&mut entries, "attempts"),
+            name,
+        };
+        self.finish(entries);
+        phase
+    }
+
+    fn rule(&mut self, span: Range<usize>, table: &DeTable<'_>) -> RawRule {
+        let mut entries = Entries::new("a rule", table);
+        let rule = RawRule {
+            id: self.text(&mut entries, "id"),
+            from: self.texts(&mut entries, "from"),
+            when: self.text(&mut entries, "when"),
+            to: self.text(&mut entries, "to"),
+            run: self.text(&mut entries, "run"),
+            wait: self.text(&mut entries, "wait"),
+            choose: self.list(&mut entries, "choose"),
+            because: self.text(&mut entries, "because"),
+            by: self.text(&mut entries, "by"),
+            set: self.named_texts("set", entries.take("set")),
+            span,
+        };
+        self.finish(entries);
+        rule
+    }
+
+    fn action(&mut self, name: Text, table: &DeTable<'_>) -> RawAction {
+        let mut entries = Entries::new("an action", table);
+        let action = RawAction {
+            title: self.text(&mut entries, "title"),
+            prompt: self.text(&mut entries, "prompt"),
+            name,
+        };
+        self.finish(entries);
+        action
+    }
+}
+
+/// The JSON value of a TOML value; dates become texts.
+fn to_json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or(Value::Null, Value::from)
+        }
+        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::Datetime(moment) => Value::String(moment.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
+        DeValue::Table(table) => Value::Object(
+            table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref()))).collect(),
+        ),
+    }
+}
