@@ -7,4 +7,5 @@
 
 pub mod base;
 pub mod decide;
+pub mod record;
 pub mod workflow;

@@ -2,7 +2,9 @@
 
 use super::derive::{Seen, look};
 use super::scope::TaskScope;
-use super::{Actor, ActorStatus, By, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State, Transition, WorkflowRef};
+use super::{
+    Actor, ActorStatus, By, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State, Transition, WorkflowRef,
+};
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
@@ -31,7 +33,13 @@ pub fn initial_state(workflow: &Workflow) -> State {
 
 /// The state after a transition. `facts` are the bytes that the transition was decided on.
 #[must_use]
-pub fn apply(workflow: &Workflow, state: &State, facts: &Facts, transition: &Transition, stamp: &Stamp) -> State {
+pub fn apply(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    transition: &Transition,
+    stamp: &Stamp,
+) -> State {
     let mut next = state.clone();
     let seq = next.next_seq.max(1);
     if let Some(from) = &transition.from {
@@ -80,7 +88,14 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
     }
 }
 
-fn note_substate(workflow: &Workflow, state: &State, facts: &Facts, from: &PhaseId, seen: &[Seen<'_>], next: &mut State) {
+fn note_substate(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    from: &PhaseId,
+    seen: &[Seen<'_>],
+    next: &mut State,
+) {
     let Some(guard) = workflow.phase(from).and_then(|phase| phase.substate.as_ref()) else { return };
     let scope = TaskScope::new(workflow, seen, state, from, state.attempt(from).max(1), &facts.task);
     if let (Ok(value), Some(actor)) = (guard.value(&scope), next.actors.get_mut(from.as_str())) {
@@ -103,7 +118,14 @@ fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
     }
 }
 
-fn step(workflow: &Workflow, from: &PhaseId, transition: &Transition, seen: &[Seen<'_>], seq: u64, next: &mut State) {
+fn step(
+    workflow: &Workflow,
+    from: &PhaseId,
+    transition: &Transition,
+    seen: &[Seen<'_>],
+    seq: u64,
+    next: &mut State,
+) {
     let to = &transition.to;
     let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else { return };
     if end > start {
@@ -114,7 +136,9 @@ fn step(workflow: &Workflow, from: &PhaseId, transition: &Transition, seen: &[Se
     let target = actor(next, to);
     target.status = ActorStatus::Active;
     target.attempt += 1;
-    let ready = |artifact: &ArtifactName| seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.ready());
+    let ready = |artifact: &ArtifactName| {
+        seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.ready())
+    };
     let undone = |artifact: &ArtifactName| {
         end <= start && workflow.producers(artifact).any(|phase| workflow.position(&phase.id) >= Some(end))
     };
@@ -127,7 +151,8 @@ fn step(workflow: &Workflow, from: &PhaseId, transition: &Transition, seen: &[Se
 /// Records what the left phase, and every phase jumped over, was left with.
 fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[Seen<'_>], next: &mut State) {
     for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
-        let left_with = phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
+        let left_with =
+            phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
         let left = actor(next, &phase.id);
         left.left_with = left_with;
         left.status = if position == start { ActorStatus::Done } else { ActorStatus::Skipped };
@@ -142,7 +167,8 @@ fn backward(workflow: &Workflow, start: usize, end: usize, kind: Kind, seen: &[S
     let by_person = matches!(kind, Kind::Rollback | Kind::Reopen);
     for (position, phase) in workflow.phases.iter().enumerate().skip(end) {
         for artifact in &phase.produces {
-            let left_with = next.actor(&phase.id).and_then(|actor| actor.left_with.get(artifact).copied().flatten());
+            let left_with =
+                next.actor(&phase.id).and_then(|actor| actor.left_with.get(artifact).copied().flatten());
             let now = present(seen, artifact);
             let judged = if position < start { left_with.or(now) } else { now };
             let used: [Option<Digest>; 2] = if by_person { [left_with, now] } else { [judged, None] };

@@ -24,7 +24,12 @@ pub fn derive(workflow: &Workflow, state: &State, phase: &PhaseId, facts: &Facts
     look(workflow, state, phase, facts).into_iter().map(|seen| seen.derived).collect()
 }
 
-pub(super) fn look<'f>(workflow: &Workflow, state: &State, phase: &PhaseId, facts: &'f Facts) -> Vec<Seen<'f>> {
+pub(super) fn look<'f>(
+    workflow: &Workflow,
+    state: &State,
+    phase: &PhaseId,
+    facts: &'f Facts,
+) -> Vec<Seen<'f>> {
     let mut all: Vec<Seen<'f>> =
         workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
     let digests: BTreeMap<ArtifactName, Option<Digest>> =
@@ -58,7 +63,12 @@ impl Seen<'_> {
     pub(super) fn evidence(&self, workflow: &Workflow) -> Option<Evidence> {
         Some(Evidence {
             artifact: self.derived.name.clone(),
-            files: self.derived.files.iter().filter_map(|file| Some((file.path.clone(), file.digest?))).collect(),
+            files: self
+                .derived
+                .files
+                .iter()
+                .filter_map(|file| Some((file.path.clone(), file.digest?)))
+                .collect(),
             digest: self.derived.digest?,
             valid: self.derived.valid,
             committed: workflow.artifact(&self.derived.name).is_none_or(|artifact| artifact.commit),
@@ -70,7 +80,8 @@ impl Seen<'_> {
         let used = self.derived.files.first().map(|file| file.path.as_str()).unwrap_or_default();
         let elsewhere = self.elsewhere.iter().map(move |file| {
             let message = format!("`{}` is read from {used}, so this file does not count", self.derived.name);
-            let place = directory.join(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let place =
+                directory.join(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
             Diagnostic::warning("artifact-elsewhere", message).at(place).hint("remove one of the two")
         });
         self.files.iter().flat_map(|file| file.problems.iter().cloned()).chain(elsewhere)
@@ -84,8 +95,9 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         .map(|pattern| observed.iter().filter(|file| file.pattern == pattern).collect())
         .filter(|group: &Vec<&FileFact>| !group.is_empty())
         .collect();
-    let unspent =
-        |group: &Vec<&FileFact>| digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest));
+    let unspent = |group: &Vec<&FileFact>| {
+        digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
+    };
     let chosen = groups.iter().position(&unspent).unwrap_or(0);
     let elsewhere = groups
         .iter()
@@ -138,10 +150,14 @@ fn judge_freshness(
         return;
     }
     derived.stale_because = match derived.digest {
-        Some(digest) if is_spent(workflow, state, &derived.name, digest) => Some(used_up(workflow, state, derived)),
+        Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
+            Some(used_up(workflow, state, derived))
+        }
         _ => derived.of.iter().find_map(|(name, judged)| match digests.get(name.as_str()) {
             None => Some(format!("it judged `{name}`, which the workflow does not know")),
-            Some(present) if judged.is_none() || present != judged => Some(format!("it judged another `{name}`")),
+            Some(present) if judged.is_none() || present != judged => {
+                Some(format!("it judged another `{name}`"))
+            }
             Some(_) => None,
         }),
     };
@@ -183,7 +199,10 @@ pub(super) fn record_of(
 
 /// The digest last recorded of an artifact anywhere, by which git may find it again.
 pub(super) fn last_recorded(state: &State, artifact: &ArtifactName) -> Option<Digest> {
-    let records = state.actors.values().flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)]);
+    let records = state
+        .actors
+        .values()
+        .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)]);
     records.flatten().flatten().next().copied()
 }
 

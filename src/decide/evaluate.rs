@@ -5,7 +5,8 @@ use super::derive::{Seen, last_recorded, look};
 use super::expect;
 use super::scope::TaskScope;
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, Kind, Move, Part, Recorded, State, Transition, Tried, Truth, Verdict,
+    BrokenNeed, Choice, Decision, Evidence, Facts, Kind, Move, Part, Recorded, State, Transition, Tried,
+    Truth, Verdict,
 };
 use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, nearest};
 use crate::workflow::guard::{Held, Scope};
@@ -17,12 +18,18 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     let fresh_state;
     let state = match recorded {
         Recorded::Lost => {
-            let diagnostic = Diagnostic::error("state-lost", "state.json is gone, but transcript.jsonl says there was one")
-                .hint(format!("orch recover {}", facts.task));
+            let diagnostic = Diagnostic::error(
+                "state-lost",
+                "state.json is gone, but transcript.jsonl says there was one",
+            )
+            .hint(format!("orch recover {}", facts.task));
             return broken(workflow, facts, "state-lost", vec![diagnostic]);
         }
         Recorded::Broken(diagnostics) => {
-            let code = diagnostics.iter().find(|diagnostic| diagnostic.is_error()).map_or("state-invalid", |first| first.code);
+            let code = diagnostics
+                .iter()
+                .find(|diagnostic| diagnostic.is_error())
+                .map_or("state-invalid", |first| first.code);
             return broken(workflow, facts, code, diagnostics.clone());
         }
         Recorded::New => {
@@ -41,7 +48,11 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     Judge { workflow, state, facts, phase, seen: &seen }.decide(diagnostics)
 }
 
-fn current_phase<'w>(workflow: &'w Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) -> Option<&'w Phase> {
+fn current_phase<'w>(
+    workflow: &'w Workflow,
+    state: &State,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<&'w Phase> {
     let Some(name) = &state.phase else { return workflow.phase(&workflow.initial) };
     match workflow.phase_named(name) {
         Some(phase) => {
@@ -66,7 +77,10 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
     if let Some(recorded) = &state.workflow
         && recorded.digest != workflow.digest
     {
-        let message = format!("workflow `{}` has changed since the last transition; the present one decides", workflow.name);
+        let message = format!(
+            "workflow `{}` has changed since the last transition; the present one decides",
+            workflow.name
+        );
         diagnostics.push(Diagnostic::note("workflow-changed", message));
     }
 }
@@ -131,7 +145,8 @@ struct Fired<'w> {
 impl Judge<'_> {
     fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
         let attempt = self.state.attempt(&self.phase.id).max(1);
-        let scope = TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
+        let scope =
+            TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
         let mut decision = Decision {
             task: self.facts.task.clone(),
             workflow: self.workflow.name.clone(),
@@ -171,11 +186,19 @@ impl Judge<'_> {
     }
 
     fn finished(&self, decision: &mut Decision) {
-        let changed: Vec<ArtifactName> =
-            self.seen.iter().filter(|seen| seen.derived.changed).map(|seen| seen.derived.name.clone()).collect();
+        let changed: Vec<ArtifactName> = self
+            .seen
+            .iter()
+            .filter(|seen| seen.derived.changed)
+            .map(|seen| seen.derived.name.clone())
+            .collect();
         decision.reason = match changed.as_slice() {
             [] => format!("the task is in `{}`, which is terminal", self.phase.id),
-            some => format!("the task is in `{}`, which is terminal; changed since: {}", self.phase.id, join(some)),
+            some => format!(
+                "the task is in `{}`, which is terminal; changed since: {}",
+                self.phase.id,
+                join(some)
+            ),
         };
         decision.options.push(choice(
             "reopen",
@@ -226,7 +249,9 @@ impl Judge<'_> {
         self.workflow.phases[..position]
             .iter()
             .rev()
-            .find(|phase| self.state.attempt(&phase.id) > 0 && self.broken_needs(&phase.needs, &[]).is_empty())
+            .find(|phase| {
+                self.state.attempt(&phase.id) > 0 && self.broken_needs(&phase.needs, &[]).is_empty()
+            })
             .map(|phase| phase.id.clone())
     }
 
@@ -234,13 +259,21 @@ impl Judge<'_> {
         let last_consistent = self.last_consistent();
         let named: Vec<String> = unmet
             .iter()
-            .map(|need| format!("{} ({}) is {}", need.artifact, need.path, if need.missing { "missing" } else { "invalid" }))
+            .map(|need| {
+                format!(
+                    "{} ({}) is {}",
+                    need.artifact,
+                    need.path,
+                    if need.missing { "missing" } else { "invalid" }
+                )
+            })
             .collect();
         let role = if *phase == self.phase.id { "needs" } else { "would need" };
         decision.reason = format!("`{phase}` {role} what is not there: {}", named.join("; "));
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
         if let Some(back) = &last_consistent {
-            let argv = ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", "WHY"];
+            let argv =
+                ["orch", "rollback", self.facts.task.as_str(), "--to", back.as_str(), "--reason", "WHY"];
             let effect = format!("go back to `{back}`, the last phase whose needs hold");
             decision.options.push(choice("rollback", argv, Owner::Human, effect));
         }
@@ -273,7 +306,12 @@ impl Judge<'_> {
         fired
     }
 
-    fn failed<'w>(&self, rule: &'w Rule, parts: &[crate::workflow::guard::HeldPart], message: &str) -> Fired<'w> {
+    fn failed<'w>(
+        &self,
+        rule: &'w Rule,
+        parts: &[crate::workflow::guard::HeldPart],
+        message: &str,
+    ) -> Fired<'w> {
         let part = parts.iter().find(|part| part.result.is_err());
         let text = part.map_or(rule.when.text(), |part| part.text.as_str());
         let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
@@ -332,8 +370,13 @@ impl Judge<'_> {
         };
         let attempts = self.state.attempt(to);
         if is_back && attempts >= self.workflow.attempts_of(target) {
-            let reason = format!("{}, but `{to}` has been attempted {attempts} times: a person decides", rule.because);
-            return Fired { rule, verdict: Verdict::Handover { held: Box::new(transition), attempts }, reason };
+            let reason =
+                format!("{}, but `{to}` has been attempted {attempts} times: a person decides", rule.because);
+            return Fired {
+                rule,
+                verdict: Verdict::Handover { held: Box::new(transition), attempts },
+                reason,
+            };
         }
         Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
     }
@@ -354,7 +397,13 @@ impl Judge<'_> {
                 if chain[0] == artifact {
                     return true;
                 }
-                open.extend(self.workflow.defines.iter().filter(|(name, _)| *name == chain[0]).map(|(_, define)| define));
+                open.extend(
+                    self.workflow
+                        .defines
+                        .iter()
+                        .filter(|(name, _)| *name == chain[0])
+                        .map(|(_, define)| define),
+                );
             }
         }
         false
@@ -362,14 +411,19 @@ impl Judge<'_> {
 
     fn note_move(&self, rule: &Rule, held: &Held, decision: &mut Decision) {
         let Outcome::To(to) = &rule.outcome else { return };
-        let false_parts = held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
-            Err(message) => format!("{}: {message}", part.text),
-            Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
-        });
+        let false_parts =
+            held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
+                Err(message) => format!("{}: {message}", part.text),
+                Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
+            });
         let mut unmet: Vec<String> = false_parts.collect();
         if let Some(target) = self.workflow.phase(to) {
             unmet.extend(self.broken_needs(&target.needs, &[]).iter().map(|need| {
-                format!("`{to}` needs {} ({})", need.artifact, if need.missing { "missing" } else { "invalid" })
+                format!(
+                    "`{to}` needs {} ({})",
+                    need.artifact,
+                    if need.missing { "missing" } else { "invalid" }
+                )
             }));
         }
         decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
@@ -403,7 +457,8 @@ impl Judge<'_> {
     /// Actions that a person may pick, each as a command.
     pub(super) fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
         for action in actions {
-            let argv = ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
+            let argv =
+                ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
             let effect = format!("perform `{action}`");
             decision.options.push(Choice { id: "answer", argv: argv.to_vec(), by: Owner::Human, effect });
         }

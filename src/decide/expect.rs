@@ -14,7 +14,8 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     let listed = |state: ExpectState| -> Vec<&Expectation> {
         decision.expects.iter().filter(|expected| expected.state == state).collect()
     };
-    let paths = |expected: &[&Expectation]| join(&expected.iter().map(|one| one.path.as_str()).collect::<Vec<_>>());
+    let paths =
+        |expected: &[&Expectation]| join(&expected.iter().map(|one| one.path.as_str()).collect::<Vec<_>>());
     let mut reasons = Vec::new();
     let invalid = listed(ExpectState::Invalid);
     if !invalid.is_empty() {
@@ -90,11 +91,17 @@ fn for_output(judge: &Judge<'_>, seen: &Seen<'_>, optional: bool) -> Option<Expe
 /// What has to be done about a need that does not hold.
 pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectation> {
     let state = if need.missing { ExpectState::Missing } else { ExpectState::Invalid };
-    let because = if need.missing { "the phase builds on it" } else { "the phase builds on it, and it is invalid" };
+    let because =
+        if need.missing { "the phase builds on it" } else { "the phase builds on it, and it is invalid" };
     expectation(judge, &need.artifact, state, because.to_owned())
 }
 
-fn expectation(judge: &Judge<'_>, name: &ArtifactName, state: ExpectState, because: String) -> Option<Expectation> {
+fn expectation(
+    judge: &Judge<'_>,
+    name: &ArtifactName,
+    state: ExpectState,
+    because: String,
+) -> Option<Expectation> {
     let artifact = judge.workflow.artifact(name)?;
     let seen = judge.seen.iter().find(|seen| seen.derived.name == *name)?;
     Some(Expectation {
@@ -133,7 +140,8 @@ fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
         for part in tried.parts.iter().filter(|part| part.result == Truth::False) {
             for name in judge.phase.produces.iter().filter(|name| part_reads(part, name)) {
                 let known = found.iter().any(|expected| expected.artifact == *name);
-                let present = judge.seen.iter().any(|seen| seen.derived.name == *name && seen.derived.present);
+                let present =
+                    judge.seen.iter().any(|seen| seen.derived.name == *name && seen.derived.present);
                 if !known && present {
                     let because = format!("`{}` does not hold{}", part.text, saw(&part.saw));
                     found.extend(expectation(judge, name, ExpectState::Unmet, because));

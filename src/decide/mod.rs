@@ -28,6 +28,7 @@ pub use facts::{Facts, FileFact};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
 pub use settle::{Settled, Step, settle};
 pub use state::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State, WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,
+    WorkflowRef,
 };
 pub use state_document::{STATE_VERSION, document, history_value};

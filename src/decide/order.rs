@@ -100,7 +100,11 @@ pub fn reopen(
     let from = current(workflow, state)?;
     if !from.terminal {
         let hint = format!("orch rollback {} --reason WHY", facts.task);
-        return Err(Refusal::new("not-terminal", format!("the task is in `{}`, which is not terminal", from.id), hint));
+        return Err(Refusal::new(
+            "not-terminal",
+            format!("the task is in `{}`, which is not terminal", from.id),
+            hint,
+        ));
     }
     let seen = look(workflow, state, &from.id, facts);
     let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
@@ -133,7 +137,11 @@ pub fn confirm(
     let derived = &one.derived;
     let Some(digest) = derived.digest else {
         let message = format!("`{artifact}` is not there");
-        return Err(Refusal::new("not-present", message, "write it; only bytes that are there can be confirmed"));
+        return Err(Refusal::new(
+            "not-present",
+            message,
+            "write it; only bytes that are there can be confirmed",
+        ));
     };
     let spent = super::derive::is_spent(workflow, state, &derived.name, digest);
     if !spent {
@@ -168,7 +176,11 @@ fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transi
 fn given(reason: &str) -> Result<&str, Refusal> {
     let reason = reason.trim();
     if reason.is_empty() {
-        return Err(Refusal::new("no-reason", "the reason is empty", "say why; it is recorded with the transition"));
+        return Err(Refusal::new(
+            "no-reason",
+            "the reason is empty",
+            "say why; it is recorded with the transition",
+        ));
     }
     Ok(reason)
 }
@@ -204,20 +216,35 @@ fn reachable_phase<'w>(
 
 fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Refusal> {
     let start = workflow.position(&from.id);
-    let onward = workflow.rules.iter().filter(|rule| rule.from.contains(&from.id)).find_map(|rule| match &rule.outcome {
-        Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
-        _ => None,
-    });
+    let onward =
+        workflow.rules.iter().filter(|rule| rule.from.contains(&from.id)).find_map(|rule| {
+            match &rule.outcome {
+                Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
+                _ => None,
+            }
+        });
     onward.ok_or_else(|| {
-        Refusal::new("unreachable", format!("no rule leads forward from `{}`", from.id), "name the phase with --to")
+        Refusal::new(
+            "unreachable",
+            format!("no rule leads forward from `{}`", from.id),
+            "name the phase with --to",
+        )
     })
 }
 
 fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Refusal> {
-    let entered = state.history.iter().rev().find(|entry| entry.to == terminal.id && entry.from.as_ref() != Some(&entry.to));
+    let entered = state
+        .history
+        .iter()
+        .rev()
+        .find(|entry| entry.to == terminal.id && entry.from.as_ref() != Some(&entry.to));
     let left = entered.and_then(|entry| workflow.phase(entry.from.as_ref()?));
     left.ok_or_else(|| {
-        Refusal::new("no-earlier-phase", "the state does not say which phase was left", "name the phase with --to")
+        Refusal::new(
+            "no-earlier-phase",
+            "the state does not say which phase was left",
+            "name the phase with --to",
+        )
     })
 }
 
@@ -231,7 +258,8 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
     }
     let unmet = judge.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {
-        let named: Vec<String> = unmet.iter().map(|need| format!("{} ({})", need.artifact, need.path)).collect();
+        let named: Vec<String> =
+            unmet.iter().map(|need| format!("{} ({})", need.artifact, need.path)).collect();
         let message = format!("`{}` needs what is not there: {}", target.id, named.join(", "));
         let hint = match judge.last_consistent() {
             Some(last) => format!("the last phase whose needs hold is `{last}`"),
@@ -252,8 +280,10 @@ fn rests_on(from: &Phase, target: &Phase) -> Vec<ArtifactName> {
 fn waived_by(workflow: &Workflow, seen: &[Seen<'_>], from: &Phase, target: &Phase) -> Vec<ArtifactName> {
     let (start, end) = (workflow.position(&from.id).unwrap_or(0), workflow.position(&target.id).unwrap_or(0));
     let jumped = workflow.phases.iter().take(end).skip(start);
-    let outputs = jumped.flat_map(|phase| phase.produces.iter().filter(|name| !phase.optional.contains(name)));
-    let ready = |name: &ArtifactName| seen.iter().any(|seen| seen.derived.name == *name && seen.derived.ready());
+    let outputs =
+        jumped.flat_map(|phase| phase.produces.iter().filter(|name| !phase.optional.contains(name)));
+    let ready =
+        |name: &ArtifactName| seen.iter().any(|seen| seen.derived.name == *name && seen.derived.ready());
     let mut waived: Vec<ArtifactName> = Vec::new();
     for name in outputs.chain(&target.needs) {
         if !ready(name) && !waived.contains(name) {

@@ -1,8 +1,8 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
+use super::State;
 use super::derive::{Seen, file_value};
 use super::state_document::document;
-use super::State;
 use crate::base::{PhaseId, TaskId};
 use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
@@ -103,9 +103,11 @@ impl Scope for FactScope<'_> {
             Some("data") => follow(data(self.seen), path, 1),
             Some("all") => settle(self.seen.files.iter().map(|file| file_value(file)).collect(), path, 1),
             Some("count") => settle(Value::from(self.seen.files.len()), path, 1),
-            Some("path") => {
-                settle(self.seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())), path, 1)
-            }
+            Some("path") => settle(
+                self.seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())),
+                path,
+                1,
+            ),
             _ => Lookup::Missing { depth: 0 },
         }
     }

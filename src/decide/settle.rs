@@ -40,7 +40,8 @@ pub fn settle(
         Recorded::Known(state) => (**state).clone(),
         _ => initial_state(workflow),
     };
-    let mut entered: Vec<(PhaseId, usize)> = first.phase.iter().map(|phase| (phase.clone(), state.spent_count())).collect();
+    let mut entered: Vec<(PhaseId, usize)> =
+        first.phase.iter().map(|phase| (phase.clone(), state.spent_count())).collect();
     let mut steps: Vec<Step> = Vec::new();
     let mut decision = first.clone();
     while let Some(transition) = decision.transition().cloned() {
@@ -68,5 +69,8 @@ fn livelock(first: Decision, steps: Vec<Step>, last: &Transition) -> Settled {
     cycle.push(last.to.clone());
     let names: Vec<&str> = cycle.iter().map(PhaseId::as_str).collect();
     let reason = format!("the rules go round in circles on the same files: {}", names.join(" -> "));
-    Settled { steps: Vec::new(), decision: Decision { verdict: Verdict::Livelock { cycle }, reason, ..first } }
+    Settled {
+        steps: Vec::new(),
+        decision: Decision { verdict: Verdict::Livelock { cycle }, reason, ..first },
+    }
 }

@@ -31,7 +31,12 @@ pub fn document(state: &State, phase_key: &str) -> Value {
             .map(|workflow| json!({"name": workflow.name.as_str(), "digest": workflow.digest.to_string()})),
     );
     put(phase_key, state.phase.as_deref().map(Value::from));
-    put("actors", Some(Value::Object(state.actors.iter().map(|(name, actor)| (name.clone(), actor_value(actor))).collect())));
+    put(
+        "actors",
+        Some(Value::Object(
+            state.actors.iter().map(|(name, actor)| (name.clone(), actor_value(actor))).collect(),
+        )),
+    );
     let waived: Map<String, Value> =
         state.waived.iter().map(|(name, seq)| (name.to_string(), Value::from(*seq))).collect();
     put("waived", Some(Value::Object(waived)));
@@ -55,7 +60,9 @@ fn actor_value(actor: &Actor) -> Value {
     }
     let digests = |map: &BTreeMap<ArtifactName, Option<Digest>>| -> Value {
         map.iter()
-            .map(|(name, digest)| (name.to_string(), digest.map_or(Value::Null, |digest| Value::from(digest.to_string()))))
+            .map(|(name, digest)| {
+                (name.to_string(), digest.map_or(Value::Null, |digest| Value::from(digest.to_string())))
+            })
             .collect::<Map<_, _>>()
             .into()
     };
@@ -69,7 +76,9 @@ fn actor_value(actor: &Actor) -> Value {
         let spent: Map<String, Value> = actor
             .spent
             .iter()
-            .map(|(name, digests)| (name.to_string(), digests.iter().map(|digest| digest.to_string()).collect()))
+            .map(|(name, digests)| {
+                (name.to_string(), digests.iter().map(|digest| digest.to_string()).collect())
+            })
             .collect();
         members.insert("spent".to_owned(), Value::Object(spent));
     }

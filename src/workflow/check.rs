@@ -42,7 +42,9 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
 fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let mut by = Vec::new();
     for phase in &rule.from {
-        let earlier = workflow.rules[..index].iter().find(|earlier| earlier.from.contains(phase) && implies(rule, earlier));
+        let earlier = workflow.rules[..index]
+            .iter()
+            .find(|earlier| earlier.from.contains(phase) && implies(rule, earlier));
         match earlier {
             Some(earlier) => by.push(earlier),
             None => return,
@@ -64,16 +66,17 @@ fn implies(rule: &Rule, earlier: &Rule) -> bool {
 fn unasked(workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let reads = expand(workflow, &rule.when);
     for (index, chain) in reads.iter().enumerate() {
-        let Some(artifact) = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == chain[0]) else {
+        let Some(artifact) = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == chain[0])
+        else {
             continue;
         };
         let Some(member) = chain.get(1) else { continue };
         if !needs_validity(artifact, member) {
             continue;
         }
-        let asked = reads[..index]
-            .iter()
-            .any(|earlier| earlier[0] == chain[0] && matches!(earlier.get(1).map(String::as_str), Some("ready" | "valid")));
+        let asked = reads[..index].iter().any(|earlier| {
+            earlier[0] == chain[0] && matches!(earlier.get(1).map(String::as_str), Some("ready" | "valid"))
+        });
         if !asked {
             let message = format!(
                 "rule `{}` reads `{}` without asking `{}.ready` or `.valid` first",
@@ -107,7 +110,9 @@ fn expand(workflow: &Workflow, guard: &Guard) -> Vec<Vec<String>> {
 /// A rule on `.changed` that sends back is useless behind a rule that moves on regardless.
 fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let asks_changed = |rule: &Rule| {
-        expand(workflow, &rule.when).iter().any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
+        expand(workflow, &rule.when)
+            .iter()
+            .any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
     };
     if !asks_changed(rule) || !rule.from.iter().any(|from| sends_back(workflow, rule, from)) {
         return;
@@ -124,7 +129,8 @@ fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &m
             earlier.place.line.unwrap_or_default()
         );
         let hint = "put rules on `.changed` before rules on verdicts";
-        findings.push(Diagnostic::warning("workflow-changed-late", message).at(rule.place.clone()).hint(hint));
+        findings
+            .push(Diagnostic::warning("workflow-changed-late", message).at(rule.place.clone()).hint(hint));
     }
 }
 

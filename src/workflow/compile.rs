@@ -2,8 +2,8 @@
 
 use super::raw::{self, RawArtifact, RawPhase, RawRule, Spanned, Text};
 use super::{
-    Action, Artifact, Document, Format, Guard, Outcome, Owner, Phase, Rule, SchemaText, StateShape, System, ValueKind,
-    Workflow,
+    Action, Artifact, Document, Format, Guard, Outcome, Owner, Phase, Rule, SchemaText, StateShape, System,
+    ValueKind, Workflow,
 };
 use crate::base::{
     ActionName, ArtifactName, Diagnostic, Digest, InvalidName, PhaseId, Place, RuleId, WorkflowName, nearest,
@@ -82,7 +82,8 @@ impl Compiler<'_> {
                 text: schema.into(),
             }),
             None => {
-                let known: Vec<String> = self.system.names("schemas", ".schema.json").map(str::to_owned).collect();
+                let known: Vec<String> =
+                    self.system.names("schemas", ".schema.json").map(str::to_owned).collect();
                 self.unknown(text, "workflow-missing-schema", "schema", known.iter().map(String::as_str));
                 None
             }
@@ -177,7 +178,12 @@ impl Compiler<'_> {
         }
         let format = match &raw.format {
             Some(text) => Format::named(&text.value).or_else(|| {
-                self.unknown(text, "workflow-value", "format", Format::ALL.iter().map(|format| format.as_str()));
+                self.unknown(
+                    text,
+                    "workflow-value",
+                    "format",
+                    Format::ALL.iter().map(|format| format.as_str()),
+                );
                 None
             })?,
             None => raw.paths.first().map_or(Format::Text, |path| Format::of_path(&path.value)),
@@ -311,7 +317,9 @@ impl Compiler<'_> {
         actions: &[Action],
     ) -> Option<Rule> {
         let head = raw.span.start..raw.span.start + "[[rule]]".len().min(raw.span.len());
-        let id = self.required(raw.id.as_ref(), &head, "id").and_then(|id| self.name(&id, |text| RuleId::new(text)));
+        let id = self
+            .required(raw.id.as_ref(), &head, "id")
+            .and_then(|id| self.name(&id, |text| RuleId::new(text)));
         let because = self.required(raw.because.as_ref(), &head, "because");
         let from = self.from(raw, &head, phases);
         let when = match &raw.when {
@@ -417,7 +425,10 @@ impl Compiler<'_> {
     }
 
     fn action_name(&mut self, text: &Text, actions: &[Action]) -> Option<ActionName> {
-        let found = actions.iter().find(|action| action.name.as_str() == text.value).map(|action| action.name.clone());
+        let found = actions
+            .iter()
+            .find(|action| action.name.as_str() == text.value)
+            .map(|action| action.name.clone());
         if found.is_none() {
             let known = actions.iter().map(|action| action.name.as_str());
             self.unknown(text, "workflow-unknown-action", "action", known);
@@ -437,7 +448,13 @@ impl Compiler<'_> {
     }
 
     /// Checks every name that a guard reads.
-    fn check_names(&mut self, text: &Text, guard: &Guard, artifacts: &[Artifact], defines: &[(String, Guard)]) {
+    fn check_names(
+        &mut self,
+        text: &Text,
+        guard: &Guard,
+        artifacts: &[Artifact],
+        defines: &[(String, Guard)],
+    ) {
         for chain in guard.chains() {
             let root = chain[0].as_str();
             if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
@@ -454,14 +471,21 @@ impl Compiler<'_> {
                 self.unknown(&at, "guard-unknown-name", "artifact or name", known.into_iter());
                 continue;
             };
-            let members: Vec<&str> =
-                ARTIFACT_MEMBERS.into_iter().chain(artifact.facts.iter().map(|(name, _)| name.as_str())).collect();
+            let members: Vec<&str> = ARTIFACT_MEMBERS
+                .into_iter()
+                .chain(artifact.facts.iter().map(|(name, _)| name.as_str()))
+                .collect();
             match chain.get(1) {
                 Some(member) if members.contains(&member.as_str()) => {}
                 Some(member) => {
                     let mut at = self.inner(text, &format!("{root}.{member}"));
                     at.value.clone_from(member);
-                    self.unknown(&at, "guard-unknown-name", &format!("fact of `{root}` named"), members.into_iter());
+                    self.unknown(
+                        &at,
+                        "guard-unknown-name",
+                        &format!("fact of `{root}` named"),
+                        members.into_iter(),
+                    );
                 }
                 None => {
                     let at = self.inner(text, root);
@@ -499,9 +523,9 @@ impl Compiler<'_> {
     }
 
     fn aliases(&mut self, phases: &[Phase]) {
-        let names = phases
-            .iter()
-            .flat_map(|phase| std::iter::once(phase.id.as_str()).chain(phase.aliases.iter().map(String::as_str)));
+        let names = phases.iter().flat_map(|phase| {
+            std::iter::once(phase.id.as_str()).chain(phase.aliases.iter().map(String::as_str))
+        });
         let names: Vec<&str> = names.collect();
         self.duplicates("phase name or alias", names.into_iter());
     }

@@ -24,8 +24,20 @@ use std::sync::Arc;
 
 /// The top-level keys of `state.json` that belong to `orch`.
 pub const RESERVED_KEYS: [&str; 14] = [
-    "$schema", "version", "task", "title", "rev", "seal", "workflow", "phase", "actors", "waived", "history",
-    "errors", "next_seq", "updated_at",
+    "$schema",
+    "version",
+    "task",
+    "title",
+    "rev",
+    "seal",
+    "workflow",
+    "phase",
+    "actors",
+    "waived",
+    "history",
+    "errors",
+    "next_seq",
+    "updated_at",
 ];
 
 /// A compiled workflow: the machine that judges tasks.

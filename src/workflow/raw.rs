@@ -88,7 +88,8 @@ pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        reader.problem(&span, Diagnostic::error("workflow-syntax", error.message().trim().replace('\n', ", ")));
+        reader
+            .problem(&span, Diagnostic::error("workflow-syntax", error.message().trim().replace('\n', ", ")));
     }
     let raw = reader.workflow(table.get_ref());
     (raw, reader.problems)
@@ -197,7 +198,11 @@ impl Reader<'_> {
     }
 
     /// A table of named texts, such as `[define]`, in document order.
-    fn named_texts(&mut self, key: &'static str, value: Option<&TomlSpanned<DeValue<'_>>>) -> Vec<(Text, Text)> {
+    fn named_texts(
+        &mut self,
+        key: &'static str,
+        value: Option<&TomlSpanned<DeValue<'_>>>,
+    ) -> Vec<(Text, Text)> {
         self.named(key, value)
             .into_iter()
             .filter_map(|(name, value)| Some((name, self.text_of(key, value)?)))
@@ -258,12 +263,21 @@ impl Reader<'_> {
             }
         }
         raw.defines = self.named_texts("define", top.take("define"));
-        raw.artifacts =
-            self.named_tables("artifact", top.take("artifact")).into_iter().map(|(n, t)| self.artifact(n, t)).collect();
-        raw.phases =
-            self.named_tables("phase", top.take("phase")).into_iter().map(|(n, t)| self.phase(n, t)).collect();
-        raw.actions =
-            self.named_tables("action", top.take("action")).into_iter().map(|(n, t)| self.action(n, t)).collect();
+        raw.artifacts = self
+            .named_tables("artifact", top.take("artifact"))
+            .into_iter()
+            .map(|(n, t)| self.artifact(n, t))
+            .collect();
+        raw.phases = self
+            .named_tables("phase", top.take("phase"))
+            .into_iter()
+            .map(|(n, t)| self.phase(n, t))
+            .collect();
+        raw.actions = self
+            .named_tables("action", top.take("action"))
+            .into_iter()
+            .map(|(n, t)| self.action(n, t))
+            .collect();
         if let Some(value) = top.take("rule") {
             match value.get_ref().as_array() {
                 Some(items) => {

@@ -98,7 +98,11 @@ impl Guard {
         HeldPart { text: part.text.clone(), result, saw }
     }
 
-    fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Vec<(String, Option<Value>)>) {
+    fn run(
+        &self,
+        part: &ParsedPart,
+        scope: &dyn Scope,
+    ) -> (Result<Value, String>, Vec<(String, Option<Value>)>) {
         let mut roots = Map::new();
         let mut failure = None;
         let mut saw = Vec::new();
@@ -113,9 +117,13 @@ impl Guard {
             saw.push((chain.join("."), shown));
             match found {
                 Lookup::Found(value) => graft(&mut roots, chain, Some(value.into_owned())),
-                Lookup::Missing { depth } => graft(&mut roots, &chain[..depth], Some(Value::Object(Map::new()))),
+                Lookup::Missing { depth } => {
+                    graft(&mut roots, &chain[..depth], Some(Value::Object(Map::new())))
+                }
                 Lookup::Ends { depth, value } => graft(&mut roots, &chain[..depth], Some(value.into_owned())),
-                Lookup::Failed(message) => failure = failure.or(Some(format!("{}: {message}", chain.join(".")))),
+                Lookup::Failed(message) => {
+                    failure = failure.or(Some(format!("{}: {message}", chain.join("."))))
+                }
             }
         }
         if self.0.nested_macros && largest.saturating_mul(largest) > MAX_VISITS {
@@ -272,7 +280,8 @@ mod tests {
         let text = "!".repeat(60) + &"(".repeat(16) + "a.ok" + &")".repeat(16);
         let chain = vec!["a.ok"; 90].join(" || ");
         let worker = std::thread::Builder::new().stack_size(1 << 20);
-        let handle = worker.spawn(move || (Guard::parse(&text).is_ok(), holds(&chain, json!({"a": {"ok": false}}))));
+        let handle =
+            worker.spawn(move || (Guard::parse(&text).is_ok(), holds(&chain, json!({"a": {"ok": false}}))));
         assert_eq!(handle.expect("starts").join().expect("no overflow").1, Ok(false));
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
-        let expression = parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
+        let expression =
+            parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         if walk::macro_depth(&expression) > MAX_MACRO_DEPTH {
             return Err(GuardError {
                 code: "guard-limit",
@@ -55,13 +56,15 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
 }
 
 fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
-    PrattParser::new().max_recursion_depth(64).max_expression_node_count(500).parse(source).map_err(|errors| {
-        let first = errors.errors.first();
-        let offset = first.map_or(0, |error| offset_of(source, error.pos));
-        let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
-        let message = message.trim_start_matches("Syntax error: ").to_owned();
-        GuardError { code: "guard-syntax", offset, message }
-    })
+    PrattParser::new().max_recursion_depth(64).max_expression_node_count(500).parse(source).map_err(
+        |errors| {
+            let first = errors.errors.first();
+            let offset = first.map_or(0, |error| offset_of(source, error.pos));
+            let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
+            let message = message.trim_start_matches("Syntax error: ").to_owned();
+            GuardError { code: "guard-syntax", offset, message }
+        },
+    )
 }
 
 /// The byte offset of a (line, column) position, both from 1, as the parser reports them.
@@ -76,7 +79,11 @@ fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
 fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
     let limit = |offset, message: String| GuardError { code: "guard-limit", offset, message };
     if text.trim().is_empty() {
-        return Err(GuardError { code: "guard-syntax", offset: 0, message: "the expression is empty".to_owned() });
+        return Err(GuardError {
+            code: "guard-syntax",
+            offset: 0,
+            message: "the expression is empty".to_owned(),
+        });
     }
     if text.len() > MAX_LENGTH {
         return Err(limit(MAX_LENGTH, format!("the expression is longer than {MAX_LENGTH} bytes")));

@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn finds_what_is_read_and_leaves_bound_names_out() {
-        let guard = Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)").expect("parses");
+        let guard =
+            Guard::parse("has(plan.data.x) && plan.all.exists(p, p.valid && state.n > 1)").expect("parses");
         let chains: Vec<String> = guard.chains().map(|chain| chain.join(".")).collect();
         assert_eq!(chains, ["plan.data.x", "plan.all", "state.n"]);
     }

@@ -1,0 +1,27 @@
+//! The files that `orch` itself keeps in a task, as text: `state.json` and `transcript.jsonl`.
+//!
+//! This is the boundary between the core's [`State`](crate::decide::State) and its file: parsing
+//! reports every fault with a JSON pointer, and rendering is deterministic, so that the same state
+//! always gives the same bytes.
+
+mod recover;
+mod seal;
+mod state;
+mod transcript;
+
+pub use recover::rebuild;
+pub use state::{Fault, read_state, write_state};
+pub use transcript::{Event, read_transcript, transcript_line};
+
+/// The file that holds a task's state.
+pub const STATE_FILE: &str = "state.json";
+/// The file that holds a task's whole story, one event a line.
+pub const TRANSCRIPT_FILE: &str = "transcript.jsonl";
+/// The file that holds the present suggestion; derived, and ignored by git.
+pub const SUGGESTION_FILE: &str = "suggestion.json";
+
+/// Whether a path below a task directory names a file that `orch` itself writes.
+#[must_use]
+pub fn is_own_file(path: &str) -> bool {
+    matches!(path, STATE_FILE | TRANSCRIPT_FILE | SUGGESTION_FILE)
+}

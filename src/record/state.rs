@@ -1,0 +1,357 @@
+//! `state.json`: pretty-printed, stable key order, final newline, sealed.
+
+use super::seal;
+use crate::base::{ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::decide::{
+    Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, STATE_VERSION, State, WorkflowRef, document,
+};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What is wrong with a recorded state, and where in its JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Stable code: `state-invalid`, `state-version` or `state-seal`.
+    pub code: &'static str,
+    /// JSON Pointer (RFC 6901) of the offending value.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// The text of `state.json`. `schema` goes into `$schema`.
+#[must_use]
+pub fn write_state(state: &State, phase_key: &str, schema: &str) -> String {
+    let mut members = Map::new();
+    members.insert("$schema".to_owned(), Value::from(schema));
+    if let Value::Object(own) = document(state, phase_key) {
+        members.extend(own.into_iter().filter(|(key, _)| key != "$schema"));
+    }
+    let text = serde_json::to_string_pretty(&Value::Object(members)).unwrap_or_default();
+    seal::put_on(&format!("{text}\n"))
+}
+
+/// Reads a state from its parsed JSON and its text, which the seal is checked against.
+///
+/// A foreign file (no `version`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
+pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<Fault>> {
+    let state = read_unsealed(value, phase_key)?;
+    if !state.foreign && seal::is_whole(text) != Some(true) {
+        let message = "it was edited by hand: its seal is broken".to_owned();
+        return Err(vec![Fault { code: "state-seal", pointer: "/seal".to_owned(), message }]);
+    }
+    Ok(state)
+}
+
+/// Reads a state that no seal vouches for.
+pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec<Fault>> {
+    let mut reader = Reader { faults: Vec::new() };
+    let state = reader.state(value, phase_key);
+    if reader.faults.is_empty() { Ok(state) } else { Err(reader.faults) }
+}
+
+/// Keys that `orch` writes at the top; every other key belongs to the workflow or to others.
+const OWN_KEYS: [&str; 12] = [
+    "$schema",
+    "version",
+    "task",
+    "title",
+    "rev",
+    "seal",
+    "workflow",
+    "actors",
+    "waived",
+    "history",
+    "errors",
+    "updated_at",
+];
+
+struct Reader {
+    faults: Vec<Fault>,
+}
+
+impl Reader {
+    fn fault(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Into<String>) {
+        self.faults.push(Fault { code, pointer: pointer.into(), message: message.into() });
+    }
+
+    fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
+        self.fault("state-invalid", pointer, message);
+    }
+
+    fn state(&mut self, value: &Value, phase_key: &str) -> State {
+        let Some(members) = value.as_object() else {
+            self.invalid("", "it should be an object");
+            return State::default();
+        };
+        let foreign = self.is_foreign(members);
+        let history = self.history(members.get("history"), foreign);
+        let rev = members.get("rev").and_then(Value::as_u64);
+        if !foreign && rev.is_none() {
+            self.invalid("/rev", "`rev` should be a whole number");
+        }
+        let phase = match members.get(phase_key) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(phase)) if phase.is_empty() => None,
+            Some(Value::String(phase)) => Some(phase.clone()),
+            Some(_) => {
+                self.invalid(format!("/{phase_key}"), format!("`{phase_key}` should be a text"));
+                None
+            }
+        };
+        if !foreign && phase.is_none() {
+            self.invalid("", format!("`{phase_key}` is missing"));
+        }
+        let waived = members.get("waived").and_then(Value::as_object).into_iter().flatten();
+        State {
+            task: text(members, "task").or_else(|| text(members, "task_id")),
+            title: text(members, "title"),
+            rev: rev.unwrap_or(0),
+            workflow: self.workflow(members.get("workflow"), foreign),
+            phase,
+            actors: self.actors(members.get("actors"), foreign),
+            waived: waived
+                .filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?)))
+                .collect(),
+            next_seq: history.last().map_or(1, |last| last.seq + 1),
+            history,
+            errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
+            updated_at: text(members, "updated_at").and_then(|at| Timestamp::parse(&at)),
+            extra: members
+                .iter()
+                .filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()) && *key != phase_key)
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+            foreign,
+        }
+    }
+
+    fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
+        match members.get("version") {
+            None => return true,
+            Some(version) if version.as_u64() == Some(STATE_VERSION) => {}
+            Some(version) => {
+                let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
+                self.fault("state-version", "/version", message);
+            }
+        }
+        false
+    }
+
+    fn workflow(&mut self, value: Option<&Value>, foreign: bool) -> Option<WorkflowRef> {
+        let value = value?;
+        let name = value.get("name").and_then(Value::as_str).and_then(|name| WorkflowName::new(name).ok());
+        let digest = value.get("digest").and_then(Value::as_str).and_then(Digest::parse);
+        match (name, digest) {
+            (Some(name), Some(digest)) => Some(WorkflowRef { name, digest }),
+            _ if foreign => None,
+            _ => {
+                self.invalid("/workflow", "`workflow` should name a workflow and its digest");
+                None
+            }
+        }
+    }
+
+    fn actors(&mut self, value: Option<&Value>, foreign: bool) -> BTreeMap<String, Actor> {
+        let Some(Value::Object(members)) = value else {
+            if !foreign {
+                self.invalid("/actors", "`actors` should be an object");
+            }
+            return BTreeMap::new();
+        };
+        members.iter().map(|(name, value)| (name.clone(), self.actor(name, value, foreign))).collect()
+    }
+
+    fn actor(&mut self, name: &str, value: &Value, foreign: bool) -> Actor {
+        let pointer = format!("/actors/{}", escape(name));
+        let Some(members) = value.as_object() else {
+            if !foreign {
+                self.invalid(pointer, "an actor should be an object");
+            }
+            return Actor::default();
+        };
+        let known = ["status", "attempt", "substate", "left_with", "entered_with", "spent"];
+        // Ancestors of this format count rounds where we count attempts.
+        let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
+        if !foreign && members.get("attempt").and_then(Value::as_u64).is_none() {
+            self.invalid(format!("{pointer}/attempt"), "`attempt` should be a whole number");
+        }
+        Actor {
+            status: ActorStatus::named(members.get("status").and_then(Value::as_str).unwrap_or("active")),
+            attempt: u32::try_from(attempt.unwrap_or(u64::from(foreign))).unwrap_or(u32::MAX),
+            substate: members.get("substate").cloned(),
+            left_with: self.record(members.get("left_with"), &format!("{pointer}/left_with")),
+            entered_with: self.record(members.get("entered_with"), &format!("{pointer}/entered_with")),
+            spent: self.spent(members.get("spent"), &format!("{pointer}/spent")),
+            extra: members
+                .iter()
+                .filter(|(key, _)| !known.contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+        }
+    }
+
+    fn record(&mut self, value: Option<&Value>, pointer: &str) -> BTreeMap<ArtifactName, Option<Digest>> {
+        let mut records = BTreeMap::new();
+        for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
+            let digest = value.as_str().and_then(Digest::parse);
+            match ArtifactName::new(name) {
+                Ok(name) if digest.is_some() || value.is_null() => {
+                    records.insert(name, digest);
+                }
+                _ => self.invalid(format!("{pointer}/{}", escape(name)), "it should be a digest or null"),
+            }
+        }
+        records
+    }
+
+    fn spent(&mut self, value: Option<&Value>, pointer: &str) -> BTreeMap<ArtifactName, Vec<Digest>> {
+        let mut spent = BTreeMap::new();
+        for (name, value) in value.and_then(Value::as_object).into_iter().flatten() {
+            let digests: Option<Vec<Digest>> = value
+                .as_array()
+                .and_then(|items| items.iter().map(|item| item.as_str().and_then(Digest::parse)).collect());
+            match (ArtifactName::new(name), digests) {
+                (Ok(name), Some(digests)) => {
+                    spent.insert(name, digests);
+                }
+                _ => self.invalid(format!("{pointer}/{}", escape(name)), "it should be a list of digests"),
+            }
+        }
+        spent
+    }
+
+    fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
+        let Some(items) = value.and_then(Value::as_array) else { return Vec::new() };
+        let mut entries = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match history_entry(item) {
+                Some(entry) => entries.push(entry),
+                None if foreign => {}
+                None => self.invalid(format!("/history/{index}"), "it is not a history entry"),
+            }
+        }
+        entries
+    }
+}
+
+/// Reads one history entry, as the state and the transcript hold it.
+pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
+    let members = value.as_object()?;
+    let actor = members.get("actor")?;
+    let evidence = members.get("evidence").and_then(Value::as_object).into_iter().flatten();
+    let waived = members.get("waived").and_then(Value::as_array).into_iter().flatten();
+    Some(HistoryEntry {
+        seq: members.get("seq")?.as_u64()?,
+        at: Timestamp::parse(members.get("at")?.as_str()?)?,
+        from: match members.get("from") {
+            None | Some(Value::Null) => None,
+            Some(phase) => Some(PhaseId::new(phase.as_str()?).ok()?),
+        },
+        to: PhaseId::new(members.get("to")?.as_str()?).ok()?,
+        kind: Kind::named(members.get("kind")?.as_str()?)?,
+        rule: text(members, "rule"),
+        reason: text(members, "reason").unwrap_or_default(),
+        actor: By {
+            kind: ActorKind::named(actor.get("kind")?.as_str()?)?,
+            name: actor.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        },
+        evidence: evidence
+            .filter_map(|(path, digest)| Some((path.clone(), digest.as_str()?.to_owned())))
+            .collect(),
+        waived: waived.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect(),
+        confirmed: text(members, "confirmed").and_then(|name| ArtifactName::new(name).ok()),
+    })
+}
+
+fn text(members: &Map<String, Value>, key: &str) -> Option<String> {
+    members.get(key)?.as_str().map(str::to_owned)
+}
+
+fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn state() -> State {
+        let digest = Digest::of_blob(b"plan");
+        let plan = ArtifactName::new("plan").expect("valid");
+        let mut actor = Actor { attempt: 2, status: ActorStatus::SentBack, ..Actor::default() };
+        actor.left_with.insert(plan.clone(), None);
+        actor.entered_with.insert(plan.clone(), Some(digest));
+        actor.spent.insert(plan.clone(), vec![digest]);
+        State {
+            task: Some("t/1".to_owned()),
+            title: Some("A title".to_owned()),
+            rev: 7,
+            workflow: Some(WorkflowRef { name: WorkflowName::new("w").expect("valid"), digest }),
+            phase: Some("planning".to_owned()),
+            actors: BTreeMap::from([("planning".to_owned(), actor)]),
+            waived: BTreeMap::from([(plan, 4)]),
+            history: vec![HistoryEntry {
+                seq: 7,
+                at: Timestamp::from_seconds(1_000_000_000),
+                from: None,
+                to: PhaseId::new("planning").expect("valid"),
+                kind: Kind::Create,
+                rule: None,
+                reason: "new".to_owned(),
+                actor: By { kind: ActorKind::Human, name: "Ann".to_owned() },
+                evidence: vec![("a b".to_owned(), digest.to_string())],
+                waived: Vec::new(),
+                confirmed: None,
+            }],
+            next_seq: 8,
+            errors: Vec::new(),
+            updated_at: Some(Timestamp::from_seconds(1_000_000_000)),
+            extra: Map::from_iter([("counter".to_owned(), json!(3))]),
+            foreign: false,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let text = write_state(&state(), "phase", "schema");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(read_state(&value, &text, "phase"), Ok(state()));
+        assert!(text.ends_with("}\n"));
+    }
+
+    #[test]
+    fn a_hand_edit_is_found() {
+        let text = write_state(&state(), "phase", "schema").replace("\"planning\",", "\"done\",");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        let faults = read_state(&value, &text, "phase").expect_err("edited");
+        assert_eq!(faults[0].code, "state-seal");
+    }
+
+    #[test]
+    fn a_foreign_state_is_read_with_defaults_and_keeps_its_keys() {
+        let value = json!({
+            "task_id": "x", "phase": "planning_done", "artifacts": {},
+            "actors": {"planning": {"status": "completed", "round": 3}},
+        });
+        let state = read_state(&value, "", "phase").expect("readable");
+        assert!(state.foreign);
+        assert_eq!(state.actors["planning"].attempt, 3);
+        assert_eq!(state.extra["artifacts"], json!({}));
+    }
+
+    #[test]
+    fn faults_point_at_their_place() {
+        for (value, pointer) in [
+            (json!([]), ""),
+            (json!({"version": 2}), "/version"),
+            (json!({"phase": 3}), "/phase"),
+            (json!({"version": 1, "rev": "x"}), "/rev"),
+            (json!({"version": 1, "rev": 1, "phase": "a", "actors": {"a/b": {}}}), "/actors/a~1b/attempt"),
+        ] {
+            let faults = read_state(&value, "", "phase").expect_err("faulty");
+            assert!(faults.iter().any(|fault| fault.pointer == pointer), "{value}: {faults:?}");
+        }
+    }
+}
