@@ -6,5 +6,6 @@
 //! `engine` and `cli` move bytes. See `ARCHITECTURE.md`.
 
 pub mod base;
+pub mod config;
 pub mod decide;
 pub mod workflow;
