@@ -8,4 +8,5 @@
 pub mod base;
 pub mod config;
 pub mod decide;
+pub mod watch;
 pub mod workflow;
