@@ -6,6 +6,8 @@
 //! `engine` and `cli` move bytes. See `ARCHITECTURE.md`.
 
 pub mod base;
+pub mod config;
 pub mod decide;
 pub mod record;
+pub mod watch;
 pub mod workflow;

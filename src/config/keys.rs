@@ -1,0 +1,44 @@
+//! The keys that `orch.toml` knows, table by table.
+
+/// A table of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// The keys before the first table header, and the tables themselves.
+    Top,
+    /// `[[root]]`.
+    Root,
+    /// `[git]`.
+    Git,
+    /// `[watch]`.
+    Watch,
+}
+
+impl Section {
+    /// Every table.
+    pub(super) const ALL: [Self; 4] = [Self::Top, Self::Root, Self::Git, Self::Watch];
+
+    /// The keys of this table.
+    pub(super) fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Top => &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch"],
+            Self::Root => &["path", "workflow", "exclude"],
+            Self::Git => &["commit", "protected", "subject", "sign_off", "detached_head"],
+            Self::Watch => &["apply", "adopt", "poll", "reconcile_seconds"],
+        }
+    }
+
+    /// How the user writes this table.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Top => "the top of the file, before the first table",
+            Self::Root => "`[[root]]`",
+            Self::Git => "`[git]`",
+            Self::Watch => "`[watch]`",
+        }
+    }
+
+    /// The table that a key belongs to.
+    pub(super) fn of(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.keys().contains(&key))
+    }
+}

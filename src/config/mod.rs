@@ -1,0 +1,210 @@
+//! `orch.toml`: what a repository says about its tasks, its commits and its watch.
+//!
+//! Text goes in, a [`Config`] and its findings come out; nothing here reads a file. A field is named
+//! as its key is, and without the file every field has the default that the template shows.
+
+mod keys;
+mod parse;
+mod patterns;
+mod reader;
+mod root_path;
+mod roots;
+mod subject;
+
+pub use parse::parse;
+pub use patterns::Patterns;
+pub use root_path::{InvalidRoot, RootPath};
+pub use roots::{Root, Roots};
+pub use subject::{InvalidSubject, Placeholder, Subject};
+
+use crate::base::{RepoPath, RuleId, TaskId, WorkflowName};
+
+/// The name of the file, at the root of the repository.
+pub const FILE: &str = "orch.toml";
+
+/// The commented `orch.toml` that `orch init` writes; it parses to [`Config::default`].
+#[must_use]
+pub fn template() -> &'static str {
+    include_str!("template.toml")
+}
+
+/// Everything `orch.toml` says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// `[[root]]`: where tasks live. Without any: `tasks/**` by the global state machine.
+    pub roots: Roots,
+    /// The directory whose `workflows/`, `schemas/` and `agents/` lie over what orch ships.
+    pub system: RepoPath,
+    /// How long a task must be quiet before the watch reads it, in milliseconds.
+    pub settle_ms: u64,
+    /// The largest artifact that is read, in bytes; a larger one is a finding.
+    pub limit_bytes: u64,
+    /// `[git]`: whether and how transitions are committed.
+    pub git: Git,
+    /// `[watch]`: what `orch watch` may do by itself.
+    pub watch: Watch,
+}
+
+/// The table `[git]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Git {
+    /// Whether a transition becomes a commit.
+    pub commit: Commit,
+    /// Globs of branch names on which orch never commits.
+    pub protected: Patterns,
+    /// The first line of a commit message.
+    pub subject: Subject,
+    /// Whether a commit message ends with a `Signed-off-by` trailer.
+    pub sign_off: bool,
+    /// Whether to commit while HEAD is detached.
+    pub detached_head: bool,
+}
+
+/// Whether a transition becomes a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commit {
+    /// `"each"`: one commit for every transition.
+    Each,
+    /// `"off"`: transitions are written to the work directory only.
+    Off,
+}
+
+/// The table `[watch]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watch {
+    /// Which transitions the watch applies by itself.
+    pub apply: Apply,
+    /// Which tasks without a `state.json` the watch adopts by itself.
+    pub adopt: Adopt,
+    /// Whether to look at intervals instead of listening to the file system.
+    pub poll: bool,
+    /// How often everything is read again, whatever was reported, in seconds.
+    pub reconcile_seconds: u64,
+}
+
+/// Which transitions the watch applies by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Apply {
+    /// `"all"`: every transition that the rules decide.
+    All,
+    /// `"none"`: it only suggests.
+    None,
+    /// A list of rule ids: the transitions of these rules.
+    Rules(Vec<RuleId>),
+}
+
+impl Apply {
+    /// Whether a transition by `rule` may be applied.
+    #[must_use]
+    pub fn allows(&self, rule: &RuleId) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Rules(rules) => rules.contains(rule),
+        }
+    }
+}
+
+/// Which tasks without a `state.json` the watch adopts by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Adopt {
+    /// `true`: every one.
+    All,
+    /// `false`: none; `orch new` adopts them.
+    None,
+    /// A list of globs of task ids.
+    Tasks(Patterns),
+}
+
+impl Adopt {
+    /// Whether `task` may be adopted.
+    #[must_use]
+    pub fn covers(&self, task: &TaskId) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Tasks(patterns) => patterns.matches(task.as_str()),
+        }
+    }
+}
+
+/// The workflow of a root that names none.
+fn default_workflow() -> Option<WorkflowName> {
+    WorkflowName::new("global-state-machine").ok()
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let everywhere =
+            |workflow| Root { path: RootPath::default(), workflow, exclude: Patterns::default() };
+        Self {
+            roots: Roots::new(default_workflow().map(everywhere).into_iter().collect()),
+            system: RepoPath::new("system").unwrap_or_else(|_| RepoPath::root()),
+            settle_ms: 50,
+            limit_bytes: 8 * 1024 * 1024,
+            git: Git::default(),
+            watch: Watch::default(),
+        }
+    }
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self {
+            commit: Commit::Each,
+            protected: Patterns::default(),
+            subject: Subject::default(),
+            sign_off: false,
+            detached_head: false,
+        }
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { apply: Apply::All, adopt: Adopt::None, poll: false, reconcile_seconds: 45 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The template with every commented-out setting switched on.
+    fn everything() -> String {
+        let setting =
+            |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).map(str::to_owned);
+        let lines = template().lines().map(|line| setting(line).unwrap_or_else(|| line.to_owned()));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_template_shows_the_defaults() {
+        for text in ["", template(), &everything()] {
+            assert_eq!(parse(text, FILE), (Config::default(), Vec::new()), "{text}");
+        }
+        assert_eq!(Config::default().roots.iter().count(), 1);
+    }
+
+    #[test]
+    fn the_template_shows_every_key() {
+        let text = everything();
+        for key in keys::Section::ALL.iter().flat_map(|section| section.keys()) {
+            let shown = text
+                .lines()
+                .any(|line| line.starts_with(&format!("{key} = ")) || line.trim_matches(['[', ']']) == *key);
+            assert!(shown, "{key}");
+        }
+    }
+
+    #[test]
+    fn lists_allow_what_they_name() {
+        let text = "[watch]\napply = ['a']\nadopt = ['team/*']\n";
+        let (config, findings) = parse(text, FILE);
+        assert_eq!(findings, []);
+        let rule = |id| RuleId::new(id).expect("valid");
+        assert!(config.watch.apply.allows(&rule("a")) && !config.watch.apply.allows(&rule("b")));
+        let task = |id| TaskId::new(id).expect("valid");
+        assert!(config.watch.adopt.covers(&task("team/x")) && !config.watch.adopt.covers(&task("x")));
+    }
+}

@@ -1,0 +1,307 @@
+//! From the text of `orch.toml` to a `Config`, with everything that is wrong with it.
+
+use super::keys::Section;
+use super::reader::{Reader, Value};
+use super::{Adopt, Apply, Commit, Config, Git, Patterns, Root, RootPath, Roots, Subject, Watch};
+use crate::base::{Diagnostic, RepoPath, RuleId, WorkflowName, nearest};
+use toml::de::DeTable;
+
+/// The version of the format that this program writes and the highest it reads.
+const VERSION: u64 = 1;
+
+/// Reads `orch.toml`: the settings, and every finding with its line and column under `path`.
+///
+/// A part that is wrong gives a finding and keeps its default; a wrong root is left out, for orch
+/// must not act on directories that nobody named. With an error among the findings the settings do
+/// for looking, but nothing should be written by them.
+#[must_use]
+pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
+    let (document, faults) = DeTable::parse_recoverable(text);
+    let mut reader = Reader::new(text, path);
+    let config = config(&mut reader, document.get_ref());
+    if faults.is_empty() {
+        return (config, reader.findings());
+    }
+    // What is found beyond a syntax error is mostly its echo.
+    let mut reader = Reader::new(text, path);
+    faults.iter().for_each(|fault| reader.syntax(fault));
+    (config, reader.findings())
+}
+
+fn config<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Config {
+    let default = Config::default();
+    reader.keys(Section::Top, top);
+    version(reader, top);
+    Config {
+        roots: top.get("root").map_or(default.roots, |value| roots(reader, value)),
+        system: reader.string(top, "system", "system", |text| RepoPath::new(text)).unwrap_or(default.system),
+        settle_ms: reader.integer(top, "settle_ms", 1..=60_000, default.settle_ms),
+        limit_bytes: reader.integer(top, "limit_bytes", 1..=1 << 30, default.limit_bytes),
+        git: reader.table(top, "git", Section::Git).map(|table| git(reader, table)).unwrap_or_default(),
+        watch: reader
+            .table(top, "watch", Section::Watch)
+            .map(|table| watch(reader, table))
+            .unwrap_or_default(),
+    }
+}
+
+fn version<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) {
+    let Some(value) = top.get("version") else { return };
+    let Some(integer) = value.get_ref().as_integer() else {
+        return reader.mismatch(value, "an integer", "version = 1");
+    };
+    if u64::from_str_radix(integer.as_str(), integer.radix()) != Ok(VERSION) {
+        let message = format!("version {integer} of this file is unknown to this orch");
+        reader.value(value.span(), message, format!("update orch, or write `version = {VERSION}`"));
+    }
+}
+
+fn roots<'t>(reader: &mut Reader<'t>, value: &Value<'t>) -> Roots {
+    let Some(array) = value.get_ref().as_array() else {
+        reader.mismatch(value, "a list of tables", "[[root]]");
+        return Roots::default();
+    };
+    let mut roots: Vec<Root> = Vec::new();
+    for value in array {
+        let Some(root) = root(reader, value) else { continue };
+        if roots.iter().any(|earlier| earlier.path == root.path && earlier.exclude.is_empty()) {
+            let message =
+                format!("no task can belong to this root: an earlier one has the path \"{}\"", root.path);
+            reader.value(value.span(), message, "remove one of the two");
+        }
+        roots.push(root);
+    }
+    Roots::new(roots)
+}
+
+fn root<'t>(reader: &mut Reader<'t>, value: &Value<'t>) -> Option<Root> {
+    let Some(table) = value.get_ref().as_table() else {
+        reader.mismatch(value, "a table", "[[root]]");
+        return None;
+    };
+    reader.keys(Section::Root, table);
+    if !table.contains_key("path") {
+        reader.value(value.span(), "this root has no `path`", "for example `path = \"tasks/*\"`");
+    }
+    let path = reader.string(table, "path", "tasks/*", RootPath::new);
+    let workflow = match table.get("workflow") {
+        None => super::default_workflow(),
+        Some(_) => reader.string(table, "workflow", "global-state-machine", |text| WorkflowName::new(text)),
+    };
+    let exclude = patterns(reader, table, "exclude", "exclude = [\"tasks/archive\"]");
+    Some(Root { path: path?, workflow: workflow?, exclude })
+}
+
+fn git<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Git {
+    let default = Git::default();
+    Git {
+        commit: reader.string(table, "commit", "each", commit).unwrap_or(default.commit),
+        protected: patterns(reader, table, "protected", "protected = [\"main\", \"release/*\"]"),
+        subject: reader
+            .string(table, "subject", &default.subject.to_string(), |text| Subject::new(text))
+            .unwrap_or(default.subject),
+        sign_off: reader.boolean(table, "sign_off", default.sign_off),
+        detached_head: reader.boolean(table, "detached_head", default.detached_head),
+    }
+}
+
+fn commit(text: &str) -> Result<Commit, String> {
+    match text {
+        "each" => Ok(Commit::Each),
+        "off" => Ok(Commit::Off),
+        other => Err(unknown_choice(other, &["each", "off"])),
+    }
+}
+
+fn watch<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Watch {
+    let default = Watch::default();
+    Watch {
+        apply: table.get("apply").map_or(default.apply, |value| apply(reader, table, value)),
+        adopt: table.get("adopt").map_or(default.adopt, |value| adopt(reader, table, value)),
+        poll: reader.boolean(table, "poll", default.poll),
+        reconcile_seconds: reader.integer(table, "reconcile_seconds", 1..=86_400, default.reconcile_seconds),
+    }
+}
+
+/// A value that cannot be read allows nothing: the default of `apply` would be too much.
+fn apply<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) -> Apply {
+    if !value.get_ref().is_str() {
+        let example = "apply = [\"plan-accepted\"]";
+        return Apply::Rules(reader.items(value, example, |text| RuleId::new(text)));
+    }
+    let choice = |text: &str| match text {
+        "all" => Ok(Apply::All),
+        "none" => Ok(Apply::None),
+        other => Err(format!("{}, or a list of rule ids", unknown_choice(other, &["all", "none"]))),
+    };
+    reader.string(table, "apply", "all", choice).unwrap_or(Apply::None)
+}
+
+fn adopt<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) -> Adopt {
+    match value.get_ref().as_bool() {
+        Some(true) => Adopt::All,
+        Some(false) => Adopt::None,
+        None => Adopt::Tasks(patterns(reader, table, "adopt", "adopt = [\"team/*\"]")),
+    }
+}
+
+/// The globs at `key`, the bad ones reported and left out.
+fn patterns<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, key: &str, example: &str) -> Patterns {
+    let Some(value) = table.get(key) else { return Patterns::default() };
+    let checked = |text: &str| Patterns::new([text]).map(|_| text.to_owned());
+    let texts = reader.items(value, example, checked);
+    Patterns::new(texts).unwrap_or_default()
+}
+
+fn unknown_choice(text: &str, choices: &[&str]) -> String {
+    let known = super::reader::list(choices).replace('`', "\"");
+    match nearest(text, choices.iter().copied()) {
+        Some(near) => format!("\"{text}\" is unknown; did you mean \"{near}\"? The choices are {known}"),
+        None => format!("\"{text}\" is unknown; the choices are {known}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::TaskId;
+
+    #[test]
+    fn every_setting_is_read() {
+        let text = r#"
+            version = 1
+            system = "machines/"
+            settle_ms = 200
+            limit_bytes = 0x10_0000
+            [[root]]
+            path = "work/*"
+            workflow = "loop"
+            exclude = ["work/old"]
+            [[root]]
+            path = "tasks/**"
+            [git]
+            commit = "off"
+            protected = ["release/*"]
+            subject = "{task}: {to}"
+            sign_off = true
+            detached_head = true
+            [watch]
+            apply = "none"
+            adopt = true
+            poll = true
+            reconcile_seconds = 30
+        "#;
+        let (config, findings) = parse(text, "orch.toml");
+        assert_eq!(findings, []);
+        assert_eq!(config.system.as_str(), "machines");
+        assert_eq!((config.settle_ms, config.limit_bytes), (200, 1 << 20));
+        assert_eq!(config.git.commit, Commit::Off);
+        assert!(config.git.protected.matches("release/1"));
+        assert_eq!(config.git.subject.to_string(), "{task}: {to}");
+        assert!(config.git.sign_off && config.git.detached_head);
+        assert_eq!((&config.watch.apply, &config.watch.adopt), (&Apply::None, &Adopt::All));
+        assert_eq!((config.watch.poll, config.watch.reconcile_seconds), (true, 30));
+        let found = |path: &str| config.roots.match_directory(&RepoPath::new(path).expect("valid"));
+        assert_eq!(found("work/a"), Some((0, TaskId::new("a").expect("valid"))));
+        assert_eq!(found("work/old"), None);
+        assert_eq!(found("tasks/a/b"), Some((1, TaskId::new("a/b").expect("valid"))));
+        let workflows: Vec<&str> = config.roots.iter().map(|root| root.workflow.as_str()).collect();
+        assert_eq!(workflows, ["loop", "global-state-machine"]);
+    }
+
+    #[test]
+    fn faults_are_found_where_they_are() {
+        for (text, expected) in [
+            ("settle_ms = 'x'", "1:13: config-value: expected an integer, found a string"),
+            ("settle_ms = 0", "1:13: config-value: 0 is out of range"),
+            ("settle_ms = -1", "1:13: config-value: -1 is out of range"),
+            ("version = 2", "1:11: config-value: version 2 of this file is unknown to this orch"),
+            ("git = 1", "1:7: config-value: expected a table, found an integer"),
+            (
+                "system = '/etc'",
+                "1:10: config-value: \"/etc\" is not a path inside the repository: it is absolute",
+            ),
+            ("root = 'x'", "1:8: config-value: expected a list of tables, found a string"),
+            (
+                "[[root]]\npth = 'x/*'",
+                "1:1: config-value: this root has no `path`\n2:1: config-unknown-key: unknown key `pth`",
+            ),
+            (
+                "[[root]]\npath = 'x'",
+                "2:8: config-value: \"x\" is not a path of tasks: it has no wildcard, so that no task would have an id",
+            ),
+            (
+                "[git]\ncommit = 'on'",
+                "2:10: config-value: \"on\" is unknown; the choices are \"each\" and \"off\"",
+            ),
+            (
+                "[git]\nprotected = ['a', '[']",
+                "2:19: config-value: error parsing glob '[': unclosed character class; missing ']'",
+            ),
+            ("[git]\nsubject = '{who}'", "2:11: config-value: there is no placeholder {who}"),
+            ("[git]\nsign_off = 1", "2:12: config-value: expected a boolean, found an integer"),
+            (
+                "[watch]\napply = 'al'",
+                "2:9: config-value: \"al\" is unknown; did you mean \"all\"? The choices are \"all\" and \"none\", or a list of rule ids",
+            ),
+            (
+                "[watch]\napply = ['ok', 'not ok']",
+                "2:16: config-value: \"not ok\" is not a valid rule id: it may hold letters, digits, `-`, `_` and `.` only",
+            ),
+            ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
+            (
+                "a = 1\nb = 2\n[git]\nc = 3",
+                "1:1: config-unknown-key: unknown key `a`\n2:1: config-unknown-key: unknown key `b`\n4:1: config-unknown-key: unknown key `c`",
+            ),
+        ] {
+            let (_, findings) = parse(text, "orch.toml");
+            let found: Vec<String> = findings.iter().map(shown).collect();
+            assert_eq!(found.join("\n"), expected, "{text}");
+            assert!(findings.iter().all(|finding| finding.is_error() && finding.hint.is_some()), "{text}");
+        }
+    }
+
+    fn shown(finding: &Diagnostic) -> String {
+        let place = finding.place.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{}: {}: {}", place.trim_start_matches("orch.toml:"), finding.code, finding.message)
+    }
+
+    #[test]
+    fn hints_name_the_likely_key() {
+        for (text, expected) in [
+            ("setle_ms = 1", "did you mean `settle_ms`?"),
+            ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
+            ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file, before the first table"),
+            ("[watch]\nelephant = 1", "`[watch]` knows `apply`, `adopt`, `poll` and `reconcile_seconds`"),
+        ] {
+            let (_, findings) = parse(text, "orch.toml");
+            let hints: Vec<_> = findings.iter().filter_map(|finding| finding.hint.as_deref()).collect();
+            assert_eq!(hints, [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn every_syntax_error_is_reported_and_the_rest_is_read() {
+        let (config, findings) =
+            parse("settle_ms =\nlimit_bytes = 9\nsystem = \"x\n[git]\nsign_off = true\n", "f");
+        let places: Vec<_> = findings
+            .iter()
+            .map(|finding| (finding.code, finding.place.clone().and_then(|p| p.line)))
+            .collect();
+        assert_eq!(places, [("config-syntax", Some(1)), ("config-syntax", Some(3))]);
+        assert_eq!((config.limit_bytes, config.settle_ms), (9, 50));
+        assert!(config.git.sign_off);
+    }
+
+    #[test]
+    fn what_cannot_be_read_allows_nothing() {
+        for text in
+            ["[watch]\napply = 'nine'", "[watch]\napply = 9", "[[root]]\npath = 9\n[watch]\napply = []"]
+        {
+            let (config, _) = parse(text, "orch.toml");
+            let rule = RuleId::new("r").expect("valid");
+            assert!(!config.watch.apply.allows(&rule), "{text}");
+        }
+        assert_eq!(parse("[[root]]\npath = 9", "orch.toml").0.roots, Roots::default());
+    }
+}

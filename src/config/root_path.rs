@@ -1,0 +1,224 @@
+//! The path of a root: a glob that can be undone.
+//!
+//! Only `*` and `**` are wildcards here, and never so that a path could be read in two ways: an id
+//! leads to its directory as surely as a directory to its id.
+
+use crate::base::{RepoPath, TaskId};
+use std::fmt;
+
+/// The path of a root: literal parts, parts with one `*`, and at most one part `**`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RootPath {
+    text: String,
+    base: RepoPath,
+    /// The parts below the base.
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    /// `before*after`.
+    One {
+        before: String,
+        after: String,
+    },
+    /// `**`.
+    Any,
+}
+
+/// Why a text is no [`RootPath`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a path of tasks: {reason}")]
+pub struct InvalidRoot {
+    /// The offending text.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl RootPath {
+    /// Parses a path such as `tasks/*`, `work/**` or `teams/*/task-*`; the error says what is wrong.
+    pub fn new(text: &str) -> Result<Self, InvalidRoot> {
+        let invalid = |reason| InvalidRoot { text: text.to_owned(), reason };
+        let path = RepoPath::new(text).map_err(|error| invalid(error.reason))?;
+        if path.as_str().contains(['?', '[', ']', '{', '}', '\\']) {
+            return Err(invalid("`*` and `**` are its only wildcards"));
+        }
+        let mut parts = Vec::new();
+        let mut base = Vec::new();
+        for part in path.as_str().split('/') {
+            match part.split_once('*') {
+                None if parts.is_empty() => base.push(part),
+                None => parts.push(Part::Literal(part.to_owned())),
+                Some(("", "*")) => parts.push(Part::Any),
+                Some((_, after)) if after.contains('*') => {
+                    return Err(invalid(
+                        "one part holds several `*`, so that an id could be read in two ways",
+                    ));
+                }
+                Some((before, after)) => {
+                    parts.push(Part::One { before: before.to_owned(), after: after.to_owned() });
+                }
+            }
+        }
+        if parts.is_empty() {
+            return Err(invalid("it has no wildcard, so that no task would have an id"));
+        }
+        if parts.iter().filter(|part| **part == Part::Any).count() > 1 {
+            return Err(invalid("it holds several `**`, so that an id could be read in two ways"));
+        }
+        let base = RepoPath::new(base.join("/")).map_err(|error| invalid(error.reason))?;
+        Ok(Self { text: path.to_string(), base, parts })
+    }
+
+    /// The path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The directory before the first wildcard.
+    #[must_use]
+    pub fn base(&self) -> &RepoPath {
+        &self.base
+    }
+
+    /// The id that `directory` has as a task under this path.
+    pub(super) fn id_of(&self, directory: &RepoPath) -> Option<TaskId> {
+        let names: Vec<&str> = directory.below(&self.base)?.split('/').collect();
+        let spare = self.spare(names.len(), self.parts.len())?;
+        let mut names = names.into_iter();
+        let mut id = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Any => id.extend(names.by_ref().take(spare)),
+                Part::Literal(literal) if names.next()? == literal => {}
+                Part::Literal(_) => return None,
+                Part::One { before, after } => {
+                    let matched =
+                        names.next()?.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
+                    if matched.is_empty() {
+                        return None;
+                    }
+                    id.push(matched);
+                }
+            }
+        }
+        TaskId::new(id.join("/")).ok()
+    }
+
+    /// The directory of a task: its id filled into the wildcards.
+    pub(super) fn directory_of(&self, task: &TaskId) -> Option<RepoPath> {
+        let names: Vec<&str> = task.as_str().split('/').collect();
+        let wildcards = self.parts.iter().filter(|part| !matches!(part, Part::Literal(_))).count();
+        let spare = self.spare(names.len(), wildcards)?;
+        let mut names = names.into_iter();
+        let mut parts = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Any => parts.extend(names.by_ref().take(spare).map(str::to_owned)),
+                Part::Literal(literal) => parts.push(literal.clone()),
+                Part::One { before, after } => parts.push(format!("{before}{}{after}", names.next()?)),
+            }
+        }
+        self.base.join(&parts.join("/")).ok()
+    }
+
+    /// How many of `names` fall to `**`, given the number of places they have to fill; `None` if
+    /// they do not fit. As in every glob, a last `**` stands for at least one name, another for any number.
+    fn spare(&self, names: usize, places: usize) -> Option<usize> {
+        if !self.parts.contains(&Part::Any) {
+            return (names == places).then_some(0);
+        }
+        let least = usize::from(self.parts.last() == Some(&Part::Any));
+        (names + 1).checked_sub(places).filter(|spare| *spare >= least)
+    }
+}
+
+impl Default for RootPath {
+    /// `tasks/**`.
+    fn default() -> Self {
+        let base = RepoPath::new("tasks").unwrap_or_else(|_| RepoPath::root());
+        Self { text: "tasks/**".to_owned(), base, parts: vec![Part::Any] }
+    }
+}
+
+impl fmt::Display for RootPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl fmt::Debug for RootPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_and_its_id_lead_to_each_other() {
+        for (path, directory, id) in [
+            ("tasks/*", "tasks/t-1", Some("t-1")),
+            ("tasks/*", "tasks/team/t-1", None),
+            ("tasks/*", "tasks", None),
+            ("tasks/*", "tasks2/t", None),
+            ("tasks/**", "tasks/t-1", Some("t-1")),
+            ("tasks/**", "tasks/team/t-1", Some("team/t-1")),
+            ("tasks/**", "tasks", None),
+            ("./tasks//*/", "tasks/a", Some("a")),
+            ("teams/*/task-*", "teams/blue/task-7", Some("blue/7")),
+            ("teams/*/task-*", "teams/blue/task-", None),
+            ("teams/*/task-*", "teams/blue/job-7", None),
+            ("*.task", "fix.task", Some("fix")),
+            ("*.task", ".task", None),
+            ("**/tasks/*", "tasks/t", Some("t")),
+            ("**/tasks/*", "crates/a/tasks/t", Some("crates/a/t")),
+            ("**/tasks/*", "crates/a/tests/t", None),
+            ("*/x/**", "a/x/b/c", Some("a/b/c")),
+            ("*/x/**", "a/x", None),
+            ("tasks/**/item", "tasks/item", None),
+            ("tasks/**/item", "tasks/a/b/item", Some("a/b")),
+            ("**", "a/b", Some("a/b")),
+            ("tasks/*", "tasks/.git", None),
+        ] {
+            let path = RootPath::new(path).expect("valid");
+            let directory = RepoPath::new(directory).expect("valid");
+            let found = path.id_of(&directory);
+            assert_eq!(found.as_ref().map(TaskId::as_str), id, "{path} {directory}");
+            if let Some(id) = found {
+                assert_eq!(path.directory_of(&id), Some(directory), "{path} {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_id_of_the_wrong_depth_has_no_directory() {
+        for (path, id) in [("tasks/*", "a/b"), ("*/*", "a"), ("*/**", "a"), ("*/**/x", "")] {
+            let path = RootPath::new(path).expect("valid");
+            let directory = TaskId::new(id).ok().and_then(|id| path.directory_of(&id));
+            assert_eq!(directory, None, "{path} {id}");
+        }
+    }
+
+    #[test]
+    fn the_base_ends_before_the_first_wildcard() {
+        for (path, base) in [("a/b/*", "a/b"), ("a/b-*/c", "a"), ("**/x", ""), ("tasks/**", "tasks")] {
+            assert_eq!(RootPath::new(path).expect("valid").base().as_str(), base, "{path}");
+        }
+        assert_eq!(RootPath::new("tasks/**"), Ok(RootPath::default()));
+    }
+
+    #[test]
+    fn paths_that_cannot_be_undone_are_refused() {
+        for path in
+            ["", "tasks", "/tasks/*", "../*", "a/?", "a/{b,c}/*", "a/[bc]", "a/*-*", "a/***", "**/a/**"]
+        {
+            assert!(RootPath::new(path).is_err(), "{path:?}");
+        }
+    }
+}

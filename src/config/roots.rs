@@ -1,0 +1,120 @@
+//! Where tasks live: which directory is which task, and back.
+
+use super::{Patterns, RootPath};
+use crate::base::{RepoPath, TaskId, WorkflowName};
+
+/// One `[[root]]` of `orch.toml`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Root {
+    /// Which directories are tasks; what its wildcards match is the id of a task.
+    pub path: RootPath,
+    /// The workflow that governs these tasks.
+    pub workflow: WorkflowName,
+    /// Globs, relative to the repository like `path`, of directories that are no tasks and hold none.
+    pub exclude: Patterns,
+}
+
+impl Root {
+    /// Whether `directory`, or one it lies in, is excluded from this root.
+    #[must_use]
+    pub fn excludes(&self, directory: &RepoPath) -> bool {
+        let mut upwards = std::iter::successors(Some(directory.clone()), RepoPath::parent);
+        !self.exclude.is_empty() && upwards.any(|path| self.exclude.matches(path.as_str()))
+    }
+}
+
+/// All roots of a repository, in the order of the file; the first that matches a directory has it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Roots(Vec<Root>);
+
+impl Roots {
+    /// The roots, in order of precedence.
+    #[must_use]
+    pub fn new(roots: Vec<Root>) -> Self {
+        Self(roots)
+    }
+
+    /// The root at an index that [`Roots::match_directory`] gave.
+    #[must_use]
+    pub fn get(&self, root: usize) -> Option<&Root> {
+        self.0.get(root)
+    }
+
+    /// Every root, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Root> {
+        self.0.iter()
+    }
+
+    /// The index of the root that a directory belongs to, and the id it has there as a task.
+    ///
+    /// Whether it *is* a task depends on what it holds.
+    #[must_use]
+    pub fn match_directory(&self, directory: &RepoPath) -> Option<(usize, TaskId)> {
+        self.0.iter().enumerate().find_map(|(index, root)| {
+            let id = root.path.id_of(directory)?;
+            (!root.excludes(directory)).then_some((index, id))
+        })
+    }
+
+    /// The directory of a task in a root: the inverse of [`Roots::match_directory`].
+    ///
+    /// `None` if the id has too few or too many parts for the root's path, or if the directory is
+    /// excluded or belongs to an earlier root.
+    #[must_use]
+    pub fn directory_of(&self, root: usize, task: &TaskId) -> Option<RepoPath> {
+        let directory = self.0.get(root)?.path.directory_of(task)?;
+        let (found, id) = self.match_directory(&directory)?;
+        (found == root && id == *task).then_some(directory)
+    }
+
+    /// The directory in which the tasks of each root lie and a walk starts, in the order of the roots.
+    pub fn bases(&self) -> impl Iterator<Item = &RepoPath> {
+        self.0.iter().map(|root| root.path.base())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roots(paths: &[(&str, &[&str])]) -> Roots {
+        let root = |(path, exclude): &(&str, &[&str])| Root {
+            path: RootPath::new(path).expect("valid"),
+            workflow: WorkflowName::new("w").expect("valid"),
+            exclude: Patterns::new(exclude.iter().copied()).expect("valid"),
+        };
+        Roots::new(paths.iter().map(root).collect())
+    }
+
+    fn found(roots: &Roots, directory: &str) -> Option<(usize, String)> {
+        let (root, id) = roots.match_directory(&RepoPath::new(directory).expect("valid"))?;
+        Some((root, id.to_string()))
+    }
+
+    #[test]
+    fn the_first_root_that_matches_has_the_directory() {
+        let roots = roots(&[("work/urgent-*", &[]), ("work/*", &[])]);
+        assert_eq!(found(&roots, "work/urgent-1"), Some((0, "1".to_owned())));
+        assert_eq!(found(&roots, "work/plain"), Some((1, "plain".to_owned())));
+        assert_eq!(found(&roots, "other"), None);
+        let task = TaskId::new("urgent-1").expect("valid");
+        assert_eq!(roots.directory_of(1, &task), None, "it would be task 1 of the first root");
+        assert_eq!(roots.directory_of(2, &task), None);
+        assert_eq!(roots.bases().map(RepoPath::as_str).collect::<Vec<_>>(), ["work", "work"]);
+    }
+
+    #[test]
+    fn what_lies_in_an_excluded_directory_is_excluded() {
+        let roots = roots(&[("tasks/**", &["tasks/archive", "**/node_modules"])]);
+        for (directory, expected) in [
+            ("tasks/t", true),
+            ("tasks/archive", false),
+            ("tasks/archive/2026/t", false),
+            ("tasks/archived", true),
+            ("tasks/a/node_modules/b", false),
+        ] {
+            assert_eq!(found(&roots, directory).is_some(), expected, "{directory}");
+        }
+        assert_eq!(roots.directory_of(0, &TaskId::new("archive/x").expect("valid")), None);
+    }
+}

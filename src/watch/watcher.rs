@@ -1,0 +1,405 @@
+//! The watch itself: listens, sorts out, waits for quiet and hands over what is due.
+
+use super::advice::advice;
+use super::debounce::{Debounce, Hint};
+use super::noise::is_noise;
+use super::{Error, Options, Signal};
+use crate::base::RepoPath;
+use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
+use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Whether this system reports the closing of a file that was written; elsewhere a write is taken
+/// as complete when no other follows.
+const REPORTS_CLOSE: bool = cfg!(target_os = "linux");
+
+/// How often to try again when directories vanish while they are being subscribed to.
+const ATTEMPTS: usize = 8;
+
+/// Watches directories and files of a repository, whether they exist yet or not.
+#[derive(Debug)]
+pub struct Watcher {
+    root: PathBuf,
+    targets: Vec<RepoPath>,
+    options: Options,
+    /// What listens; `None` while looking at intervals.
+    notify: Option<RecommendedWatcher>,
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+    debounce: Debounce<RepoPath>,
+    /// Targets to subscribe to anew, since they or what holds them came, went or moved.
+    unarmed: BTreeSet<RepoPath>,
+    rescan: (Instant, &'static str),
+    failure: Option<String>,
+    stopped: bool,
+}
+
+#[derive(Debug)]
+enum Message {
+    Event(notify::Result<Event>),
+    Stop,
+}
+
+/// Ends the watch from anywhere, for example from a signal handler.
+#[derive(Debug, Clone)]
+pub struct Stop(Sender<Message>);
+
+impl Stop {
+    /// Makes [`Watcher::next`] return `None` at once and from then on.
+    pub fn stop(&self) {
+        // Without a receiver the watch has ended already.
+        let _ = self.0.send(Message::Stop);
+    }
+}
+
+impl Watcher {
+    /// Begins to watch `targets`, files and directories relative to `root`: the bases of the task
+    /// roots, `system`, `orch.toml`. Directories are watched with all they hold. What does not exist
+    /// is picked up when it appears.
+    ///
+    /// Scan after this call, so that nothing falls between. Where listening is impossible the watch
+    /// begins all the same, by looking at intervals, and the first signal says so. An error means
+    /// that `root` is not there.
+    pub fn new(root: &Path, targets: &[RepoPath], options: Options) -> Result<Self, Error> {
+        let root = root.canonicalize().map_err(|source| Error::Root { path: root.to_owned(), source })?;
+        let (sender, receiver) = channel();
+        let targets = outermost(targets);
+        let mut watcher = Self {
+            root,
+            unarmed: targets.iter().cloned().collect(),
+            targets,
+            notify: None,
+            sender,
+            receiver,
+            debounce: Debounce::new(options.settle),
+            rescan: (Instant::now(), ""),
+            options,
+            failure: None,
+            stopped: false,
+        };
+        if !watcher.options.poll {
+            watcher.listen();
+        }
+        watcher.arm();
+        watcher.schedule_rescan(Instant::now());
+        Ok(watcher)
+    }
+
+    /// A handle that ends this watch.
+    #[must_use]
+    pub fn stop_handle(&self) -> Stop {
+        Stop(self.sender.clone())
+    }
+
+    /// Whether events are listened to; if not, `Rescan` comes at every `poll_interval`.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.notify.is_some()
+    }
+
+    /// Sleeps until something is due and returns it, paths in order and once each.
+    ///
+    /// An empty list means that `timeout` has passed, `None` that the watch was stopped.
+    pub fn next(&mut self, timeout: Duration) -> Option<Vec<Signal>> {
+        let until = Instant::now().checked_add(timeout);
+        loop {
+            while let Ok(message) = self.receiver.try_recv() {
+                self.take(message);
+            }
+            self.arm();
+            if self.stopped {
+                return None;
+            }
+            let now = Instant::now();
+            let due = self.due(now);
+            if !due.is_empty() || until.is_some_and(|until| until <= now) {
+                return Some(due);
+            }
+            let wake = [self.debounce.next_deadline(), until]
+                .into_iter()
+                .flatten()
+                .fold(self.rescan.0, Instant::min);
+            match self.receiver.recv_timeout(wake.saturating_duration_since(now)) {
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => self.stopped = true,
+            }
+        }
+    }
+
+    fn due(&mut self, now: Instant) -> Vec<Signal> {
+        let paths = self.debounce.due(now);
+        self.deepen(paths.iter().filter(|(_, appeared)| **appeared).map(|(path, _)| path));
+        let mut due: Vec<Signal> = self.failure.take().map(Signal::Failed).into_iter().collect();
+        if self.rescan.0 <= now {
+            due.push(Signal::Rescan(self.rescan.1));
+            self.schedule_rescan(now);
+        }
+        due.extend(paths.into_keys().map(Signal::Dirty));
+        due
+    }
+
+    fn schedule_rescan(&mut self, now: Instant) {
+        self.rescan = match self.notify {
+            Some(_) => (now + self.options.reconcile, "time to reconcile"),
+            None => (now + self.options.poll_interval, "looking at intervals"),
+        };
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Stop => self.stopped = true,
+            Message::Event(Err(error)) if self.is_listening() => self.fail(&error),
+            Message::Event(Err(_)) => {}
+            Message::Event(Ok(event)) if event.need_rescan() => {
+                // Directories that appeared meanwhile are not subscribed to.
+                self.unarmed.extend(self.targets.iter().cloned());
+                self.rescan_soon("events were lost");
+            }
+            Message::Event(Ok(event)) => {
+                for path in &event.paths {
+                    self.note(path, &event.kind);
+                }
+            }
+        }
+    }
+
+    fn rescan_soon(&mut self, why: &'static str) {
+        let soon = Instant::now() + self.options.settle;
+        if soon < self.rescan.0 {
+            self.rescan = (soon, why);
+        }
+    }
+
+    fn note(&mut self, path: &Path, kind: &EventKind) {
+        let Some(path) = self.relative(path) else { return };
+        let moved = matches!(kind, EventKind::Create(_) | EventKind::Remove(_))
+            || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
+        if moved {
+            self.unsettle(&path);
+        }
+        let Some(group) = self.group(&path) else { return };
+        let written =
+            matches!(kind, EventKind::Create(CreateKind::File) | EventKind::Modify(ModifyKind::Data(_)));
+        let hint = match written {
+            _ if moved && is_directory(&path.under(&self.root)) => Hint::Appeared,
+            true if REPORTS_CLOSE => Hint::Writing,
+            _ => Hint::Changed,
+        };
+        self.debounce.note(Instant::now(), group, path, hint);
+    }
+
+    /// What is at or below a path that came, went or moved has to be subscribed to anew, and whatever
+    /// happened there before that went unreported.
+    fn unsettle(&mut self, path: &RepoPath) {
+        let now = Instant::now();
+        for target in self.targets.iter().filter(|target| *target == path || target.below(path).is_some()) {
+            self.unarmed.insert(target.clone());
+            self.debounce.note(now, target.clone(), target.clone(), Hint::Appeared);
+        }
+    }
+
+    /// The path inside the repository; of a name that is not UTF-8, the directory that holds it.
+    fn relative(&self, path: &Path) -> Option<RepoPath> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        let text = below.ancestors().find_map(Path::to_str)?;
+        RepoPath::new(text.replace(std::path::MAIN_SEPARATOR, "/")).ok()
+    }
+
+    /// What must be quiet before `path` is read: the first directory below its target, which is a
+    /// task or holds several, never a part of one. `None` for what is not watched or only noise.
+    fn group(&self, path: &RepoPath) -> Option<RepoPath> {
+        if is_noise(path) {
+            return None;
+        }
+        self.targets.iter().find_map(|target| match path.below(target) {
+            Some(rest) => target.join(rest.split('/').next().unwrap_or_default()).ok(),
+            None => (path == target).then(|| target.clone()),
+        })
+    }
+
+    fn listen(&mut self) {
+        let sender = self.sender.clone();
+        let handler = move |event: notify::Result<Event>| {
+            if event.as_ref().map_or(true, matters) {
+                // Without a receiver the watch has ended.
+                let _ = sender.send(Message::Event(event));
+            }
+        };
+        // A link is content here, not a way into another tree.
+        let config = notify::Config::default().with_follow_symlinks(false);
+        match RecommendedWatcher::new(handler, config) {
+            Ok(notify) => self.notify = Some(notify),
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// Subscribes to every unarmed target and to what would tell of its coming and going.
+    fn arm(&mut self) {
+        for target in std::mem::take(&mut self.unarmed) {
+            let outcome = (0..ATTEMPTS).map(|_| self.subscribe(&target)).find(|outcome| match outcome {
+                Err(error) => !vanished(error),
+                Ok(()) => true,
+            });
+            match outcome {
+                Some(Ok(())) => {}
+                Some(Err(error)) => self.fail(&error),
+                None => {
+                    self.unarmed.insert(target);
+                    self.rescan_soon("directories come and go");
+                }
+            }
+        }
+    }
+
+    /// Subscribes to the target with all it holds, and to each directory above it for itself alone.
+    /// From the top downwards: what is not there yet when its turn comes is reported by its parent.
+    fn subscribe(&mut self, target: &RepoPath) -> notify::Result<()> {
+        let Some(notify) = &mut self.notify else { return Ok(()) };
+        let mut above: Vec<RepoPath> = std::iter::successors(target.parent(), RepoPath::parent).collect();
+        above.reverse();
+        for directory in above {
+            let directory = directory.under(&self.root);
+            if !directory.is_dir() {
+                return Ok(());
+            }
+            notify.watch(&directory, RecursiveMode::NonRecursive)?;
+        }
+        let target = target.under(&self.root);
+        if target.is_dir() { notify.watch(&target, RecursiveMode::Recursive) } else { Ok(()) }
+    }
+
+    /// Subscribes again to directories that appeared: where one of their own vanished just then, or
+    /// an event of their predecessor came late, the subscription at their first event did not last.
+    fn deepen<'p>(&mut self, appeared: impl Iterator<Item = &'p RepoPath>) {
+        let mut outer: Option<&RepoPath> = None;
+        for path in appeared {
+            let Some(notify) = &mut self.notify else { return };
+            let place = path.under(&self.root);
+            if outer.is_some_and(|outer| path.below(outer).is_some()) || !is_directory(&place) {
+                continue;
+            }
+            outer = Some(path);
+            match notify.watch(&place, RecursiveMode::Recursive) {
+                Err(error) if !vanished(&error) => self.fail(&error),
+                _ => {}
+            }
+        }
+    }
+
+    /// From here on the watch looks at intervals. What it holds of the system's watches is given
+    /// back: a part of the tree would be heard, but nobody could tell which.
+    fn fail(&mut self, error: &notify::Error) {
+        self.notify = None;
+        self.failure.get_or_insert_with(|| advice(error, self.options.poll_interval));
+        self.schedule_rescan(Instant::now());
+    }
+}
+
+/// The distinct targets that lie in no other.
+fn outermost(targets: &[RepoPath]) -> Vec<RepoPath> {
+    let targets: BTreeSet<&RepoPath> = targets.iter().collect();
+    let inside = |path: &RepoPath| targets.iter().any(|other| *other != path && path.below(other).is_some());
+    targets.iter().filter(|path| !inside(path)).map(|path| (*path).clone()).collect()
+}
+
+/// Whether an event can mean a change. Our own reading is reported too, and would fill the queue.
+fn matters(event: &Event) -> bool {
+    match event.kind {
+        EventKind::Access(access) => event.need_rescan() || access == AccessKind::Close(AccessMode::Write),
+        _ => true,
+    }
+}
+
+fn vanished(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(source) => source.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+/// Whether a directory, and no link to one, is there.
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::Flag;
+
+    fn watcher(targets: &[&str], directory: &Path) -> Watcher {
+        let targets: Vec<RepoPath> = targets.iter().map(|path| RepoPath::new(path).expect("valid")).collect();
+        let options = Options {
+            reconcile: Duration::MAX / 4,
+            poll_interval: Duration::from_millis(1),
+            ..Options::default()
+        };
+        Watcher::new(directory, &targets, options).expect("the root is there")
+    }
+
+    #[test]
+    fn at_a_limit_the_watch_goes_on_by_looking() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let mut watcher = watcher(&["tasks"], directory.path());
+        for _ in 0..2 {
+            let error = notify::Error::new(ErrorKind::MaxFilesWatch);
+            watcher.sender.send(Message::Event(Err(error))).expect("open");
+        }
+        let first = watcher.next(Duration::MAX).expect("not stopped");
+        assert!(matches!(&first[0], Signal::Failed(text) if text.contains("max_user_watches")), "{first:?}");
+        assert!(!watcher.is_listening());
+        let second = watcher.next(Duration::MAX).expect("not stopped");
+        assert_eq!(second, [Signal::Rescan("looking at intervals")]);
+    }
+
+    #[test]
+    fn lost_events_ask_for_a_rescan() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let mut watcher = watcher(&["tasks"], directory.path());
+        let event = Event::new(EventKind::Other).set_flag(Flag::Rescan);
+        watcher.sender.send(Message::Event(Ok(event))).expect("open");
+        assert_eq!(watcher.next(Duration::MAX), Some(vec![Signal::Rescan("events were lost")]));
+        assert!(watcher.is_listening());
+    }
+
+    #[test]
+    fn targets_inside_others_are_dropped_and_groups_are_never_finer_than_tasks() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let watcher = watcher(&["tasks", "tasks/team", "tasks2", "orch.toml", "tasks"], directory.path());
+        assert_eq!(
+            watcher.targets.iter().map(RepoPath::as_str).collect::<Vec<_>>(),
+            ["orch.toml", "tasks", "tasks2"]
+        );
+        for (path, group) in [
+            ("tasks/t/planning/plan.json", Some("tasks/t")),
+            ("tasks/t", Some("tasks/t")),
+            ("tasks", Some("tasks")),
+            ("orch.toml", Some("orch.toml")),
+            ("tasks3/t", None),
+            ("tasks/t/suggestion.json", None),
+            ("", None),
+        ] {
+            let found = watcher.group(&RepoPath::new(path).expect("valid"));
+            assert_eq!(found.as_ref().map(RepoPath::as_str), group, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_what_can_mean_a_change_is_enqueued() {
+        use notify::event::{AccessKind, AccessMode};
+        for (kind, expected) in [
+            (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
+            (EventKind::Access(AccessKind::Close(AccessMode::Read)), false),
+            (EventKind::Access(AccessKind::Close(AccessMode::Write)), true),
+            (EventKind::Create(CreateKind::Folder), true),
+            (EventKind::Other, true),
+        ] {
+            assert_eq!(matters(&Event::new(kind)), expected, "{kind:?}");
+        }
+    }
+}
