@@ -1,0 +1,42 @@
+# The interface to this project. `make` lists what there is.
+
+CARGO ?= cargo
+ORCH = target/release/orch
+
+.PHONY: help demo test check bench fix build model soak install
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: build ## Build orch and play a whole task lifecycle in a sample repository
+	$(ORCH) demo
+
+test: ## Run every test
+	$(CARGO) test --all-targets --quiet
+	$(CARGO) test --doc --quiet
+
+check: ## What CI runs: formatting, lints, tests, documentation
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets --quiet -- -D warnings
+	$(MAKE) test
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
+
+bench: build ## Print every speed target beside its yardstick
+	$(CARGO) bench --bench targets
+
+fix: ## Format, apply lint suggestions, rewrite generated documents
+	$(CARGO) fmt
+	$(CARGO) clippy --fix --allow-dirty --all-targets
+	UPDATE=1 $(CARGO) test --quiet --test it tidy || true
+
+model: ## The model test at length: many thousands of random histories
+	ORCH_MODEL_HISTORIES=20000 $(CARGO) test --release --test it model -- --nocapture
+
+soak: ## The fault and race tests at length
+	ORCH_SOAK=1 $(CARGO) test --release --test it faults -- --nocapture
+
+build:
+	$(CARGO) build --release --quiet
+
+install: ## Install the orch binary
+	$(CARGO) install --path . --locked
