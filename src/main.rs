@@ -1,3 +1,9 @@
 //! The `orch` binary: parse, run, exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+    let variable = |name: &str| std::env::var(name).ok();
+    ExitCode::from(orch::cli::run(std::env::args_os(), variable))
+}

@@ -1,0 +1,258 @@
+//! `make bench`: every speed target, each beside its yardstick in the same run.
+//!
+//! Whole processes are timed, medians are printed, and ratios are what counts: absolute times move
+//! with the machine, ratios within one run do not.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const RUNS: usize = 21;
+
+fn main() {
+    // `cargo test --all-targets` runs benches too; there they only have to build and start.
+    if std::env::args().any(|argument| argument == "--test") || !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    println!("medians of {RUNS} runs each, in milliseconds\n");
+    suggest();
+    transitions();
+    latency();
+    idle();
+}
+
+struct World {
+    directory: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::Builder::new().prefix("orch-bench-").tempdir().expect("a directory");
+        let world = Self { directory };
+        world.run("git", &["init", "-q", "-b", "main"]);
+        world.orch(&["init"]);
+        world.run("git", &["add", "-A"]);
+        world.run("git", &["commit", "-qm", "Set up orch"]);
+        world
+    }
+
+    fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let target = self.root().join(path);
+        fs::create_dir_all(target.parent().expect("a parent")).expect("directories");
+        fs::write(target, text).expect("written");
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.root())
+            .args(arguments)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_AUTHOR_NAME", "Bench")
+            .env("GIT_AUTHOR_EMAIL", "bench@example.com")
+            .env("GIT_COMMITTER_NAME", "Bench")
+            .env("GIT_COMMITTER_EMAIL", "bench@example.com")
+            .env_remove("SOURCE_DATE_EPOCH")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let status = self.command(program, arguments).status().expect("starts");
+        assert!(status.success(), "{program} {arguments:?}");
+    }
+
+    fn orch(&self, arguments: &[&str]) {
+        self.run(env!("CARGO_BIN_EXE_orch"), arguments);
+    }
+
+    fn time(&self, program: &str, arguments: &[&str]) -> Duration {
+        let begun = Instant::now();
+        let _ = self.command(program, arguments).status().expect("starts");
+        begun.elapsed()
+    }
+
+    /// A task whose plan is final, so that one transition is due.
+    fn task(&self, id: &str) {
+        self.orch(&["new", id]);
+        self.write(&format!("tasks/{id}/planning/planning.ai.json"), PLAN);
+    }
+}
+
+/// A plan that is final.
+const PLAN: &str = r#"{
+  "id": "bench", "title": "Bench", "brief": "Measure one transition", "status": "final",
+  "scope": { "in_scope": ["src"] },
+  "file_plan": [{ "path": "src/lib.rs", "intent": "update" }],
+  "acceptance_criteria": [{ "id": "A1", "description": "it is quick" }]
+}
+"#;
+
+const ORCH: &str = env!("CARGO_BIN_EXE_orch");
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1000.0
+}
+
+/// Runs measures in turn, so that drift of the machine hits all alike.
+fn paired<const N: usize>(mut measures: [Box<dyn FnMut() -> Duration + '_>; N]) -> [f64; N] {
+    let mut times: [Vec<Duration>; N] = std::array::from_fn(|_| Vec::new());
+    for run in 0..=RUNS {
+        for (measure, times) in measures.iter_mut().zip(&mut times) {
+            let time = measure();
+            if run > 0 {
+                times.push(time);
+            }
+        }
+    }
+    times.map(median)
+}
+
+fn suggest() {
+    let world = World::new();
+    for number in 0..100 {
+        world.task(&format!("t-{number:03}"));
+    }
+    world.orch(&["watch", "--once"]);
+    let [one, all, status, log, bare] = paired([
+        Box::new(|| world.time(ORCH, &["suggest", "t-042", "--json"])),
+        Box::new(|| world.time(ORCH, &["suggest", "--json"])),
+        Box::new(|| world.time("git", &["status"])),
+        Box::new(|| world.time("git", &["log", "-1"])),
+        Box::new(|| world.time(ORCH, &["help", "exit-codes"])),
+    ]);
+    println!("suggest, cold process, repository of 100 tasks");
+    println!("  orch suggest TASK --json   {one:8.2}   target under 10");
+    println!("  orch suggest --json (all)  {all:8.2}");
+    println!("  git status                 {status:8.2}   ratio {:.2}", one / status);
+    println!("  git log -1                 {log:8.2}   ratio {:.2}", one / log);
+    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
+}
+
+fn transitions() {
+    println!("one transition, whole process");
+    let mut to_ref = Vec::new();
+    for files in [1_000, 100_000] {
+        let world = World::new();
+        for number in 0..files {
+            let path = format!("src/{:03}/{number}.txt", number / 250);
+            world.write(&path, "x\n");
+        }
+        world.run("git", &["add", "-A"]);
+        world.run("git", &["commit", "-qm", "files"]);
+        let mut times: [Vec<Duration>; 3] = Default::default();
+        let mut inside = Vec::new();
+        for run in 0..=7 {
+            let id = format!("r-{run}");
+            world.task(&id);
+            let before = fs::read(head(&world)).expect("a branch");
+            let begun = Instant::now();
+            let mut child = world.command(ORCH, &["next", &id]).spawn().expect("starts");
+            while fs::read(head(&world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5) {
+                std::hint::spin_loop();
+            }
+            let moved = begun.elapsed();
+            let _ = child.wait();
+            let orch = begun.elapsed();
+            world.write("by-hand.txt", &format!("{run}\n"));
+            let add = world.time("git", &["add", "by-hand.txt"]);
+            let commit = world.time("git", &["commit", "-qm", "by hand"]);
+            if run > 0 {
+                inside.push(moved);
+                times[0].push(orch);
+                times[1].push(add);
+                times[2].push(commit);
+            }
+        }
+        let [orch, add, commit] = times.map(median);
+        let moved = median(inside);
+        to_ref.push(moved);
+        println!("  {files:6} files: orch next {orch:8.2}, up to the moved ref {moved:6.2} (process start included), index {:6.2}", orch - moved);
+        println!(
+            "                git add + git commit {:8.2}   orch is {:.1} times faster",
+            add + commit,
+            (add + commit) / orch
+        );
+    }
+    println!("  up to the moved ref, 100,000 against 1,000 files: {:.2} times (target within 2)\n", to_ref[1] / to_ref[0]);
+}
+
+/// Starts `orch watch` and waits until it watches.
+fn watch(world: &World) -> Child {
+    let mut child =
+        world.command(ORCH, &["watch", "--json"]).stdout(Stdio::piped()).spawn().expect("orch watch starts");
+    let stdout = child.stdout.take().expect("piped");
+    let mut lines = BufReader::new(stdout).lines();
+    lines.next();
+    // Nobody reads on, but the pipe must not fill.
+    std::thread::spawn(move || lines.for_each(drop));
+    child
+}
+
+fn head(world: &World) -> PathBuf {
+    world.root().join(".git/refs/heads/main")
+}
+
+fn latency() {
+    let world = World::new();
+    let ids: Vec<String> = (0..RUNS).map(|number| format!("l-{number}")).collect();
+    ids.iter().for_each(|id| world.orch(&["new", id]));
+    let mut child = watch(&world);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut times = Vec::new();
+    for id in &ids {
+        let path = world.root().join(format!("tasks/{id}/planning/planning.ai.json"));
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        std::thread::sleep(Duration::from_millis(250));
+        let before = fs::read(head(&world)).expect("a branch");
+        fs::write(&path, PLAN).expect("written");
+        let begun = Instant::now();
+        while fs::read(head(&world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        times.push(begun.elapsed());
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    println!("orch watch, from the close of an artifact to the moved branch");
+    println!("  median {:8.2}   target settle time (50) + 15\n", median(times));
+}
+
+fn idle() {
+    let world = World::new();
+    for number in 0..1000 {
+        world.write(&format!("tasks/i-{number}/planning/planning.ai.json"), PLAN);
+    }
+    let mut child = watch(&world);
+    std::thread::sleep(Duration::from_secs(2));
+    let before = usage(child.id());
+    std::thread::sleep(Duration::from_secs(30));
+    let after = usage(child.id());
+    let _ = child.kill();
+    let _ = child.wait();
+    println!("orch watch, idle over 1,000 tasks for 30 s");
+    println!("  CPU ticks used {}   target 0 or 1 (of 10 ms)", after.0 - before.0);
+    println!("  resident {:.1} MB   target under 30", after.1 as f64 / 1024.0);
+}
+
+/// CPU ticks used so far, and resident kilobytes.
+fn usage(process: u32) -> (u64, u64) {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let resident = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0);
+    (ticks(11) + ticks(12), resident)
+}

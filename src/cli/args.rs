@@ -1,0 +1,83 @@
+//! The command line as clap sees it: global options here, each command's own in its file.
+
+use super::commands::{
+    check, completions, confirm, demo, explain, init, log, new, next, prompt, recover, reopen, rollback, schema,
+    status, suggest, watch, workflow,
+};
+use super::ui::Colour;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// A file-watching state machine agent for repositories: says which phase each task is in and why,
+/// what comes next, and commits every transition together with its proof.
+#[derive(Debug, Parser)]
+#[command(name = "orch", version, propagate_version = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Options that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command; without one it is `status`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// Run as if started in DIR.
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub directory: Option<PathBuf>,
+    /// Print the answer as exactly one JSON document (a line each for `watch`).
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but the answer and what is wrong.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// When to use colour.
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: Colour,
+}
+
+/// Every command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Set up a repository for orch.
+    Init(init::InitArgs),
+    /// Create a task, or adopt a directory as one.
+    New(new::NewArgs),
+    /// Say what comes next, and why.
+    Suggest(suggest::SuggestArgs),
+    /// Print the whole instruction for the current phase, ready to pipe into an agent.
+    Prompt(prompt::PromptArgs),
+    /// Print a schema, or an example that it accepts.
+    Schema(schema::SchemaArgs),
+    /// Show every rule tried, which part of its guard was false, and the values it saw.
+    Explain(explain::ExplainArgs),
+    /// Show one line a task.
+    Status(status::StatusArgs),
+    /// Validate artifacts and state.
+    Check(check::CheckArgs),
+    /// Apply the decided transition, or override it with a reason.
+    Next(next::NextArgs),
+    /// Say that unchanged bytes are right: redone, the same, and meant so.
+    Confirm(confirm::ConfirmArgs),
+    /// Send a task back to an earlier phase.
+    Rollback(rollback::RollbackArgs),
+    /// Open a finished task again.
+    Reopen(reopen::ReopenArgs),
+    /// Rebuild a lost or broken state.
+    Recover(recover::RecoverArgs),
+    /// Show a task's history with its evidence.
+    Log(log::LogArgs),
+    /// Watch the tasks, and commit what the rules decide.
+    Watch(watch::WatchArgs),
+    /// List, show, check, format or draw workflows.
+    #[command(subcommand)]
+    Workflow(workflow::WorkflowCommand),
+    /// Build a sample repository and play a whole lifecycle in it.
+    Demo(demo::DemoArgs),
+    /// Print completions for a shell.
+    Completions(completions::CompletionsArgs),
+    /// Explain a command, or `exit-codes`.
+    Help(super::commands::help::HelpArgs),
+}

@@ -1,0 +1,45 @@
+//! `orch help`: the manual of a command, and the exit codes.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::nearest;
+use crate::cli::Cli;
+use clap::CommandFactory;
+
+/// Prints the manual of a command, or of `exit-codes`.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command, for example `next` or `workflow check`, or `exit-codes`.
+    topic: Vec<String>,
+}
+
+pub fn run(args: &HelpArgs, _context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    if args.topic == ["exit-codes"] {
+        ui.answer(&exit_codes())?;
+        return Ok(ExitCode::Fine);
+    }
+    let mut command = Cli::command();
+    command.build();
+    let mut current = &mut command;
+    for word in &args.topic {
+        let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        current = current.find_subcommand_mut(word).ok_or_else(|| {
+            let failure = Failure::new(ExitCode::Usage, "usage", format!("there is no help on `{word}`"));
+            match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"])) {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                None => failure.hint("orch help exit-codes, or: orch --help"),
+            }
+        })?;
+    }
+    ui.answer(&current.render_long_help().to_string())?;
+    if args.topic.is_empty() {
+        ui.answer("\nExit codes: orch help exit-codes\n")?;
+    }
+    Ok(ExitCode::Fine)
+}
+
+/// The table of exit codes.
+#[must_use]
+pub fn exit_codes() -> String {
+    let lines = ExitCode::ALL.iter().map(|code| format!("{:>5}  {}\n", *code as u8, code.meaning()));
+    format!("Exit codes, the same for every command:\n\n{}", lines.collect::<String>())
+}

@@ -1,0 +1,161 @@
+//! `orch init`: sets up a repository, and says what it made.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Diagnostic;
+use crate::config;
+use crate::engine::Engine;
+use crate::store::durable::write_atomic;
+use crate::workflow::{System, Workflow};
+use std::path::Path;
+
+/// Sets up a repository: `orch.toml`, a directory for tasks, the workflow with its schemas and agent
+/// texts under `system/`, and a block for agents in `AGENTS.md`.
+///
+/// What is there already is left as it is, so running it twice changes nothing. Nothing is committed.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Leave the workflow, its schemas and agent texts in the binary.
+    #[arg(long)]
+    no_system: bool,
+    /// Leave AGENTS.md alone.
+    #[arg(long)]
+    no_agents_md: bool,
+}
+
+const BLOCK_START: &str = "<!-- orch:begin -->";
+const BLOCK_END: &str = "<!-- orch:end -->";
+
+pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    let mut made = Made { root: engine.root().to_owned(), paths: Vec::new() };
+    made.file(config::FILE, config::template())?;
+    let bases: Vec<String> = engine.config().roots.bases().map(ToString::to_string).collect();
+    for base in &bases {
+        made.file(&join(base, ".gitignore"), IGNORED)?;
+        made.file(&join(base, ".gitattributes"), ATTRIBUTES)?;
+    }
+    if !args.no_system {
+        write_system(&engine, &mut made)?;
+    }
+    if !args.no_agents_md {
+        agents_md(&mut made)?;
+    }
+    if context.global.json {
+        let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
+        ui.answer(&format!("{answer:#}\n"))?;
+    } else if made.paths.is_empty() {
+        ui.answer("Everything is there already.\n")?;
+    } else {
+        for path in &made.paths {
+            ui.answer(&format!("made {path}\n"))?;
+        }
+    }
+    if !made.paths.is_empty() {
+        let paths = if args.no_system { "" } else { " system" };
+        let agents = if args.no_agents_md { "" } else { " AGENTS.md" };
+        let bases = bases.join(" ");
+        ui.status(&format!("next: git add orch.toml {bases}{paths}{agents} && git commit -m 'Set up orch'"));
+        ui.status("then: orch new my-first-task");
+    }
+    Ok(ExitCode::Fine)
+}
+
+/// Which of a task's files git ignores: what is derived, and what is half-written.
+const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
+
+/// How git treats the files of orch: a transcript is only ever appended to.
+const ATTRIBUTES: &str = "transcript.jsonl merge=union\n";
+
+struct Made {
+    root: std::path::PathBuf,
+    paths: Vec<String>,
+}
+
+impl Made {
+    /// Writes a file unless one is there.
+    fn file(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+        let target = self.root.join(path);
+        if target.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        self.write(path, &target, text)
+    }
+
+    fn write(&mut self, path: &str, target: &Path, text: &str) -> Result<(), Failure> {
+        if let Some(parent) = target.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| cannot_write(path, &error.to_string()))?;
+        }
+        write_atomic(target, text.as_bytes()).map_err(|error| cannot_write(path, &error.to_string()))?;
+        self.paths.push(path.to_owned());
+        Ok(())
+    }
+}
+
+fn cannot_write(path: &str, error: &str) -> Failure {
+    Failure::new(ExitCode::Fault, "io", format!("{path} cannot be written: {error}"))
+}
+
+fn join(base: &str, name: &str) -> String {
+    if base.is_empty() { name.to_owned() } else { format!("{base}/{name}") }
+}
+
+/// Writes the workflow of every root, with the schemas and agent texts that it names.
+fn write_system(engine: &Engine, made: &mut Made) -> Result<(), Failure> {
+    let directory = engine.config().system.to_string();
+    let mut names: Vec<String> = engine.config().roots.iter().map(|root| root.workflow.to_string()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let loaded = engine.workflow(&name).map_err(Failure::from)?;
+        let workflow = loaded.workflow.as_ref().ok_or_else(|| {
+            Failure::from(Diagnostic::error("workflow-faulty", format!("workflow `{name}` has errors")))
+                .hint(format!("orch workflow check {name}"))
+        })?;
+        for path in texts_of(workflow) {
+            if let Some(text) = shipped_text(engine.system(), &path) {
+                made.file(&join(&directory, &path), text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The paths below `system/` that a workflow refers to.
+fn texts_of(workflow: &Workflow) -> Vec<String> {
+    let mut paths = vec![format!("workflows/{}.md", workflow.name)];
+    let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(&workflow.state.schema);
+    paths.extend(schemas.map(|schema| format!("schemas/{}.schema.json", schema.name)));
+    let agents = workflow.phases.iter().filter_map(|phase| phase.agent.as_ref());
+    let prompts = workflow.actions.iter().filter_map(|action| action.prompt.as_ref());
+    paths.extend(agents.chain(prompts).map(|agent| format!("agents/{agent}.md")));
+    paths.push("schemas/state.schema.json".to_owned());
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
+    system.text(path)
+}
+
+/// Puts the block for agents into `AGENTS.md`, or brings the one that is there up to date.
+fn agents_md(made: &mut Made) -> Result<(), Failure> {
+    let path = "AGENTS.md";
+    let target = made.root.join(path);
+    let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
+    let before = match std::fs::read_to_string(&target) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(cannot_write(path, &error.to_string())),
+    };
+    let after = match (before.find(BLOCK_START), before.find(BLOCK_END)) {
+        (Some(start), Some(end)) if start < end => {
+            let end = end + BLOCK_END.len();
+            let rest = before[end..].strip_prefix('\n').unwrap_or(&before[end..]);
+            format!("{}{block}{rest}", &before[..start])
+        }
+        _ if before.is_empty() => block,
+        _ => format!("{}\n\n{block}", before.trim_end()),
+    };
+    if after == before { Ok(()) } else { made.write(path, &target, &after) }
+}

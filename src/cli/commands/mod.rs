@@ -1,0 +1,53 @@
+//! One file per command: `XArgs` is its manual, `run` does it.
+
+pub mod check;
+pub mod completions;
+pub mod confirm;
+pub mod demo;
+pub mod explain;
+pub mod help;
+pub mod init;
+pub mod log;
+pub mod new;
+pub mod next;
+mod prelude;
+pub mod prompt;
+pub mod recover;
+mod reference_text;
+pub mod reopen;
+mod report;
+pub mod rollback;
+pub mod schema;
+pub mod status;
+pub mod suggest;
+pub mod watch;
+pub mod workflow;
+
+pub use reference_text::reference;
+
+use super::{Command, Context, ExitCode, Failure, Ui};
+
+pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    match command {
+        None => status::run(&status::StatusArgs::default(), context, ui),
+        Some(Command::Init(args)) => init::run(&args, context, ui),
+        Some(Command::New(args)) => new::run(&args, context, ui),
+        Some(Command::Suggest(args)) => suggest::run(&args, context, ui),
+        Some(Command::Prompt(args)) => prompt::run(&args, context, ui),
+        Some(Command::Schema(args)) => schema::run(&args, context, ui),
+        Some(Command::Explain(args)) => explain::run(&args, context, ui),
+        Some(Command::Status(args)) => status::run(&args, context, ui),
+        Some(Command::Check(args)) => check::run(&args, context, ui),
+        Some(Command::Next(args)) => next::run(&args, context, ui),
+        Some(Command::Confirm(args)) => confirm::run(&args, context, ui),
+        Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
+        Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
+        Some(Command::Recover(args)) => recover::run(&args, context, ui),
+        Some(Command::Log(args)) => log::run(&args, context, ui),
+        Some(Command::Watch(args)) => watch::run(&args, context, ui),
+        Some(Command::Workflow(command)) => workflow::run(&command, context, ui),
+        Some(Command::Demo(args)) => demo::run(&args, context, ui),
+        Some(Command::Completions(args)) => completions::run(&args, context, ui),
+        Some(Command::Help(args)) => help::run(&args, context, ui),
+    }
+}

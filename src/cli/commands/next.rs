@@ -1,0 +1,109 @@
+//! `orch next`: applies the decided transition, or an override.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::decide::{ActorKind, Decision, Transition, Verdict};
+use crate::engine::{Engine, Order, Outcome, Plan, TaskRef};
+
+/// Applies the transition that the rules decide, and commits it with its evidence.
+///
+/// With `--to` it succeeds only if the rules lead there now, and else says why not. With `--override`
+/// and a reason it moves to any phase that is reachable in the rules; what is skipped is waived and
+/// recorded.
+#[derive(Debug, Args)]
+pub struct NextArgs {
+    /// The task; may be left out where the directory, the branch or a single open task names it.
+    task: Option<String>,
+    /// Move against the rules, for this reason; it is recorded.
+    #[arg(long = "override", value_name = "WHY")]
+    reason: Option<String>,
+    /// The phase to move to.
+    #[arg(long, value_name = "PHASE")]
+    to: Option<String>,
+    /// Succeed also if the task is already in this phase.
+    #[arg(long, value_name = "PHASE")]
+    expect: Option<String>,
+    /// Only say what would happen.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let task = report::meant(&engine, context, args.task.as_deref())?;
+    let judged = engine.judge(&task)?;
+    if let Some(expected) = &args.expect {
+        let phase = judged.decision.phase.as_ref();
+        let known = judged.workflow().and_then(|workflow| workflow.phase_named(expected));
+        if known.is_none() {
+            let workflow = &judged.decision.workflow;
+            let message = format!("workflow `{workflow}` has no phase `{expected}`");
+            return Err(Failure::new(ExitCode::Usage, "unknown-phase", message));
+        }
+        if !judged.unborn && phase.map(|phase| phase.as_str()) == known.map(|phase| phase.id.as_str()) {
+            report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
+            return Ok(ExitCode::Fine);
+        }
+    }
+    if let Some(reason) = &args.reason {
+        let order = Order::Override { to: args.to.clone(), reason: reason.clone() };
+        let applied = engine.order(&task, &order, args.dry_run)?;
+        report::applied(&engine, context, ui, &applied, args.dry_run)?;
+        return Ok(ExitCode::Fine);
+    }
+    decided(&mut engine, &task, args, context, ui)
+}
+
+fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let wanted = args.to.as_deref().or(args.expect.as_deref());
+    let may = |transition: &Transition| wanted.is_none_or(|phase| transition.to.as_str() == phase);
+    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run };
+    let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
+    match outcome {
+        Some(Outcome::Applied(applied)) => {
+            report::applied(engine, context, ui, &applied, args.dry_run)?;
+            Ok(ExitCode::Fine)
+        }
+        Some(Outcome::Nothing(judged)) => {
+            if judged.unborn {
+                let message = format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
+                return Err(Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id)));
+            }
+            refused(&judged.decision, wanted, context, ui)
+        }
+        None => Ok(ExitCode::Nothing),
+    }
+}
+
+/// Nothing was applied: say why, and with which code.
+fn refused(decision: &Decision, wanted: Option<&str>, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    if let Some(phase) = wanted {
+        let moves = decision.moves.iter().filter(|candidate| candidate.to.as_str() == phase);
+        let unmet: Vec<String> =
+            moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
+        let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
+        let message = format!("the rules do not lead to `{phase}` now: {because}");
+        let hint = format!("orch explain {}, or: orch next {} --override WHY --to {phase}", decision.task, decision.task);
+        return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
+    }
+    match &decision.verdict {
+        Verdict::Transition(transition) if transition.by_human => {
+            let message = format!("rule `{}` asks for a person", decision.rule.as_ref().map_or("?", |rule| rule.as_str()));
+            Err(Failure::new(ExitCode::No, "by-human", message).hint("a person has to order it"))
+        }
+        Verdict::Error { code } => {
+            let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
+            let failure = Failure::new(ExitCode::No, *code, decision.reason.clone());
+            Err(failure.hint(hint.unwrap_or_else(|| format!("orch explain {}", decision.task))))
+        }
+        _ => {
+            report::nothing(context, ui, decision, &format!("nothing to apply: {}", decision.reason))?;
+            Ok(ExitCode::Nothing)
+        }
+    }
+}
+
+/// Whether a caller counts as a person.
+pub(super) fn is_person(context: &Context) -> bool {
+    context.caller.kind == ActorKind::Human
+}

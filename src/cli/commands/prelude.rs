@@ -1,0 +1,5 @@
+//! What every command file needs.
+
+pub(super) use super::super::ui::Ui;
+pub(super) use super::super::{Context, ExitCode, Failure};
+pub(super) use clap::Args;

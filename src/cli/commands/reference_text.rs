@@ -1,0 +1,28 @@
+//! The reference of the command line, generated from its definition; a test keeps the page equal.
+
+use super::help::exit_codes;
+use crate::cli::Cli;
+use clap::{Command, CommandFactory};
+
+/// `docs/cli.md`: every command with its manual, and the exit codes.
+#[must_use]
+pub fn reference() -> String {
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    let mut page = String::from("# Command line reference\n\nGenerated from the program; a test keeps it true.\n");
+    section(&mut command, &mut page);
+    page.push_str("\n## Exit codes\n\n```text\n");
+    page.push_str(exit_codes().trim_end());
+    page.push_str("\n```\n");
+    page
+}
+
+fn section(command: &mut Command, page: &mut String) {
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    page.push_str(&format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n")));
+    for sub in command.get_subcommands_mut() {
+        section(sub, page);
+    }
+}

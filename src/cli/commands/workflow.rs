@@ -1,0 +1,184 @@
+//! `orch workflow`: list, show, check, format and draw workflows.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Diagnostic;
+use crate::engine::{Engine, Loaded};
+use crate::view::findings;
+use crate::workflow::{DiagramFormat, Workflow, diagram, format};
+use clap::Subcommand;
+use std::rc::Rc;
+
+/// What to do with workflows.
+#[derive(Debug, Subcommand)]
+pub enum WorkflowCommand {
+    /// List the workflows, where each comes from, and how many phases and rules it has.
+    List,
+    /// Print the document of a workflow.
+    Show(OneArgs),
+    /// Find every problem of a workflow at once, each with line and column. Without a name: of all.
+    Check(ManyArgs),
+    /// Draw the diagram in a workflow's document anew from its rules.
+    Fmt(FmtArgs),
+    /// Draw a workflow.
+    Diagram(DiagramArgs),
+}
+
+/// One workflow.
+#[derive(Debug, Args)]
+pub struct OneArgs {
+    /// The workflow.
+    #[arg(default_value = "global-state-machine")]
+    workflow: String,
+}
+
+/// Some workflows, or all.
+#[derive(Debug, Args)]
+pub struct ManyArgs {
+    /// The workflows; without one, all of them.
+    workflows: Vec<String>,
+}
+
+/// What to format.
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// The workflows; without one, all that lie in the repository.
+    workflows: Vec<String>,
+    /// Change nothing; exit 1 if a diagram is out of date.
+    #[arg(long)]
+    check: bool,
+}
+
+/// What to draw.
+#[derive(Debug, Args)]
+pub struct DiagramArgs {
+    /// The workflow.
+    #[arg(default_value = "global-state-machine")]
+    workflow: String,
+    /// In which language.
+    #[arg(long, default_value = "mermaid")]
+    format: Language,
+}
+
+/// A language of diagrams.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Language {
+    /// A Mermaid state diagram.
+    Mermaid,
+    /// Graphviz DOT.
+    Dot,
+}
+
+pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    match command {
+        WorkflowCommand::List => list(&engine, context, ui),
+        WorkflowCommand::Show(args) => {
+            let loaded = engine.workflow(&args.workflow)?;
+            ui.answer(&format!("{}\n", loaded.document.text.trim_end()))?;
+            Ok(ExitCode::Fine)
+        }
+        WorkflowCommand::Check(args) => check(&engine, context, ui, &args.workflows),
+        WorkflowCommand::Fmt(args) => fmt(&engine, ui, args),
+        WorkflowCommand::Diagram(args) => {
+            let loaded = engine.workflow(&args.workflow)?;
+            let language = match args.format {
+                Language::Mermaid => DiagramFormat::Mermaid,
+                Language::Dot => DiagramFormat::Dot,
+            };
+            ui.answer(&diagram(usable(&loaded)?, language))?;
+            Ok(ExitCode::Fine)
+        }
+    }
+}
+
+fn usable(loaded: &Rc<Loaded>) -> Result<&Workflow, Failure> {
+    loaded.workflow.as_ref().ok_or_else(|| {
+        let name = &loaded.document.name;
+        Failure::new(ExitCode::Usage, "workflow-faulty", format!("workflow `{name}` has errors"))
+            .hint(format!("orch workflow check {name}"))
+    })
+}
+
+fn list(engine: &Engine, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut rows = Vec::new();
+    for name in engine.workflow_names() {
+        let loaded = engine.workflow(&name)?;
+        let path = engine.workflow_path(&name);
+        let origin = if engine.root().join(&path).is_file() { path } else { "shipped".to_owned() };
+        let counts = loaded.workflow.as_ref().map(|workflow| (workflow.phases.len(), workflow.rules.len()));
+        let title = loaded.workflow.as_ref().map(|workflow| workflow.title.clone()).unwrap_or_default();
+        rows.push((name, title, counts, origin));
+    }
+    if context.global.json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(name, title, counts, origin)| {
+                serde_json::json!({
+                    "name": name, "title": title, "valid": counts.is_some(),
+                    "phases": counts.map(|counts| counts.0), "rules": counts.map(|counts| counts.1), "origin": origin,
+                })
+            })
+            .collect();
+        let answer = serde_json::json!({"schemaVersion": 1, "kind": "workflows", "workflows": rows});
+        ui.answer(&format!("{answer:#}\n"))?;
+        return Ok(ExitCode::Fine);
+    }
+    let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+    for (name, title, counts, origin) in rows {
+        let counts = counts
+            .map_or_else(|| "has errors".to_owned(), |(phases, rules)| format!("{phases} phases, {rules} rules"));
+        ui.answer(&format!("{name:width$}  {title}  ({counts}; {origin})\n"))?;
+    }
+    Ok(ExitCode::Fine)
+}
+
+fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Result<ExitCode, Failure> {
+    let names = if names.is_empty() { engine.workflow_names() } else { names.to_vec() };
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    let mut texts = Vec::new();
+    for name in &names {
+        problems.extend(engine.check_workflow(name)?);
+        let loaded = engine.workflow(name)?;
+        texts.push((loaded.document.path.clone(), loaded.document.text.clone()));
+    }
+    let source = |path: &str| texts.iter().find(|(known, _)| known == path).map(|(_, text)| text.clone());
+    if context.global.json {
+        ui.answer(&findings::json(&problems))?;
+    } else {
+        ui.answer(&findings::text(&problems, &source, ui.paint))?;
+        if problems.is_empty() {
+            ui.status(&format!("{} workflows, no problem", names.len()));
+        }
+    }
+    Ok(if problems.is_empty() { ExitCode::Fine } else { ExitCode::No })
+}
+
+fn fmt(engine: &Engine, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
+    let all = engine.workflow_names();
+    let names = if args.workflows.is_empty() { &all } else { &args.workflows };
+    let mut stale = 0;
+    for name in names {
+        let loaded = engine.workflow(name)?;
+        let path = engine.root().join(engine.workflow_path(name));
+        if !path.is_file() {
+            if !args.workflows.is_empty() {
+                let message = format!("workflow `{name}` ships inside orch; there is no file to format");
+                return Err(Failure::new(ExitCode::Usage, "not-a-file", message));
+            }
+            continue;
+        }
+        let text = format(&loaded.document, usable(&loaded)?);
+        if text == loaded.document.text {
+            continue;
+        }
+        stale += 1;
+        if args.check {
+            ui.answer(&format!("{}: the diagram is out of date\n", loaded.document.path))?;
+        } else {
+            crate::store::durable::write_atomic(&path, text.as_bytes())
+                .map_err(|error| Failure::new(ExitCode::Fault, "io", error.to_string()))?;
+            ui.answer(&format!("{}: drawn anew\n", loaded.document.path))?;
+        }
+    }
+    Ok(if args.check && stale > 0 { ExitCode::No } else { ExitCode::Fine })
+}

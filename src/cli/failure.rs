@@ -1,0 +1,126 @@
+//! Exit codes, and what a failing command says: what happened, and what to type next.
+
+use crate::base::Diagnostic;
+use crate::decide::Refusal;
+use std::io;
+
+/// Every exit code of `orch`, the same for all commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Fine.
+    Fine = 0,
+    /// The answer is no: findings, a refused move, nothing for `--for`.
+    No = 1,
+    /// The command line, the configuration or a workflow document is wrong.
+    Usage = 2,
+    /// There is nothing to apply.
+    Nothing = 3,
+    /// Busy, or moved meanwhile: try again.
+    Busy = 4,
+    /// The repository does not allow it now.
+    NotNow = 5,
+    /// A fault of `orch` or of the machine it runs on.
+    Fault = 70,
+    /// Interrupted.
+    Interrupted = 130,
+}
+
+impl ExitCode {
+    /// Every code, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Fine,
+        Self::No,
+        Self::Usage,
+        Self::Nothing,
+        Self::Busy,
+        Self::NotNow,
+        Self::Fault,
+        Self::Interrupted,
+    ];
+
+    /// What it means, for people.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::No => "the answer is no: findings, a refused move, nothing for --for, a wait that timed out",
+            Self::Usage => "the command line, orch.toml or a workflow document is wrong",
+            Self::Nothing => "there is nothing to apply",
+            Self::Busy => "busy, or the branch moved meanwhile: try again",
+            Self::NotNow => "the repository does not allow it now (a merge going on, a protected branch, no identity)",
+            Self::Fault => "a fault of orch, or of the machine it runs on (full disk, no permission)",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Why a command ends without success.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something is wrong; it is said, with a hint.
+    Said {
+        /// The exit code.
+        exit: ExitCode,
+        /// Stable code for machines.
+        code: String,
+        /// What happened.
+        message: String,
+        /// What to type next.
+        hint: Option<String>,
+    },
+    /// Everything is said already; only the exit code is left.
+    Quiet(ExitCode),
+    /// Nobody reads the answer any more.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// A failure with a message.
+    #[must_use]
+    pub fn new(exit: ExitCode, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Said { exit, code: code.into(), message: message.into(), hint: None }
+    }
+
+    /// The same failure with advice.
+    #[must_use]
+    pub fn hint(self, advice: impl Into<String>) -> Self {
+        match self {
+            Self::Said { exit, code, message, .. } => Self::Said { exit, code, message, hint: Some(advice.into()) },
+            other => other,
+        }
+    }
+
+    /// The exit code.
+    #[must_use]
+    pub fn exit(&self) -> ExitCode {
+        match self {
+            Self::Said { exit, .. } | Self::Quiet(exit) => *exit,
+            Self::ClosedPipe => ExitCode::Fine,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::new(ExitCode::Fault, "io", error.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Said { exit: ExitCode::No, code: refusal.code.to_owned(), message: refusal.message, hint: refusal.hint }
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        let message = match &diagnostic.place {
+            Some(place) => format!("{place}: {}", diagnostic.message),
+            None => diagnostic.message.clone(),
+        };
+        Self::Said { exit: ExitCode::Usage, code: diagnostic.code.to_owned(), message, hint: diagnostic.hint }
+    }
+}

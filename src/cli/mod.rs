@@ -1,0 +1,115 @@
+//! The command line: parse, call the engine, print through the one door, end with a documented code.
+
+mod args;
+mod commands;
+mod failure;
+mod interrupt;
+mod ui;
+
+pub use args::{Cli, Command, Global};
+pub use commands::reference;
+pub use failure::{ExitCode, Failure};
+pub use ui::{Colour, Ui};
+
+use crate::base::RepoPath;
+use crate::engine::{Caller, Engine, Error, ErrorKind};
+use crate::view;
+use clap::Parser;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What every command is given.
+pub struct Context {
+    /// The global options.
+    pub global: Global,
+    /// Who calls.
+    pub caller: Caller,
+    /// Where `orch` was started, or `-C`.
+    pub start: PathBuf,
+}
+
+impl Context {
+    /// Opens the repository around the start directory, and tells what is wrong with its settings.
+    pub fn engine(&self, ui: &Ui) -> Result<Engine, Failure> {
+        let engine = Engine::open(&self.start, self.caller.clone())?;
+        for finding in engine.findings() {
+            ui.problem(&format!("{finding}"));
+        }
+        match engine.findings().iter().find(|finding| finding.is_error()) {
+            Some(first) => Err(Failure::from(first.clone())),
+            None => Ok(engine),
+        }
+    }
+
+    /// Where the start directory lies in the repository, if inside.
+    #[must_use]
+    pub fn here(&self, engine: &Engine) -> Option<RepoPath> {
+        let start = self.start.canonicalize().ok()?;
+        RepoPath::new(start.strip_prefix(engine.root()).ok()?.to_str()?).ok()
+    }
+}
+
+/// Runs the command line and returns the exit code. `variable` is the only door to the environment.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str) -> Option<String>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, arguments.iter().any(|argument| argument == "--json"), no_color),
+    };
+    let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
+    let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+    let context = Context { caller: Caller::from_environment(variable), start, global: cli.global };
+    let result = commands::run(cli.command, &context, &ui);
+    match result {
+        Ok(code) => code as u8,
+        Err(failure) => {
+            tell(&failure, &context, &ui);
+            failure.exit() as u8
+        }
+    }
+}
+
+fn tell(failure: &Failure, context: &Context, ui: &Ui) {
+    let Failure::Said { code, message, hint, .. } = failure else { return };
+    if context.global.json {
+        // A reader that is gone cannot be told; the exit code still says it.
+        let _ = ui.answer(&view::error::envelope(code, message, hint.as_deref()));
+        return;
+    }
+    ui.problem(&view::error::text(message, hint.as_deref(), ui.paint_status));
+}
+
+fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
+    let ui = Ui::new(Colour::Auto, false, no_color);
+    if !error.use_stderr() {
+        let _ = ui.answer(&error.to_string());
+        return ExitCode::Fine as u8;
+    }
+    if json {
+        let text = error.to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let _ = ui.answer(&view::error::envelope("usage", message, Some("orch --help")));
+    } else {
+        ui.problem(&error.to_string());
+    }
+    ExitCode::Usage as u8
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::No => ExitCode::No,
+            ErrorKind::Wrong => ExitCode::Usage,
+            ErrorKind::Busy => ExitCode::Busy,
+            ErrorKind::NotNow => ExitCode::NotNow,
+            ErrorKind::Fault => ExitCode::Fault,
+        };
+        let failure = Self::new(exit, error.code().to_owned(), view::error::chain(&error));
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

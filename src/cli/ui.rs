@@ -1,0 +1,73 @@
+//! The one door out: answers go to stdout, status and hints to stderr, and only from here.
+
+use crate::view::Paint;
+use console::Term;
+use std::io::{self, Write};
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The printer. Colour and width are decided once, when it is made.
+#[derive(Debug, Clone)]
+pub struct Ui {
+    quiet: bool,
+    /// How the answer is painted.
+    pub paint: Paint,
+    /// How status and hints are painted.
+    pub paint_status: Paint,
+    /// Columns of the terminal the answer goes to; 0 where it is none.
+    pub width: usize,
+    /// Whether a person can be asked: both input and status are terminals.
+    pub interactive: bool,
+}
+
+impl Ui {
+    /// Decides colour and width for the two streams.
+    #[must_use]
+    pub fn new(colour: Colour, quiet: bool, no_color: bool) -> Self {
+        let (out, err) = (Term::stdout(), Term::stderr());
+        let coloured = |term: &Term| match colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => term.features().colors_supported() && !no_color,
+        };
+        let width = if out.is_term() { usize::from(out.size().1) } else { 0 };
+        let interactive = err.is_term() && io::IsTerminal::is_terminal(&io::stdin());
+        Self {
+            quiet,
+            paint: Paint { colour: coloured(&out) && (out.is_term() || colour == Colour::Always) },
+            paint_status: Paint { colour: coloured(&err) && (err.is_term() || colour == Colour::Always) },
+            width,
+            interactive,
+        }
+    }
+
+    /// Prints a part of the answer as it is. A closed pipe is reported, so that the caller can end.
+    pub fn answer(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Prints one line of status, unless the user wants quiet.
+    pub fn status(&self, text: &str) {
+        if !self.quiet {
+            self.problem(text);
+        }
+    }
+
+    /// Prints one line that the user must see, quiet or not.
+    pub fn problem(&self, text: &str) {
+        // There is nobody left to tell if stderr is closed.
+        let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
+    }
+}

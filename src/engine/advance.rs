@@ -1,0 +1,293 @@
+//! Applying transitions: under the lock, on bytes read once, one commit each.
+
+use super::judge::{faulty, state_path};
+use super::{Engine, Error, Judged, TaskRef};
+use crate::base::{Diagnostic, Digest, RepoPath};
+use crate::decide::{Step, Transition, settle};
+use crate::record::{TRANSCRIPT_FILE, transcript_line, write_state};
+use crate::store::{Planned, Store, Transaction, Write, durable};
+use crate::view::message;
+use std::fs::File;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How far to go.
+pub struct Plan<'a> {
+    /// Which transitions may be applied.
+    pub may: &'a dyn Fn(&Transition) -> bool,
+    /// Only the first one.
+    pub once: bool,
+    /// By whom: `orch` itself, or the caller.
+    pub own: bool,
+    /// Decide, but write nothing.
+    pub dry_run: bool,
+}
+
+/// What came of one task.
+pub enum Outcome {
+    /// Transitions were applied.
+    Applied(Applied),
+    /// There was nothing to apply.
+    Nothing(Box<Judged>),
+}
+
+/// Transitions that were applied to one task.
+pub struct Applied {
+    /// The task as it stands afterwards.
+    pub judged: Judged,
+    /// Every transition with its commit; without one where nothing is committed.
+    pub steps: Vec<(Transition, Option<Digest>)>,
+    /// What the user should know beside it.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// How often a batch is decided anew after the branch moved under it.
+const TRIES: u32 = 6;
+
+impl Engine {
+    /// Applies what the rules decide for each task, in one batch: the index is written once.
+    pub fn advance(&mut self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
+        let own = plan.own;
+        self.apply(tasks, plan.dry_run, &|engine, judged| {
+            if judged.unborn {
+                return Ok(Vec::new());
+            }
+            let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
+            let taken = std::cell::Cell::new(false);
+            let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
+            Ok(settle(workflow, &judged.recorded, &judged.observed.facts, &stamp, &may).steps)
+        })
+    }
+
+    /// Applies the steps that `steps_of` yields for each task; decides anew if the branch moved.
+    pub(super) fn apply(
+        &mut self,
+        tasks: &[TaskRef],
+        dry_run: bool,
+        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
+    ) -> Result<Vec<Outcome>, Error> {
+        let mut wanted = Vec::new();
+        for task in tasks {
+            let judged = self.judge(task)?;
+            let steps = steps_of(self, &judged)?;
+            wanted.push((judged, steps));
+        }
+        if dry_run || wanted.iter().all(|(_, steps)| steps.is_empty()) {
+            return Ok(wanted.into_iter().map(|(judged, steps)| uncommitted(judged, steps)).collect());
+        }
+        if !self.commits() {
+            return self.apply_without_git(tasks, steps_of);
+        }
+        for attempt in 0..TRIES {
+            match self.apply_once(tasks, steps_of) {
+                Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
+                    sleep(Duration::from_millis(10 << attempt));
+                }
+                other => return other,
+            }
+        }
+        Err(Error::NotNow { code: "busy", message: "the branch moves all the time".to_owned(), hint: None })
+    }
+
+    fn apply_once(
+        &self,
+        tasks: &[TaskRef],
+        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
+    ) -> Result<Vec<Outcome>, Error> {
+        let Some(store) = &self.store else { return Ok(Vec::new()) };
+        let mut transaction = store.begin()?;
+        // Read after the transaction has noted which commit HEAD names: the verdict is about that.
+        let mut planned = Vec::new();
+        let mut decided = Vec::new();
+        for task in tasks {
+            let judged = self.judge(task)?;
+            let steps = steps_of(self, &judged)?;
+            if !steps.is_empty() {
+                planned.extend(self.commits_for(store, &judged, &steps)?);
+            }
+            decided.push((judged, steps));
+        }
+        let committed = transaction.commit(&planned)?;
+        drop(transaction);
+        let mut ids = committed.commits.iter().copied();
+        let mut outcomes = Vec::new();
+        for (judged, steps) in decided {
+            if steps.is_empty() {
+                outcomes.push(Outcome::Nothing(Box::new(judged)));
+                continue;
+            }
+            let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
+            let task = judged.task.clone();
+            let mut notes = left_staged(&committed.left_staged, &task.directory);
+            notes.extend(committed.index_problem.iter().map(|problem| index_note(problem)));
+            outcomes.push(Outcome::Applied(Applied { judged: self.judge(&task)?, steps, notes }));
+        }
+        Ok(outcomes)
+    }
+
+    fn commits_for(&self, store: &Store, judged: &Judged, steps: &[Step]) -> Result<Vec<Planned>, Error> {
+        let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+        let state_path = state_path(&judged.task)?;
+        let transcript_path = transcript_path(&judged.task)?;
+        refuse_ignored(store, judged, &state_path)?;
+        let mut transcript = transcript_before(judged);
+        let mut commits = Vec::new();
+        for (index, step) in steps.iter().enumerate() {
+            transcript.push_str(&transcript_line(&step.state, &workflow.phase_key));
+            let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
+            let (mut writes, removes) = if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
+            writes.push(Write::own(state_path.clone(), state.into_bytes()));
+            writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes()));
+            let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
+            let message = message::commit_message(&message::Message {
+                task: &judged.task.id,
+                workflow,
+                transition: &step.transition,
+                directory: &judged.task.directory,
+                subject: &self.config.git.subject,
+                signed_off_by: signed_off.as_deref(),
+            });
+            commits.push(Planned { message, writes, removes });
+        }
+        Ok(commits)
+    }
+
+    fn apply_without_git(
+        &self,
+        tasks: &[TaskRef],
+        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
+    ) -> Result<Vec<Outcome>, Error> {
+        let _lock = self.lock_directory()?;
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            let judged = self.judge(task)?;
+            let steps = steps_of(self, &judged)?;
+            let Some(last) = steps.last() else {
+                outcomes.push(Outcome::Nothing(Box::new(judged)));
+                continue;
+            };
+            let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let mut transcript = transcript_before(&judged);
+            for step in &steps {
+                transcript.push_str(&transcript_line(&step.state, &workflow.phase_key));
+            }
+            let state = write_state(&last.state, &workflow.phase_key, &self.state_schema());
+            // The transcript first: a crash in between leaves a line that the next write replaces.
+            durable::write_atomic(&transcript_path(task)?.under(&self.root), transcript.as_bytes())?;
+            durable::write_atomic(&state_path(task)?.under(&self.root), state.as_bytes())?;
+            let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+            outcomes.push(Outcome::Applied(Applied { judged: self.judge(task)?, steps, notes: Vec::new() }));
+        }
+        Ok(outcomes)
+    }
+
+    /// One writer at a time, also outside git: a kernel lock on the root directory itself.
+    fn lock_directory(&self) -> Result<File, Error> {
+        let path = self.root.display().to_string();
+        let directory = File::open(&self.root).map_err(|error| store_io(&path, error))?;
+        for attempt in 0..10 {
+            if directory.try_lock().is_ok() {
+                return Ok(directory);
+            }
+            sleep(Duration::from_millis(5 << attempt));
+        }
+        Err(Error::NotNow { code: "busy", message: "another orch is writing here".to_owned(), hint: None })
+    }
+
+    /// The stamp of a record made on the caller's order.
+    pub(super) fn stamp(&self) -> crate::decide::Stamp {
+        let identity = self.store.as_ref().and_then(Store::identity_name);
+        self.caller.stamp(identity.as_deref())
+    }
+
+    /// What `$schema` of a state says.
+    fn state_schema(&self) -> String {
+        "https://json-schema.org/draft/2020-12/schema".to_owned()
+    }
+}
+
+fn store_io(path: &str, error: std::io::Error) -> Error {
+    Diagnostic::error("io", format!("{path}: {error}")).into()
+}
+
+fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
+    if steps.is_empty() {
+        return Outcome::Nothing(Box::new(judged));
+    }
+    let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+    Outcome::Applied(Applied { judged, steps, notes: Vec::new() })
+}
+
+fn transcript_path(task: &TaskRef) -> Result<RepoPath, Error> {
+    task.directory.join(TRANSCRIPT_FILE).map_err(|error| Diagnostic::error("path", error.to_string()).into())
+}
+
+/// The transcript as it is, ending with a newline, without lines that a crash left ahead of the state.
+fn transcript_before(judged: &Judged) -> String {
+    let text = judged.observed.transcript.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+    let next = judged.state().map_or(1, |state| state.next_seq);
+    let ahead = |line: &str| {
+        let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
+        value.and_then(|value| value.get("seq")?.as_u64()).is_some_and(|seq| seq >= next)
+    };
+    let mut kept: String = String::with_capacity(text.len() + 1);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let whole = lines.iter().rposition(|line| !ahead(line)).map_or(0, |last| last + 1);
+    for line in &lines[..whole] {
+        kept.push_str(line);
+    }
+    if !kept.is_empty() && !kept.ends_with('\n') {
+        kept.push('\n');
+    }
+    kept
+}
+
+/// Every declared file of the task as judged, and the deletion of those gone.
+fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+    let mut writes = Vec::new();
+    for file in judged.observed.files.iter().filter(|file| file.commit) {
+        let before = store.blob_at_head(&file.path)?;
+        if before != Some(file.digest) {
+            let blob = store.clean(&file.path, &file.bytes)?.into_owned();
+            writes.push(Write::evidence(file.path.clone(), blob, file.executable));
+        }
+    }
+    let mut removes = Vec::new();
+    if let Some(matcher) = &judged.loaded.matcher {
+        for path in store.files_at_head(&judged.task.directory)? {
+            let Some(below) = path.below(&judged.task.directory) else { continue };
+            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path) {
+                removes.push(path);
+            }
+        }
+    }
+    Ok((writes, removes))
+}
+
+/// A transition whose proof git ignores could not be proven; it is refused, never forced.
+fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<(), Error> {
+    let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
+    for path in declared.chain(std::iter::once(state)) {
+        if store.blob_at_head(path)?.is_none() && store.is_ignored(path)? {
+            let message = format!("git ignores {path}, so the transition could not carry its proof");
+            let hint = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"`";
+            return Err(Error::NotNow { code: "evidence-ignored", message, hint: Some(hint.to_owned()) });
+        }
+    }
+    Ok(())
+}
+
+fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
+    let ours = paths.iter().filter(|path| path.below(directory).is_some());
+    ours.map(|path| {
+        let message = format!("{path}: you have staged another version; it is left as you staged it");
+        Diagnostic::warning("staged-other", message).hint(format!("git add {path}, or git restore --staged {path}"))
+    })
+    .collect()
+}
+
+fn index_note(problem: &str) -> Diagnostic {
+    let message = format!("the commit is made, but the index could not be brought up to date: {problem}");
+    Diagnostic::warning("index-behind", message).hint("the next run of orch finishes it")
+}

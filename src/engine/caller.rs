@@ -1,0 +1,105 @@
+//! Who calls, and what time it is: given from outside, so that tests can say both.
+
+use crate::base::Timestamp;
+use crate::decide::{ActorKind, By, Stamp};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A source of the present time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The machine's clock.
+    System,
+    /// A fixed instant, for reproducible runs.
+    Fixed(Timestamp),
+}
+
+impl Clock {
+    /// The present time.
+    #[must_use]
+    pub fn now(self) -> Timestamp {
+        match self {
+            Self::Fixed(at) => at,
+            Self::System => {
+                #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock for records")]
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+                Timestamp::from_seconds(i64::try_from(since).unwrap_or(i64::MAX))
+            }
+        }
+    }
+}
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// A person or an agent, as far as the environment tells.
+    pub kind: ActorKind,
+    /// `ORCH_ACTOR`, if it is set; else the git identity is used.
+    pub name: Option<String>,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+impl Caller {
+    /// Reads the caller from environment variables, given by a function.
+    ///
+    /// `ORCH_ACTOR` may say `agent:NAME` or `human:NAME`. The marks that well-known agent command
+    /// lines leave in the environment of their children make the caller an agent.
+    #[must_use]
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
+        const MARKS: [&str; 8] = [
+            "CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "AMP_THREAD_ID",
+            "AGENT",
+        ];
+        let marked = MARKS.iter().any(|mark| variable(mark).is_some_and(|value| !value.is_empty()));
+        let mut kind = if marked { ActorKind::Agent } else { ActorKind::Human };
+        let mut name = variable("ORCH_ACTOR").filter(|name| !name.trim().is_empty());
+        if let Some((given, rest)) = name.as_deref().and_then(|name| name.split_once(':'))
+            && let Some(named) = ActorKind::named(given).filter(|named| *named != ActorKind::Orch)
+        {
+            kind = named;
+            name = Some(rest.trim().to_owned());
+        }
+        let clock = match variable("SOURCE_DATE_EPOCH").and_then(|seconds| seconds.trim().parse().ok()) {
+            Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
+            None => Clock::System,
+        };
+        Self { kind, name, clock }
+    }
+
+    /// The stamp of a record made now on the caller's order. `identity` is the name git knows.
+    #[must_use]
+    pub fn stamp(&self, identity: Option<&str>) -> Stamp {
+        let name = self.name.clone().or_else(|| identity.map(str::to_owned)).unwrap_or_else(|| "unknown".to_owned());
+        Stamp { at: self.clock.now(), by: By { kind: self.kind, name } }
+    }
+
+    /// The stamp of a record that `orch` makes by itself, under the rules.
+    #[must_use]
+    pub fn own_stamp(&self) -> Stamp {
+        let name = concat!("orch ", env!("CARGO_PKG_VERSION")).to_owned();
+        Stamp { at: self.clock.now(), by: By { kind: ActorKind::Orch, name } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(variables: &[(&str, &str)]) -> Caller {
+        Caller::from_environment(|wanted| {
+            variables.iter().find(|(name, _)| *name == wanted).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_environment_says_who_calls() {
+        assert_eq!(caller(&[]).kind, ActorKind::Human);
+        assert_eq!(caller(&[("CLAUDECODE", "1")]).kind, ActorKind::Agent);
+        let named = caller(&[("ORCH_ACTOR", "agent:reviewer")]);
+        assert_eq!((named.kind, named.name.as_deref()), (ActorKind::Agent, Some("reviewer")));
+        let person = caller(&[("CLAUDECODE", "1"), ("ORCH_ACTOR", "human:Ann")]);
+        assert_eq!((person.kind, person.name.as_deref()), (ActorKind::Human, Some("Ann")));
+        assert_eq!(caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(), Some("orch:x"));
+        assert_eq!(caller(&[("SOURCE_DATE_EPOCH", "9")]).clock.now().seconds(), 9);
+    }
+}

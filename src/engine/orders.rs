@@ -1,0 +1,84 @@
+//! What people order, by name.
+
+use super::advance::{Applied, Outcome};
+use super::judge::faulty;
+use super::{Engine, Error, TaskRef};
+use crate::base::Diagnostic;
+use crate::decide::{self, Recorded, Step, initial_state};
+
+/// An order of a person, or of whoever acts for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Move against the rules.
+    Override {
+        /// Where to; by default where the first forward rule leads.
+        to: Option<String>,
+        /// Why.
+        reason: String,
+    },
+    /// Back to an earlier phase.
+    Rollback {
+        /// Where to; by default the last consistent phase.
+        to: Option<String>,
+        /// Why.
+        reason: String,
+    },
+    /// Out of a terminal phase.
+    Reopen {
+        /// Where to; by default the phase that was left.
+        to: Option<String>,
+        /// Why.
+        reason: String,
+    },
+    /// Unchanged bytes are right.
+    Confirm {
+        /// Which artifact.
+        artifact: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Engine {
+    /// Carries out an order, or says why it is refused. With `dry_run` nothing is written.
+    pub fn order(&mut self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
+        let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|engine, judged| {
+            if judged.unborn {
+                let message = format!("no state of `{}` is on this branch", judged.task.id);
+                return Err(Diagnostic::error("unborn", message).hint(format!("orch new {}", judged.task.id)).into());
+            }
+            let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let initial;
+            let state = match &judged.recorded {
+                Recorded::Known(state) => state,
+                Recorded::New => {
+                    initial = initial_state(workflow);
+                    &initial
+                }
+                Recorded::Lost | Recorded::Broken(_) => {
+                    let hint = format!("orch recover {}", judged.task.id);
+                    let message = judged.decision.reason.clone();
+                    return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+                }
+            };
+            let facts = &judged.observed.facts;
+            let transition = match order {
+                Order::Override { to, reason } => decide::override_to(workflow, state, facts, to.as_deref(), reason),
+                Order::Rollback { to, reason } => decide::rollback(workflow, state, facts, to.as_deref(), reason),
+                Order::Reopen { to, reason } => decide::reopen(workflow, state, facts, to.as_deref(), reason),
+                Order::Confirm { artifact, reason } => decide::confirm(workflow, state, facts, artifact, reason),
+            }?;
+            let state = decide::apply(workflow, state, facts, &transition, &engine.stamp());
+            Ok(vec![Step { transition, state }])
+        })?;
+        first_applied(outcomes)
+    }
+}
+
+/// The outcome of a call that always applies something.
+pub(super) fn first_applied(outcomes: Vec<Outcome>) -> Result<Applied, Error> {
+    match outcomes.into_iter().next() {
+        Some(Outcome::Applied(applied)) => Ok(applied),
+        _ => Err(Error::NotNow { code: "nothing", message: "there was nothing to apply".to_owned(), hint: None }),
+    }
+}

@@ -1,0 +1,199 @@
+//! Finding tasks: which directories are tasks, and which one a person means.
+
+use super::{Engine, Error};
+use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
+use crate::record::STATE_FILE;
+use std::fs::{self, DirEntry};
+
+/// A task and where it lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRef {
+    /// Its id.
+    pub id: TaskId,
+    /// Its directory.
+    pub directory: RepoPath,
+    /// The workflow of its root; a state may name another.
+    pub workflow: WorkflowName,
+}
+
+/// How deep below a root's base tasks are looked for.
+const MAX_DEPTH: usize = 8;
+
+impl Engine {
+    /// Every task, in id order: directories of a root that hold a `state.json` or a declared artifact.
+    ///
+    /// A task never contains a task: below a task no other is looked for.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskRef> {
+        let mut found: Vec<TaskRef> = Vec::new();
+        let mut bases: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
+        bases.sort();
+        bases.dedup();
+        for base in bases {
+            self.look_below(&base, 0, &mut found);
+        }
+        found.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
+        found.dedup();
+        found
+    }
+
+    /// Every task at or below a path, in id order.
+    #[must_use]
+    pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
+        let mut found = Vec::new();
+        let reaches = |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
+        if self.config.roots.bases().any(reaches) {
+            self.look_below(path, 0, &mut found);
+        }
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found
+    }
+
+    /// What a watch listens to: where tasks lie, and what the verdicts depend on beside them.
+    #[must_use]
+    pub fn watched(&self) -> Vec<RepoPath> {
+        let mut paths: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
+        paths.push(self.config.system.clone());
+        paths.extend(RepoPath::new(crate::config::FILE));
+        paths
+    }
+
+    /// The task with this id, or in this directory; the error suggests what was meant.
+    pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
+        let trimmed = name.trim_end_matches('/');
+        if let Ok(id) = TaskId::new(trimmed) {
+            let direct = (0..self.config.roots.iter().count())
+                .filter_map(|root| self.config.roots.directory_of(root, &id))
+                .find(|directory| directory.under(&self.root).is_dir());
+            if let Some(task) = direct.and_then(|directory| self.task_at(&directory)) {
+                return Ok(task);
+            }
+        }
+        if let Some(task) = RepoPath::new(trimmed).ok().and_then(|path| self.task_of_path(&path)) {
+            return Ok(task);
+        }
+        let tasks = self.tasks();
+        let mut diagnostic = Diagnostic::error("unknown-task", format!("there is no task `{name}`"));
+        diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
+            None => "list them with `orch status`".to_owned(),
+        });
+        Err(diagnostic.into())
+    }
+
+    /// The task meant where none is named: of the current directory, of the branch name, or the only
+    /// one that is open.
+    pub fn task_meant(&self, here: Option<&RepoPath>, is_open: impl Fn(&TaskRef) -> bool) -> Result<TaskRef, Error> {
+        if let Some(task) = here.and_then(|here| self.task_of_path(here)) {
+            return Ok(task);
+        }
+        let tasks = self.tasks();
+        let branch = self.branch();
+        let named = branch.as_deref().and_then(|branch| {
+            let whole = tasks.iter().find(|task| branch == task.id.as_str());
+            whole.or_else(|| tasks.iter().find(|task| branch.rsplit('/').next() == Some(task.id.as_str())))
+        });
+        if let Some(task) = named {
+            return Ok(task.clone());
+        }
+        let mut open = tasks.into_iter().filter(is_open);
+        match (open.next(), open.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into()),
+            (Some(_), Some(_)) => {
+                let message = "several tasks are open; say which one is meant";
+                Err(Diagnostic::error("unknown-task", message).hint("list them with `orch status`").into())
+            }
+        }
+    }
+
+    /// The name of the current branch, without `refs/heads/`.
+    #[must_use]
+    pub fn branch(&self) -> Option<String> {
+        let head = self.store.as_ref()?.head().ok()?;
+        head.branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned())
+    }
+
+    /// The task that a file or directory of the work directory belongs to.
+    #[must_use]
+    pub fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
+        let mut ancestors: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+        ancestors.reverse();
+        // The topmost task wins, because a task never contains a task.
+        ancestors.iter().find_map(|directory| self.task_at(directory))
+    }
+
+    /// The task in exactly this directory, if it is one.
+    pub(super) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
+        let (root, id) = self.config.roots.match_directory(directory)?;
+        let root = self.config.roots.get(root)?;
+        let workflow = root.workflow.clone();
+        let names = names_in(&directory.under(&self.root))?;
+        let is_task = names.iter().any(|entry| entry.file_name() == STATE_FILE)
+            || self.holds_artifact(&workflow, directory, &names);
+        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+    }
+
+    /// Where a task with this id would lie, by the first root that can hold it.
+    #[must_use]
+    pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
+        self.config.roots.iter().enumerate().find_map(|(index, root)| {
+            let directory = self.config.roots.directory_of(index, id)?;
+            Some(TaskRef { id: id.clone(), directory, workflow: root.workflow.clone() })
+        })
+    }
+
+    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Vec<TaskRef>) {
+        if let Some(task) = self.task_at(directory) {
+            found.push(task);
+            return;
+        }
+        if depth >= MAX_DEPTH {
+            return;
+        }
+        for entry in names_in(&directory.under(&self.root)).unwrap_or_default() {
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_directory && *name != ".git") else { continue };
+            if let Ok(below) = directory.join(name) {
+                self.look_below(&below, depth + 1, found);
+            }
+        }
+    }
+
+    /// Whether a directory holds a file that matches an artifact of the workflow.
+    fn holds_artifact(&self, workflow: &WorkflowName, directory: &RepoPath, names: &[DirEntry]) -> bool {
+        let Ok(loaded) = self.workflow(workflow.as_str()) else { return false };
+        let Some(matcher) = &loaded.matcher else { return false };
+        let mut open: Vec<(String, bool)> = names
+            .iter()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok()?;
+                matcher.may_start_with(&name).then(|| (name, entry.file_type().is_ok_and(|kind| kind.is_dir())))
+            })
+            .collect();
+        while let Some((path, is_directory)) = open.pop() {
+            if !is_directory {
+                if matcher.matches(&path) {
+                    return true;
+                }
+                continue;
+            }
+            let Ok(below) = directory.join(&path) else { continue };
+            for entry in names_in(&below.under(&self.root)).unwrap_or_default() {
+                if let Ok(name) = entry.file_name().into_string() {
+                    open.push((format!("{path}/{name}"), entry.file_type().is_ok_and(|kind| kind.is_dir())));
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The entries of a directory in name order; `None` if it cannot be listed.
+fn names_in(path: &std::path::Path) -> Option<Vec<DirEntry>> {
+    let mut entries: Vec<DirEntry> = fs::read_dir(path).ok()?.filter_map(Result::ok).collect();
+    entries.sort_by_key(DirEntry::file_name);
+    Some(entries)
+}

@@ -1,0 +1,264 @@
+//! The loop of `orch watch`, without the loop: one event in, effects out, state in between.
+//!
+//! Watcher, timers and signals only send events; a test drives it event by event.
+
+use super::advance::{Applied, Outcome};
+use super::{Engine, Error, ErrorKind, Judged, Plan, TaskRef};
+use crate::base::{Digest, RepoPath, TaskId};
+use crate::config;
+use crate::decide::Transition;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The watch begins: look at everything.
+    Start,
+    /// Something changed at or below these paths.
+    Changed(Vec<RepoPath>),
+    /// Anything may have changed. Says why.
+    Rescan(&'static str),
+    /// What was held back may be possible now.
+    Retry,
+    /// The watch itself has trouble. Says which.
+    Trouble(String),
+}
+
+/// Something to tell.
+pub enum Effect {
+    /// The watch has begun over so many tasks.
+    Watching {
+        /// How many tasks there are.
+        tasks: usize,
+    },
+    /// Transitions were applied to a task, or would have been.
+    Moved(Box<Applied>),
+    /// A task stands elsewhere than it was last seen.
+    Stands(Box<Judged>),
+    /// A task has gone.
+    Gone(TaskId),
+    /// Transitions are due but cannot be made now.
+    Held {
+        /// Why.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Something is wrong; the watch goes on.
+    Trouble {
+        /// What.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+}
+
+/// The watch over one repository.
+pub struct Watching<'e> {
+    engine: &'e mut Engine,
+    dry_run: bool,
+    begun: bool,
+    /// What was last told of each task.
+    known: BTreeMap<TaskId, (TaskRef, Digest)>,
+    /// Tasks whose transitions wait for the repository.
+    held: BTreeSet<TaskId>,
+    /// What was last told about why they wait.
+    told: Option<String>,
+}
+
+impl<'e> Watching<'e> {
+    /// A watch that has seen nothing yet.
+    #[must_use]
+    pub fn new(engine: &'e mut Engine, dry_run: bool) -> Self {
+        Self { engine, dry_run, begun: false, known: BTreeMap::new(), held: BTreeSet::new(), told: None }
+    }
+
+    /// Whether a transition is held back and should be tried again soon.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Takes one event and says what came of it. An error ends the watch.
+    pub fn step(&mut self, event: Event) -> Result<Vec<Effect>, Error> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None }),
+            Event::Start => {
+                let tasks = self.engine.tasks();
+                effects.push(Effect::Watching { tasks: tasks.len() });
+                self.look(tasks, &mut effects)?;
+                self.begun = true;
+            }
+            Event::Rescan(_) => self.rescan(&mut effects)?,
+            Event::Changed(paths) => self.changed(&paths, &mut effects)?,
+            Event::Retry => {
+                let held = std::mem::take(&mut self.held);
+                let tasks = held.iter().filter_map(|id| self.known.get(id)).map(|(task, _)| task.clone()).collect();
+                self.look(tasks, &mut effects)?;
+            }
+        }
+        Ok(effects)
+    }
+
+    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) -> Result<(), Error> {
+        let system = self.engine.config().system.clone();
+        let settings = |path: &RepoPath| path.as_str() == config::FILE || *path == system || path.below(&system).is_some();
+        if paths.iter().any(settings) {
+            self.reload(effects);
+            return self.rescan(effects);
+        }
+        let mut tasks: Vec<TaskRef> = Vec::new();
+        for path in paths {
+            match self.engine.task_of_path(path) {
+                Some(task) => tasks.push(task),
+                None => tasks.extend(self.engine.tasks_below(path)),
+            }
+        }
+        tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        tasks.dedup();
+        self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
+        self.look(tasks, effects)
+    }
+
+    fn rescan(&mut self, effects: &mut Vec<Effect>) -> Result<(), Error> {
+        self.forget_gone(|_| true, effects);
+        let tasks = self.engine.tasks();
+        self.look(tasks, effects)
+    }
+
+    /// New settings count only if they are whole; else the old ones stay and the fault is told.
+    fn reload(&mut self, effects: &mut Vec<Effect>) {
+        match self.engine.reload() {
+            Ok(()) => {
+                for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
+                    effects.push(Effect::Trouble { message: finding.to_string(), hint: finding.hint.clone() });
+                }
+            }
+            Err(error) => effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() }),
+        }
+    }
+
+    fn forget_gone(&mut self, concerned: impl Fn(&RepoPath) -> bool, effects: &mut Vec<Effect>) {
+        let gone: Vec<TaskId> = self
+            .known
+            .values()
+            .filter(|(task, _)| concerned(&task.directory) && self.engine.task_at(&task.directory).is_none())
+            .map(|(task, _)| task.id.clone())
+            .collect();
+        for id in gone {
+            self.known.remove(&id);
+            self.held.remove(&id);
+            effects.push(Effect::Gone(id));
+        }
+    }
+
+    /// Settles the tasks in one batch; if one of them stands in the way, each by itself.
+    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<Effect>) -> Result<(), Error> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        self.adopt(&tasks, effects);
+        match self.settle(&tasks) {
+            Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
+            Err(error) if self.hold(&tasks, &error, effects) => {}
+            Err(error) if tasks.len() == 1 => {
+                effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+            }
+            Err(_) => {
+                for task in tasks {
+                    self.look(vec![task], effects)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, tasks: &[TaskRef]) -> Result<Vec<Outcome>, Error> {
+        let apply = self.engine.config().watch.apply.clone();
+        let broken_settings = self.engine.findings().iter().any(crate::base::Diagnostic::is_error);
+        let may = move |transition: &Transition| {
+            !broken_settings && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
+        };
+        self.engine.advance(tasks, &Plan { may: &may, once: false, own: true, dry_run: self.dry_run })
+    }
+
+    /// Directories that the settings let the watch adopt become tasks.
+    fn adopt(&mut self, tasks: &[TaskRef], effects: &mut Vec<Effect>) {
+        let adopt = self.engine.config().watch.adopt.clone();
+        for task in tasks.iter().filter(|task| !self.dry_run && adopt.covers(&task.id)) {
+            let unborn = self.engine.judge(task).is_ok_and(|judged| judged.unborn);
+            if !unborn {
+                continue;
+            }
+            match self.engine.create(&task.id, None, None) {
+                Ok(created) => effects.push(Effect::Moved(Box::new(created.applied))),
+                Err(error) if error.kind() == ErrorKind::Busy || error.kind() == ErrorKind::NotNow => {
+                    self.hold(std::slice::from_ref(task), &error, effects);
+                }
+                Err(error) => effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() }),
+            }
+        }
+    }
+
+    /// Whether an error only means "not now"; then the tasks are tried again later.
+    fn hold(&mut self, tasks: &[TaskRef], error: &Error, effects: &mut Vec<Effect>) -> bool {
+        let passes = match error.kind() {
+            ErrorKind::Busy => true,
+            // What one task brings on itself must not hold back the others.
+            ErrorKind::NotNow => tasks.len() == 1 || matches!(error, Error::Store(_)),
+            _ => false,
+        };
+        if !passes {
+            return false;
+        }
+        for task in tasks {
+            let judged = self.engine.judge(task);
+            let digest = judged.as_ref().map_or(Digest::of_blob(b""), |judged| fingerprint(judged));
+            self.known.entry(task.id.clone()).or_insert_with(|| (task.clone(), digest));
+            if judged.is_ok_and(|judged| judged.decision.transition().is_some()) {
+                self.held.insert(task.id.clone());
+            }
+        }
+        let message = error.to_string();
+        if self.told.as_ref() != Some(&message) {
+            effects.push(Effect::Held { message: message.clone(), hint: error.hint() });
+            self.told = Some(message);
+        }
+        true
+    }
+
+    fn tell(&mut self, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let judged = match &outcome {
+            Outcome::Applied(applied) => &applied.judged,
+            Outcome::Nothing(judged) => judged,
+        };
+        self.held.remove(&judged.task.id);
+        if self.held.is_empty() {
+            self.told = None;
+        }
+        let print = fingerprint(judged);
+        let before = self.known.insert(judged.task.id.clone(), (judged.task.clone(), print));
+        let is_new = before.as_ref().is_none_or(|(_, known)| *known != print);
+        if is_new && !self.dry_run
+            && let Err(error) = self.engine.write_suggestion(judged)
+        {
+            effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+        }
+        match outcome {
+            Outcome::Applied(applied) => effects.push(Effect::Moved(Box::new(applied))),
+            Outcome::Nothing(judged) if is_new && self.begun => effects.push(Effect::Stands(judged)),
+            Outcome::Nothing(_) => {}
+        }
+    }
+}
+
+/// Whether a change at `path` can have made a task come or go in `directory`.
+fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
+    path == directory || path.below(directory).is_some() || directory.below(path).is_some()
+}
+
+/// What a suggestion would say, as a digest.
+fn fingerprint(judged: &Judged) -> Digest {
+    Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.unborn).as_bytes())
+}

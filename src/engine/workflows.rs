@@ -1,0 +1,84 @@
+//! Workflows by name, compiled once each.
+
+use super::Engine;
+use crate::base::{Diagnostic, WorkflowName, nearest};
+use crate::scan::Matcher;
+use crate::workflow::{Document, Workflow, check, compile};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A workflow, what is wrong with it, and its globs compiled.
+pub struct Loaded {
+    /// The document.
+    pub document: Document,
+    /// The workflow, if its document has no error.
+    pub workflow: Option<Workflow>,
+    /// Every problem of the document.
+    pub problems: Vec<Diagnostic>,
+    /// Its artifact paths, ready to match.
+    pub matcher: Option<Matcher>,
+}
+
+pub(super) type Cache = RefCell<BTreeMap<String, Rc<Loaded>>>;
+
+impl Engine {
+    /// Loads a workflow by name; the diagnostic says that there is no such workflow.
+    pub fn workflow(&self, name: &str) -> Result<Rc<Loaded>, Diagnostic> {
+        if let Some(loaded) = self.workflows.borrow().get(name) {
+            return Ok(Rc::clone(loaded));
+        }
+        let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name)) };
+        let document = Document::new(name, self.workflow_path(name), text);
+        let (workflow, problems) = compile(&document, &self.system);
+        let matcher = workflow.as_ref().map(Matcher::new);
+        let loaded = Rc::new(Loaded { document, workflow, problems, matcher });
+        self.workflows.borrow_mut().insert(name.to_owned(), Rc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// Every problem of a workflow, the warnings of its check included.
+    pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
+        let loaded = self.workflow(name)?;
+        let mut problems = loaded.problems.clone();
+        if let Some(workflow) = &loaded.workflow {
+            problems.extend(check(&loaded.document, workflow));
+            let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
+            let mut seen = Vec::new();
+            for schema in schemas.chain(&workflow.state.schema) {
+                if !seen.contains(&schema.name) {
+                    let path = format!("{}/schemas/{}.schema.json", self.config.system, schema.name);
+                    problems.extend(crate::scan::lint(&path, &schema.text));
+                    seen.push(schema.name.clone());
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    /// The names of all workflows, in order.
+    #[must_use]
+    pub fn workflow_names(&self) -> Vec<String> {
+        self.system.names("workflows", ".md").filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
+    }
+
+    /// Where a workflow's document lies, or would lie, in the repository.
+    #[must_use]
+    pub fn workflow_path(&self, name: &str) -> String {
+        format!("{}/workflows/{name}.md", self.config.system)
+    }
+
+    /// Forgets what was loaded, after the system directory has changed.
+    pub(super) fn forget_workflows(&mut self) {
+        self.workflows.borrow_mut().clear();
+    }
+
+    fn unknown_workflow(&self, name: &str) -> Diagnostic {
+        let names = self.workflow_names();
+        let hint = match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are: {}", names.join(", ")),
+        };
+        Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
+    }
+}

@@ -1,0 +1,211 @@
+//! A hermetic world for one test: its own home, its own repository, its own clock.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A directory of its own with a repository in it; removed when dropped.
+pub struct World {
+    directory: tempfile::TempDir,
+    environment: BTreeMap<String, String>,
+    seconds: AtomicU64,
+}
+
+/// How a command ended, with its paths made independent of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl World {
+    /// A world with an empty git repository on branch `main`.
+    pub fn new() -> Self {
+        let world = Self::without_git();
+        world.git(&["init", "-q", "-b", "main"]);
+        world
+    }
+
+    /// A world with a plain directory.
+    pub fn without_git() -> Self {
+        let directory = tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
+        fs::create_dir(directory.path().join("home")).expect("a home");
+        fs::create_dir(directory.path().join("repo")).expect("a place for the repository");
+        Self { directory, environment: BTreeMap::new(), seconds: AtomicU64::new(1_790_000_000) }
+    }
+
+    /// A world whose repository is set up for orch, in one commit.
+    pub fn ready() -> Self {
+        let world = Self::new();
+        world.orch(&["init"]).succeeds();
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-q", "-m", "Set up orch"]);
+        world
+    }
+
+    /// The same world with one more environment variable.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.directory.path().join("repo")
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let target = self.path(path);
+        fs::create_dir_all(target.parent().expect("a parent")).expect("directories");
+        fs::write(target, text).expect("written");
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.path(path)).expect("removed");
+    }
+
+    pub fn json(&self, path: &str) -> serde_json::Value {
+        serde_json::from_str(&self.read(path)).expect("JSON")
+    }
+
+    /// Runs `orch` in the repository; every run is a minute later than the one before.
+    pub fn orch(&self, arguments: &[&str]) -> Ended {
+        self.end(self.orch_command(arguments).output().expect("orch runs"))
+    }
+
+    /// Runs `orch --json` and parses its one document.
+    pub fn orch_json(&self, arguments: &[&str]) -> serde_json::Value {
+        let ended = self.orch(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+    }
+
+    /// Starts `orch` in the background.
+    pub fn orch_spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = self.orch_command(arguments);
+        // The background has its own course of time: the machine's.
+        command.env_remove("SOURCE_DATE_EPOCH");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("orch starts")
+    }
+
+    pub fn orch_command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_orch"));
+        command.args(arguments);
+        command
+    }
+
+    /// Runs `git` and returns its output; it must succeed.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let ended = self.git_ended(arguments);
+        assert_eq!(ended.code, 0, "git {arguments:?}: {ended:?}");
+        ended.stdout
+    }
+
+    pub fn git_ended(&self, arguments: &[&str]) -> Ended {
+        let mut command = self.command("git");
+        command.args(arguments);
+        self.end(command.output().expect("git runs"))
+    }
+
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let seconds = self.seconds.fetch_add(60, Ordering::SeqCst);
+        let date = format!("@{seconds} +0000");
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.directory.path().join("home"))
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "Ann")
+            .env("GIT_AUTHOR_EMAIL", "ann@example.com")
+            .env("GIT_COMMITTER_NAME", "Ann")
+            .env("GIT_COMMITTER_EMAIL", "ann@example.com")
+            .env("GIT_AUTHOR_DATE", &date)
+            .env("GIT_COMMITTER_DATE", &date)
+            .env("SOURCE_DATE_EPOCH", seconds.to_string())
+            .envs(&self.environment)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn end(&self, output: Output) -> Ended {
+        let root = fs::canonicalize(self.root()).unwrap_or_else(|_| self.root());
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8_lossy(&bytes)
+                .replace(&*root.to_string_lossy(), "[ROOT]")
+                .replace(&*self.root().to_string_lossy(), "[ROOT]")
+        };
+        Ended {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// The phase that a task's state records.
+    pub fn phase(&self, task: &str) -> String {
+        self.json(&format!("tasks/{task}/state.json"))["phase"].as_str().expect("a phase").to_owned()
+    }
+
+    /// What git says is neither committed nor ignored.
+    pub fn dirty(&self) -> String {
+        self.git(&["status", "--porcelain"])
+    }
+}
+
+impl Ended {
+    /// Asserts success.
+    #[track_caller]
+    pub fn succeeds(self) -> Self {
+        self.ends(0)
+    }
+
+    /// Asserts an exit code.
+    #[track_caller]
+    pub fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts that stdout or stderr holds a text.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(
+            self.stdout.contains(text) || self.stderr.contains(text),
+            "no {text:?} in\nstdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+}
+
+/// Waits until a condition holds; a guard against hanging, not a measurement.
+#[track_caller]
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !condition() {
+        assert!(begun.elapsed().as_secs() < 60, "never came true: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// Where the project lies.
+pub fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

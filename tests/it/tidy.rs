@@ -1,0 +1,157 @@
+//! The invariants of ARCHITECTURE.md, held by reading the source.
+
+use crate::harness::project;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms, lowest first: each may import only those before it.
+const ROOMS: [&str; 11] =
+    ["base", "workflow", "decide", "record", "config", "view", "scan", "store", "watch", "engine", "cli"];
+
+/// The rooms that only compute.
+const PURE: [&str; 6] = ["base", "workflow", "decide", "record", "config", "view"];
+
+/// Names of the outside world that a pure room never says.
+const OUTSIDE: [&str; 12] = [
+    "std::fs", "std::env", "std::process", "std::net", "std::time", "std::thread", "SystemTime", "Instant::now",
+    "std::io", "println!", "eprintln!", "tempfile",
+];
+
+fn files(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// Every Rust file of the library with its room (`""` at the top) and its text without tests.
+fn sources() -> Vec<(String, String, String)> {
+    let root = project().join("src");
+    files(&root)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| {
+            let name = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
+            let room = name.split_once('/').map_or("", |(room, _)| room).to_owned();
+            let text = fs::read_to_string(&path).expect("readable");
+            (name, room, text)
+        })
+        .collect()
+}
+
+/// The code of a file: no comments, and nothing from the test module on.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn is_test(name: &str) -> bool {
+    name.ends_with("tests.rs") || name.contains("/tests/")
+}
+
+#[test]
+fn imports_go_one_way() {
+    let mut wrong = Vec::new();
+    for (name, room, text) in sources() {
+        let Some(own) = ROOMS.iter().position(|known| *known == room) else { continue };
+        let code = code(&text);
+        for above in &ROOMS[own + 1..] {
+            if code.contains(&format!("crate::{above}::")) || code.contains(&format!("crate::{above};")) {
+                wrong.push(format!("{name} imports {above}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_room_is_known() {
+    for (name, room, _) in sources() {
+        assert!(room.is_empty() || ROOMS.contains(&room.as_str()), "{name} lies in no known room");
+    }
+}
+
+#[test]
+fn pure_rooms_do_not_touch_the_world() {
+    let mut wrong = Vec::new();
+    for (name, room, text) in sources().into_iter().filter(|(name, ..)| !is_test(name)) {
+        if PURE.contains(&room.as_str()) {
+            let code = code(&text);
+            wrong.extend(OUTSIDE.iter().filter(|word| code.contains(**word)).map(|word| format!("{name}: {word}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn each_crate_of_the_outside_has_one_home() {
+    let homes = [("git2", "store/"), ("notify", "watch/"), ("jsonschema", "scan/schema"), ("cel", "workflow/guard/")];
+    let mut wrong = Vec::new();
+    for (name, _, text) in sources() {
+        for (library, home) in homes {
+            let code = code(&text);
+            if code.contains(&format!("{library}::")) && !name.starts_with(home) {
+                wrong.push(format!("{name} names {library}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn only_the_printer_prints() {
+    for (name, _, text) in sources() {
+        let code = code(&text);
+        for word in ["println!", "eprintln!", "print!", "eprint!", "io::stdout", "io::stderr"] {
+            assert!(name == "cli/ui.rs" || !code.contains(word), "{name} prints with {word}");
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_lives_there() {
+    for (name, _, text) in sources() {
+        if name != "workflow/shipped.rs" {
+            assert!(text.starts_with("//! "), "{name} opens without a `//!` line");
+        }
+    }
+}
+
+#[test]
+fn files_stay_small() {
+    for (name, _, text) in sources() {
+        let lines = code(&text).lines().count();
+        assert!(lines <= 600, "{name} has {lines} lines of code");
+    }
+}
+
+#[test]
+fn everything_that_ships_is_in_the_binary() {
+    let root = project().join("system");
+    let listed = orch::workflow::System::shipped();
+    for path in files(&root) {
+        let name = path.strip_prefix(&root).expect("inside").to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).expect("readable");
+        assert_eq!(listed.text(&name), Some(text.as_str()), "system/{name} is not shipped as it is");
+    }
+    assert_eq!(listed.iter().count(), files(&root).len(), "something ships that is not under system/");
+}
+
+#[test]
+fn the_reference_is_what_the_program_says() {
+    generated("docs/cli.md", &orch::cli::reference());
+}
+
+/// A generated document equals what the code generates; `UPDATE=1` writes it.
+fn generated(path: &str, text: &str) {
+    let target = project().join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(target.parent().expect("a parent")).expect("a directory");
+        fs::write(&target, text).expect("written");
+    }
+    let present = fs::read_to_string(&target).unwrap_or_default();
+    assert!(present == text, "{path} is out of date; run UPDATE=1 cargo test --test it tidy");
+}
