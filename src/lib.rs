@@ -9,5 +9,6 @@ pub mod base;
 pub mod config;
 pub mod decide;
 pub mod record;
+pub mod scan;
 pub mod watch;
 pub mod workflow;

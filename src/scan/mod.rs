@@ -1,0 +1,17 @@
+//! From bytes to facts: listing a task's files in a source, reading and validating its artifacts.
+//!
+//! Nothing above [`Source`] knows whether it reads the work directory, the index or a commit.
+
+mod matcher;
+mod observe;
+mod read;
+mod schema;
+mod source;
+mod span;
+
+pub use matcher::Matcher;
+pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
+pub use read::{Verdict, parse_json, read};
+pub use schema::{Problem, Schema, Schemas, Verdicts, example, lint};
+pub use source::{Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
+pub use span::span;

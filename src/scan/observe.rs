@@ -1,0 +1,255 @@
+//! Observing one task: every file that matches a declared artifact, read once, parsed, validated.
+
+use super::read::{Verdict, read};
+use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, SourceError, Verdicts};
+use crate::base::{ArtifactName, Diagnostic, Digest, Place, RepoPath, TaskId};
+use crate::decide::{Facts, FileFact};
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use crate::workflow::{Artifact, Workflow};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How much is read at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest file that is read, in bytes.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 8 << 20 }
+    }
+}
+
+/// Everything observed of one task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// What guards will see of it.
+    pub facts: Facts,
+    /// The file that holds the state, if there is one.
+    pub state: Option<StateFile>,
+    /// Whether there is a transcript.
+    pub has_transcript: bool,
+    /// The bytes of the transcript, where they can be read.
+    pub transcript: Option<Vec<u8>>,
+    /// Every readable file that matches a declared artifact, valid or not, as it was judged.
+    pub files: Vec<ObservedFile>,
+}
+
+/// The bytes of `state.json`, and what keeps them from being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateFile {
+    /// The bytes; empty where they cannot be read.
+    pub bytes: Vec<u8>,
+    /// Why they cannot be read.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// One file as it was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedFile {
+    /// Where it lies.
+    pub path: RepoPath,
+    /// Its bytes, read once.
+    pub bytes: Vec<u8>,
+    /// The blob id that `git add` would store.
+    pub digest: Digest,
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Whether transitions commit it.
+    pub commit: bool,
+}
+
+/// Observes a task. The error means that the source itself cannot be read.
+#[expect(clippy::too_many_arguments, reason = "each is another thing, and bundling them would only rename the list")]
+pub fn observe(
+    source: &dyn Source,
+    workflow: &Workflow,
+    matcher: &Matcher,
+    schemas: &Schemas,
+    verdicts: &Verdicts,
+    task: &TaskId,
+    directory: &RepoPath,
+    limits: &Limits,
+) -> Result<Observed, SourceError> {
+    let mut observer = Observer { source, workflow, schemas, verdicts, directory, limits };
+    let mut observed = Observed {
+        facts: Facts {
+            task: task.clone(),
+            directory: directory.clone(),
+            artifacts: workflow.artifacts.iter().map(|artifact| (artifact.name.clone(), Vec::new())).collect(),
+            diagnostics: Vec::new(),
+        },
+        state: None,
+        has_transcript: false,
+        transcript: None,
+        files: Vec::new(),
+    };
+    for entry in source.list(directory)? {
+        observer.take(matcher, &entry, &mut observed)?;
+    }
+    for files in observed.facts.artifacts.values_mut() {
+        files.sort_by(|a, b| (a.pattern, &a.path).cmp(&(b.pattern, &b.path)));
+    }
+    Ok(observed)
+}
+
+struct Observer<'a> {
+    source: &'a dyn Source,
+    workflow: &'a Workflow,
+    schemas: &'a Schemas,
+    verdicts: &'a Verdicts,
+    directory: &'a RepoPath,
+    limits: &'a Limits,
+}
+
+/// What one entry gave.
+enum Got {
+    Bytes(Vec<u8>),
+    Nothing,
+    Problem(Diagnostic),
+}
+
+impl Observer<'_> {
+    fn take(&mut self, matcher: &Matcher, entry: &Entry, observed: &mut Observed) -> Result<(), SourceError> {
+        if entry.kind == EntryKind::NotUtf8 {
+            let message = "a name here is not UTF-8, so no artifact can be read from it";
+            let place = Place { path: entry.path.clone(), ..Place::default() };
+            observed.facts.diagnostics.push(Diagnostic::warning("path-not-utf8", message).at(place).hint("rename it"));
+            return Ok(());
+        }
+        let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
+        let Some(below) = path.below(self.directory) else { return Ok(()) };
+        match below {
+            STATE_FILE => {
+                observed.state = match self.get(&path, entry)? {
+                    Got::Bytes(bytes) => Some(StateFile { bytes, problems: Vec::new() }),
+                    Got::Problem(problem) => Some(StateFile { bytes: Vec::new(), problems: vec![problem] }),
+                    Got::Nothing => None,
+                };
+                return Ok(());
+            }
+            TRANSCRIPT_FILE => {
+                // A transcript only grows, so the limit of artifacts is not for it.
+                let content = self.source.read(&path, u64::MAX - 1)?;
+                observed.has_transcript = content != Content::Missing;
+                if let Content::Bytes(bytes) = content {
+                    observed.transcript = Some(bytes);
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        let owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
+        if owners.is_empty() {
+            if let EntryKind::Unreadable(why) = &entry.kind {
+                let diagnostic = Diagnostic::warning("unreadable", format!("it cannot be read: {why}"));
+                observed.facts.diagnostics.push(diagnostic.at(Place::file(&path)));
+            }
+            return Ok(());
+        }
+        self.artifact(&path, below.to_owned(), &owners, entry, observed)
+    }
+
+    fn artifact(
+        &self,
+        path: &RepoPath,
+        below: String,
+        owners: &[(usize, usize)],
+        entry: &Entry,
+        observed: &mut Observed,
+    ) -> Result<(), SourceError> {
+        let artifacts = &self.workflow.artifacts;
+        let owned = owners.iter().filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
+        match self.get(path, entry)? {
+            Got::Nothing => {}
+            Got::Problem(problem) => {
+                for (artifact, pattern) in owned {
+                    // A directory that a wildcard happens to match is no artifact gone wrong.
+                    if entry.kind == EntryKind::Directory && artifact.is_glob() {
+                        continue;
+                    }
+                    let fact =
+                        FileFact { pattern, path: below.clone(), digest: None, data: None, problems: vec![problem.clone()] };
+                    push(&mut observed.facts.artifacts, &artifact.name, fact);
+                }
+            }
+            Got::Bytes(bytes) => {
+                let digest = self.source.digest(path, &bytes)?;
+                let mut commit = false;
+                for (artifact, pattern) in owned {
+                    commit |= artifact.commit;
+                    let (data, problems) = self.judge(artifact, path, &bytes, digest);
+                    let fact = FileFact { pattern, path: below.clone(), digest: Some(digest), data, problems };
+                    push(&mut observed.facts.artifacts, &artifact.name, fact);
+                }
+                let executable = entry.executable;
+                observed.files.push(ObservedFile { path: path.clone(), bytes, digest, executable, commit });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and validates bytes; a content that a schema is known to accept needs no schema.
+    fn judge(
+        &self,
+        artifact: &Artifact,
+        path: &RepoPath,
+        bytes: &[u8],
+        digest: Digest,
+    ) -> (Option<Arc<serde_json::Value>>, Vec<Diagnostic>) {
+        let Verdict { data, mut problems } = read(artifact.format, path, bytes);
+        let Some(data) = data else { return (None, problems) };
+        if let Some(schema) = &artifact.schema
+            && !self.verdicts.is_valid(digest, schema.digest, artifact.format)
+        {
+            let found = self.schemas.validate(schema, &data, path, artifact.format, bytes);
+            if found.is_empty() {
+                self.verdicts.note_valid(digest, schema.digest, artifact.format);
+            }
+            problems.extend(found);
+        }
+        let valid = !problems.iter().any(Diagnostic::is_error);
+        (valid.then(|| Arc::new(data)), problems)
+    }
+
+    fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, SourceError> {
+        let problem = |code, message: String, hint: &str| {
+            Got::Problem(Diagnostic::error(code, message).at(Place::file(path)).hint(hint))
+        };
+        Ok(match &entry.kind {
+            EntryKind::File => match self.source.read(path, self.limits.bytes)? {
+                Content::Bytes(bytes) => Got::Bytes(bytes),
+                Content::Missing => Got::Nothing,
+                Content::TooLarge(size) => problem(
+                    "too-large",
+                    format!("it has {size} bytes; at most {} are read", self.limits.bytes),
+                    "make it smaller, or raise `limit_bytes` in orch.toml",
+                ),
+                Content::Unreadable(why) => problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it"),
+            },
+            EntryKind::Symlink => problem(
+                "symlink",
+                "it is a symbolic link; git stores the link, not what it leads to".to_owned(),
+                "put the file itself there",
+            ),
+            EntryKind::Directory => problem(
+                "is-a-directory",
+                "it is a directory where a file belongs".to_owned(),
+                "remove the directory and write the file",
+            ),
+            EntryKind::Special => problem(
+                "not-a-file",
+                "it is a pipe, a device or a socket where a file belongs".to_owned(),
+                "remove it and write the file",
+            ),
+            EntryKind::Unreadable(why) => problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it"),
+            EntryKind::NotUtf8 => Got::Nothing,
+        })
+    }
+}
+
+fn push(artifacts: &mut BTreeMap<ArtifactName, Vec<FileFact>>, name: &ArtifactName, fact: FileFact) {
+    artifacts.entry(name.clone()).or_default().push(fact);
+}

@@ -1,0 +1,220 @@
+//! JSON without surprises: duplicate keys and lossy numbers are told, faults have a place.
+
+use super::{Verdict, conflict, text};
+use crate::base::{Diagnostic, Place, RepoPath};
+use crate::scan::span::{key_span, span};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use std::cell::RefCell;
+use std::fmt;
+
+/// Parses one JSON document. The value is there unless a problem is an error.
+#[must_use]
+pub fn parse_json(path: &RepoPath, bytes: &[u8]) -> (Option<Value>, Vec<Diagnostic>) {
+    let text = match text(path, bytes) {
+        Ok(text) => text,
+        Err(problem) => return (None, vec![*problem]),
+    };
+    match parse(path, text) {
+        Ok((value, problems)) => (Some(value), problems),
+        Err(problem) => (None, vec![*problem]),
+    }
+}
+
+/// Parses JSON Lines into an array; a problem carries the line.
+pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> Verdict {
+    let text = match text(path, bytes) {
+        Ok(text) => text,
+        Err(problem) => return Verdict::refused(*problem),
+    };
+    if let Some(problem) = conflict(path, text) {
+        return Verdict::refused(problem);
+    }
+    let mut values = Vec::new();
+    let mut problems = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let on_line = |mut problem: Diagnostic| {
+            if let Some(place) = &mut problem.place {
+                place.line = u32::try_from(index + 1).ok();
+            }
+            problem
+        };
+        match parse(path, line) {
+            Ok((value, odd)) => {
+                values.push(value);
+                problems.extend(odd.into_iter().map(on_line));
+            }
+            Err(problem) => problems.push(on_line(*problem)),
+        }
+    }
+    let broken = problems.iter().any(Diagnostic::is_error);
+    Verdict { data: (!broken).then_some(Value::Array(values)), problems }
+}
+
+/// What the parse noticed beside the value.
+#[derive(Default)]
+struct Noticed {
+    duplicate: Option<(String, String)>,
+    lossy: Option<String>,
+    pointer: String,
+}
+
+fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
+    let noticed = RefCell::new(Noticed::default());
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let parsed = Seed(&noticed).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let noticed = noticed.into_inner();
+    match parsed {
+        Err(error) => Err(Box::new(conflict(path, text).unwrap_or_else(|| syntax(path, text, &error)))),
+        Ok(_) if noticed.duplicate.is_some() => {
+            let (object, key) = noticed.duplicate.unwrap_or_default();
+            Err(Box::new(duplicate(path, text, &object, &key)))
+        }
+        Ok(value) => {
+            let lossy = noticed.lossy.map(|pointer| {
+                let (start, length) = span(text, &pointer).unwrap_or_default();
+                let mut place = Place::at(path.as_str(), text, start, length);
+                place.pointer = Some(pointer);
+                let message = "the integer is too large to be kept exactly";
+                Diagnostic::warning("json-big-integer", message).at(place).hint("write it as a string")
+            });
+            Ok((value, lossy.into_iter().collect()))
+        }
+    }
+}
+
+fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic {
+    let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let mut offset = (line_start + error.column().saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let message = error.to_string();
+    let plain = message.split(" at line ").next().unwrap_or(&message);
+    if plain.contains("recursion limit") {
+        let place = Place::at(path.as_str(), text, offset, 1);
+        return Diagnostic::error("json-depth", "it nests deeper than 128 levels").at(place).hint("flatten it");
+    }
+    let rest = &text[offset..];
+    let hint = if error.is_eof() {
+        offset = text.trim_end().len();
+        "it ends early: was it cut off?"
+    } else if ["NaN", "Infinity", "-Infinity"].iter().any(|word| rest.starts_with(word)) {
+        "JSON has no NaN and no Infinity; write null or a string"
+    } else if rest.starts_with('\'') {
+        "strings stand in double quotes"
+    } else if rest.starts_with(['}', ']']) {
+        "is there a comma too many before it?"
+    } else if rest.starts_with('/') {
+        "JSON has no comments"
+    } else {
+        "orch schema NAME --example shows one that is valid"
+    };
+    let place = Place::at(path.as_str(), text, offset, 1);
+    Diagnostic::error("json-syntax", format!("it is not JSON: {plain}")).at(place).hint(hint)
+}
+
+fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic {
+    // The first occurrence is found by its span; the second is the next one in the same object.
+    let first = key_span(text, object, key).map_or(0, |(start, length)| start + length);
+    let quoted = Value::from(key).to_string();
+    let second = text[first..].find(&quoted).map_or(first, |offset| first + offset);
+    let place = Place::at(path.as_str(), text, second, quoted.len());
+    let message = format!("key `{key}` stands twice in one object");
+    Diagnostic::error("json-duplicate-key", message).at(place).hint("keep one of the two")
+}
+
+/// Builds a value and notices what `serde_json` would swallow.
+struct Seed<'n>(&'n RefCell<Noticed>);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Seed<'_> {
+    /// Runs `inner` with a segment appended to the pointer.
+    fn below<T>(&self, segment: &str, inner: impl FnOnce() -> T) -> T {
+        let before = self.0.borrow().pointer.len();
+        {
+            let mut noticed = self.0.borrow_mut();
+            noticed.pointer.push('/');
+            noticed.pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+        }
+        let result = inner();
+        self.0.borrow_mut().pointer.truncate(before);
+        result
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        // An integer beyond 64 bits arrives here, already rounded.
+        if value.fract() == 0.0 && value.abs() >= 9_007_199_254_740_992.0 {
+            let mut noticed = self.0.borrow_mut();
+            if noticed.lossy.is_none() {
+                noticed.lossy = Some(noticed.pointer.clone());
+            }
+        }
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        loop {
+            let index = values.len().to_string();
+            match self.below(&index, || items.next_element_seed(Seed(self.0)))? {
+                Some(value) => values.push(value),
+                None => return Ok(Value::Array(values)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = self.below(&key, || entries.next_value_seed(Seed(self.0)))?;
+            if members.contains_key(&key) {
+                let mut noticed = self.0.borrow_mut();
+                if noticed.duplicate.is_none() {
+                    noticed.duplicate = Some((noticed.pointer.clone(), key.clone()));
+                }
+            }
+            members.insert(key, value);
+        }
+        Ok(Value::Object(members))
+    }
+}

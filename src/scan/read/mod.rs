@@ -1,0 +1,155 @@
+//! From the bytes of an artifact to a JSON value, by its format.
+
+mod json;
+mod junit;
+mod markdown;
+mod patch;
+
+pub use json::parse_json;
+
+use crate::base::{Diagnostic, Place, RepoPath};
+use crate::workflow::Format;
+use serde_json::{Value, json};
+
+/// What a reader made of some bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The value; `None` where there is none.
+    pub data: Option<Value>,
+    /// What is wrong or odd.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl Verdict {
+    fn refused(problem: Diagnostic) -> Self {
+        Self { data: None, problems: vec![problem] }
+    }
+
+    fn of(data: Value) -> Self {
+        Self { data: Some(data), problems: Vec::new() }
+    }
+}
+
+/// Reads bytes by a format. An empty file is never valid.
+#[must_use]
+pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> Verdict {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        let hint = "write it, or remove it";
+        return Verdict::refused(Diagnostic::error("empty", "it is empty").at(Place::file(path)).hint(hint));
+    }
+    match format {
+        Format::Json => {
+            let (data, problems) = parse_json(path, bytes);
+            Verdict { data, problems }
+        }
+        Format::Jsonl => json::lines(path, bytes),
+        Format::Markdown => with_text(path, bytes, markdown::read),
+        Format::Junit => with_text(path, bytes, junit::read),
+        Format::Text => with_text(path, bytes, |_, text| {
+            Verdict::of(json!({"bytes": text.len(), "lines": text.lines().count()}))
+        }),
+        Format::Patch => with_text(path, bytes, patch::read),
+    }
+}
+
+fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> Verdict) -> Verdict {
+    match text(path, bytes) {
+        Ok(text) => match conflict(path, text) {
+            Some(problem) => Verdict::refused(problem),
+            None => read(path, text),
+        },
+        Err(problem) => Verdict::refused(*problem),
+    }
+}
+
+/// The bytes as text, or what keeps them from being one.
+fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
+    let refuse = |diagnostic: Diagnostic| Err(Box::new(diagnostic.hint("save it as UTF-8 without a byte order mark")));
+    let file = || Place::file(path);
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return refuse(Diagnostic::error("utf16", "it is UTF-16, not UTF-8").at(file()));
+    }
+    if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
+        return refuse(Diagnostic::error("byte-order-mark", "it begins with a byte order mark").at(file()));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => match text.find('\0') {
+            Some(offset) => {
+                let place = Place::at(path.as_str(), text, offset, 1);
+                refuse(Diagnostic::error("nul-byte", "it holds a NUL byte").at(place))
+            }
+            None => Ok(text),
+        },
+        Err(error) => {
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let place = Place::at(path.as_str(), &before, before.len(), 1);
+            refuse(Diagnostic::error("not-utf8", "it is not UTF-8").at(place))
+        }
+    }
+}
+
+/// Conflict markers that a merge left behind.
+fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
+    if !text.contains("<<<<<<< ") {
+        return None;
+    }
+    let mut offset = 0;
+    let mut start = None;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("<<<<<<< ") && start.is_none() {
+            start = Some(offset);
+        }
+        if let Some(start) = start.filter(|_| line.starts_with(">>>>>>> ")) {
+            let place = Place::at(path.as_str(), text, start, "<<<<<<<".len());
+            let message = "it holds the conflict markers of a merge";
+            return Some(Diagnostic::error("conflict-markers", message).at(place).hint("resolve the conflict, then save it"));
+        }
+        offset += line.len();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each kind of bad bytes is called, and where it is.
+    #[test]
+    fn bad_bytes_have_a_code_and_a_place() {
+        let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+        let cases: [(&[u8], &str, &str); 18] = [
+            (b"", "empty", "f.json"),
+            (b" \n", "empty", "f.json"),
+            (b"{\"a\": 1,", "json-syntax", "f.json:1:9"),
+            (b"{\"a\": 1,\n\"a\": 2}", "json-duplicate-key", "f.json:2:1"),
+            (b"{\"a\": {\"b\": 1, \"b\": 2}}", "json-duplicate-key", "f.json:1:16"),
+            (b"{\"a\": NaN}", "json-syntax", "f.json:1:7"),
+            (b"{\"a\": 1} x", "json-syntax", "f.json:1:10"),
+            (b"{'a': 1}", "json-syntax", "f.json:1:2"),
+            (b"\xEF\xBB\xBF{}", "byte-order-mark", "f.json"),
+            (b"\xFF\xFE{\0}\0", "utf16", "f.json"),
+            (b"{\"a\": \"\xE4\"}", "not-utf8", "f.json:1:8"),
+            (b"{\"a\": 1}\0", "nul-byte", "f.json:1:9"),
+            (deep.as_bytes(), "json-depth", "f.json:1:128"),
+            (b"{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> b\n}", "conflict-markers", "f.json:2:1"),
+            (b"{\"a\": 1e999}", "json-syntax", "f.json:1:11"),
+            (b"{\"a\": 123456789012345678901234}", "json-big-integer", "f.json:1:7"),
+            (b"[1,]", "json-syntax", "f.json:1:4"),
+            (b"{\"a\": \"\n\"}", "json-syntax", "f.json:1:8"),
+        ];
+        for (bytes, code, place) in cases {
+            let path = RepoPath::new("f.json").expect("valid");
+            let verdict = read(Format::Json, &path, bytes);
+            let first = verdict.problems.first().unwrap_or_else(|| panic!("nothing said of {bytes:?}"));
+            let found = first.place.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert_eq!((first.code, found.as_str()), (code, place), "{} {first}", String::from_utf8_lossy(bytes));
+            assert!(first.hint.is_some(), "{first}");
+        }
+    }
+
+    #[test]
+    fn crlf_is_fine() {
+        let path = RepoPath::new("f.json").expect("valid");
+        assert!(read(Format::Json, &path, b"{\r\n\"a\": 1\r\n}\r\n").problems.is_empty());
+    }
+}

@@ -1,0 +1,416 @@
+//! JSON Schemas: compiled when first needed, validated in plain words, linted for slips.
+//!
+//! This is the only file that names the schema crate. Nothing is ever fetched.
+
+use super::span::{key_span, span};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, nearest};
+use crate::workflow::{Format, SchemaText};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most problems reported of one document.
+const MAX_PROBLEMS: usize = 20;
+
+/// A compiled schema.
+pub struct Schema {
+    validator: Validator,
+    value: Value,
+}
+
+/// Something that a schema does not accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// JSON Pointer (RFC 6901) of the offending value.
+    pub pointer: String,
+    /// The key that should not be there, if that is what is wrong.
+    pub key: Option<String>,
+    /// What is wrong, in plain words.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Schema {
+    /// Compiles a schema of JSON Schema 2020-12; the diagnostics say why it cannot be used.
+    pub fn compile(path: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
+        let fault = |code, message: String, hint: &str| {
+            let place = Place { path: path.to_owned(), ..Place::default() };
+            vec![Diagnostic::error(code, message).at(place).hint(hint)]
+        };
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| fault("schema-invalid", format!("the schema is not JSON: {error}"), "mend the schema"))?;
+        let options = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .should_validate_formats(true)
+            .with_pattern_options(PatternOptions::regex());
+        match options.build(&value) {
+            Ok(validator) => Ok(Self { validator, value }),
+            Err(error) if is_remote(&value) => Err(fault(
+                "schema-remote-ref",
+                format!("the schema refers to another document: {error}"),
+                "orch fetches nothing; copy the definition into `$defs`",
+            )),
+            Err(error) => Err(fault("schema-invalid", format!("the schema cannot be used: {error}"), "mend the schema")),
+        }
+    }
+
+    /// Everything that the schema does not accept, at most a handful.
+    #[must_use]
+    pub fn validate(&self, data: &Value) -> Vec<Problem> {
+        if self.validator.is_valid(data) {
+            return Vec::new();
+        }
+        self.validator.iter_errors(data).take(MAX_PROBLEMS).map(|error| self.problem(&error, data)).collect()
+    }
+
+    fn problem(&self, error: &ValidationError<'_>, data: &Value) -> Problem {
+        let pointer = error.instance_path().to_string();
+        let here = data.pointer(&pointer).unwrap_or(&Value::Null);
+        let plain = |message: String| Problem { pointer: pointer.clone(), key: None, message, hint: None };
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let present = here.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+                let known = self.known_keys(error);
+                let slip = nearest(name, present.filter(|key| !known.contains(*key)));
+                Problem {
+                    hint: slip.map(|slip| format!("is `{slip}` meant to be `{name}`?")),
+                    ..plain(format!("`{name}` is missing"))
+                }
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                let key = unexpected.first().cloned().unwrap_or_default();
+                let known = self.known_keys(error);
+                let hint = nearest(&key, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+                Problem { key: Some(key.clone()), hint, ..plain(format!("`{key}` is not known here")) }
+            }
+            ValidationErrorKind::Type { .. } => {
+                let expected = self.at(error).map(|kind| words(&kind)).unwrap_or_default();
+                plain(format!("expected {expected}, found {}", found(here)))
+            }
+            ValidationErrorKind::Enum { options } => {
+                let texts: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let near = here.as_str().and_then(|text| nearest(text, texts.iter().copied()));
+                Problem {
+                    hint: near.map(|near| format!("did you mean `{near}`?")),
+                    ..plain(format!("it is {}, but must be one of {}", found(here), words(options)))
+                }
+            }
+            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+                let wanted = self.alternatives(error);
+                plain(if wanted.is_empty() {
+                    "it fits none of the forms that the schema allows".to_owned()
+                } else {
+                    format!("it fits none of the forms that the schema allows: {}", wanted.join("; or "))
+                })
+            }
+            _ => plain(error.to_string()),
+        }
+    }
+
+    /// What each alternative of an `anyOf` or `oneOf` asks for, as far as it says so.
+    fn alternatives(&self, error: &ValidationError<'_>) -> Vec<String> {
+        let Some(Value::Array(forms)) = self.at(error) else { return Vec::new() };
+        forms
+            .iter()
+            .filter_map(|form| {
+                if let Some(text) = form.get("description").or_else(|| form.get("title")).and_then(Value::as_str) {
+                    return Some(text.to_owned());
+                }
+                let keys: Vec<String> =
+                    form.get("required")?.as_array()?.iter().filter_map(|key| Some(format!("`{}`", key.as_str()?))).collect();
+                Some(format!("with {}", keys.join(" and ")))
+            })
+            .collect()
+    }
+
+    /// The value of the keyword that failed.
+    fn at(&self, error: &ValidationError<'_>) -> Option<Value> {
+        self.value.pointer(&error.schema_path().to_string()).cloned()
+    }
+
+    /// The keys that the schema knows of the object whose keyword failed.
+    fn known_keys(&self, error: &ValidationError<'_>) -> HashSet<String> {
+        let path = error.schema_path().to_string();
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let properties = self.value.pointer(parent).and_then(|schema| schema.get("properties")?.as_object());
+        properties.into_iter().flat_map(Map::keys).cloned().collect()
+    }
+}
+
+/// Compiled schemas, shared between tasks and threads.
+#[derive(Default)]
+pub struct Schemas {
+    compiled: Mutex<HashMap<Digest, Arc<Result<Schema, Vec<Diagnostic>>>>>,
+}
+
+impl Schemas {
+    /// What a schema does not accept of a document, with places in its bytes.
+    #[must_use]
+    pub fn validate(
+        &self,
+        schema: &SchemaText,
+        data: &Value,
+        path: &RepoPath,
+        format: Format,
+        bytes: &[u8],
+    ) -> Vec<Diagnostic> {
+        let compiled = self.compiled(schema);
+        let compiled = match compiled.as_ref() {
+            Ok(compiled) => compiled,
+            Err(problems) => return problems.clone(),
+        };
+        let text = String::from_utf8_lossy(bytes);
+        compiled.validate(data).into_iter().map(|problem| diagnostic(problem, schema, path, format, &text)).collect()
+    }
+
+    fn compiled(&self, schema: &SchemaText) -> Arc<Result<Schema, Vec<Diagnostic>>> {
+        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.entry(schema.digest).or_insert_with(|| {
+            let path = format!("schemas/{}.schema.json", schema.name);
+            Arc::new(Schema::compile(&path, &schema.text))
+        });
+        Arc::clone(entry)
+    }
+}
+
+fn diagnostic(problem: Problem, schema: &SchemaText, path: &RepoPath, format: Format, text: &str) -> Diagnostic {
+    let place = match format {
+        Format::Json => {
+            let at = match &problem.key {
+                Some(key) => key_span(text, &problem.pointer, key),
+                None => span(text, &problem.pointer).map(|(start, length)| {
+                    let is_container = text[start..].starts_with(['{', '[']);
+                    (start, if is_container { 1 } else { length })
+                }),
+            };
+            let (start, length) = at.unwrap_or_default();
+            Place::at(path.as_str(), text, start, length)
+        }
+        Format::Jsonl => jsonl_place(&problem, path, text),
+        _ => Place::file(path),
+    };
+    let place = Place { pointer: Some(problem.pointer), ..place };
+    let hint = problem.hint.unwrap_or_else(|| format!("orch schema {} --example shows a valid one", schema.name));
+    Diagnostic::error("schema", problem.message).at(place).hint(hint)
+}
+
+fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {
+    let mut parts = problem.pointer.splitn(3, '/').skip(1);
+    let index: usize = parts.next().and_then(|index| index.parse().ok()).unwrap_or(0);
+    let rest = parts.next().map_or_else(String::new, |rest| format!("/{rest}"));
+    let mut offset = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = offset;
+        offset += line.len();
+        (start, line)
+    });
+    let line = lines.filter(|(_, line)| !line.trim().is_empty()).nth(index);
+    let Some((start, line)) = line else { return Place::file(path) };
+    let (inner, length) = span(line, &rest).unwrap_or_default();
+    Place::at(path.as_str(), text, start + inner, length)
+}
+
+/// Contents that a schema is known to accept: a verdict by digests needs no schema at all.
+#[derive(Default)]
+pub struct Verdicts {
+    valid: Mutex<HashSet<(Digest, Digest, Format)>>,
+}
+
+impl Verdicts {
+    /// Whether this content is known to be accepted by this schema.
+    #[must_use]
+    pub fn is_valid(&self, content: Digest, schema: Digest, format: Format) -> bool {
+        self.valid.lock().unwrap_or_else(PoisonError::into_inner).contains(&(content, schema, format))
+    }
+
+    /// Notes that this content is accepted by this schema.
+    pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
+        self.valid.lock().unwrap_or_else(PoisonError::into_inner).insert((content, schema, format));
+    }
+}
+
+/// The first example at the top of a schema that the schema accepts.
+#[must_use]
+pub fn example(text: &str) -> Option<Value> {
+    let schema = Schema::compile("", text).ok()?;
+    let examples = schema.value.get("examples")?.as_array()?;
+    examples.iter().find(|example| schema.validator.is_valid(example)).cloned()
+}
+
+/// Slips in a schema that validators accept in silence: misspelt keywords, examples it refuses.
+#[must_use]
+pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
+    let schema = match Schema::compile(path, text) {
+        Ok(schema) => schema,
+        Err(problems) => return problems,
+    };
+    let mut found = Vec::new();
+    lint_schema(path, text, &schema.value, "", &mut found);
+    for (index, example) in schema.value.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        if let Some(problem) = schema.validate(example).first() {
+            let pointer = format!("/examples/{index}");
+            let (start, length) = span(text, &pointer).unwrap_or_default();
+            let place = Place::at(path, text, start, length.min(1));
+            let message = format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
+            found.push(Diagnostic::warning("schema-example", message).at(place).hint("mend the one or the other"));
+        }
+    }
+    found
+}
+
+/// Every keyword of JSON Schema 2020-12 and its vocabularies.
+const KEYWORDS: [&str; 60] = [
+    "$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "$comment", "$defs", "allOf",
+    "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "prefixItems", "items", "contains",
+    "properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedItems",
+    "unevaluatedProperties", "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum",
+    "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains",
+    "minContains", "maxProperties", "minProperties", "required", "dependentRequired", "title", "description",
+    "default", "deprecated", "readOnly", "writeOnly", "examples", "format", "contentEncoding", "contentMediaType",
+    "contentSchema", "definitions", "dependencies", "$recursiveRef",
+];
+
+fn lint_schema(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut Vec<Diagnostic>) {
+    let Some(members) = schema.as_object() else { return };
+    for (key, value) in members {
+        if !KEYWORDS.contains(&key.as_str()) && !key.starts_with("x-") {
+            let (start, length) = key_span(text, pointer, key).unwrap_or_default();
+            let mut diagnostic = Diagnostic::warning("schema-keyword", format!("`{key}` is no keyword of JSON Schema"));
+            diagnostic.hint = Some(match nearest(key, KEYWORDS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "it is ignored; names of your own begin with `x-`".to_owned(),
+            });
+            found.push(diagnostic.at(Place::at(path, text, start, length)));
+        }
+        let below = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+        match key.as_str() {
+            "properties" | "patternProperties" | "$defs" | "dependentSchemas" | "definitions" => {
+                for (name, inner) in value.as_object().into_iter().flatten() {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    lint_schema(path, text, inner, &format!("{below}/{name}"), found);
+                }
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                for (index, inner) in value.as_array().into_iter().flatten().enumerate() {
+                    lint_schema(path, text, inner, &format!("{below}/{index}"), found);
+                }
+            }
+            "not" | "if" | "then" | "else" | "items" | "contains" | "additionalProperties" | "propertyNames"
+            | "unevaluatedItems" | "unevaluatedProperties" | "contentSchema" => {
+                lint_schema(path, text, value, &below, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_remote(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(key, value)| {
+            let leads_out = key == "$ref" && value.as_str().is_some_and(|target| !target.starts_with('#'));
+            leads_out || is_remote(value)
+        }),
+        Value::Array(items) => items.iter().any(is_remote),
+        _ => false,
+    }
+}
+
+/// A list of values in words: `a, b or c`.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(words).collect();
+            match items.split_last() {
+                Some((last, [])) => last.clone(),
+                Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                None => String::new(),
+            }
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn found(value: &Value) -> String {
+    let kind = match value {
+        Value::Null => return "null".to_owned(),
+        Value::Bool(value) => return value.to_string(),
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => return "a list".to_owned(),
+        Value::Object(_) => return "an object".to_owned(),
+    };
+    let text = value.to_string();
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{kind} {}…", &text[..end]),
+        None => format!("{kind} {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema(value: &Value) -> SchemaText {
+        let text = value.to_string();
+        SchemaText { name: "s".to_owned(), digest: Digest::of_blob(text.as_bytes()), text: text.into() }
+    }
+
+    fn check(schema_value: &Value, text: &str) -> Vec<String> {
+        let path = RepoPath::new("f.json").expect("valid");
+        let data: Value = serde_json::from_str(text).expect("JSON");
+        let found = Schemas::default().validate(&schema(schema_value), &data, &path, Format::Json, text.as_bytes());
+        found
+            .into_iter()
+            .map(|one| format!("{} {} ({})", one.place.expect("a place"), one.message, one.hint.unwrap_or_default()))
+            .collect()
+    }
+
+    #[test]
+    fn refusals_are_plain_and_placed() {
+        let strict = json!({
+            "type": "object", "required": ["ok"], "additionalProperties": false,
+            "properties": {"ok": {"type": "boolean"}, "kind": {"enum": ["draft", "final"]}},
+        });
+        for (text, expected) in [
+            ("{\n  \"ok\": \"yes\"}", "f.json:2:9 expected boolean, found string \"yes\""),
+            ("{\"kind\": \"final\"}", "f.json:1:1 `ok` is missing"),
+            ("{\"ok\": true, \"knd\": 1}", "f.json:1:14 `knd` is not known here (did you mean `kind`?)"),
+            ("{\"ok\": true, \"kind\": \"fnal\"}", "must be one of draft or final (did you mean `final`?)"),
+        ] {
+            let found = check(&strict, text);
+            assert!(found.iter().any(|line| line.contains(expected)), "{text}: {found:#?}");
+        }
+        assert!(check(&strict, "{\"ok\": true}").is_empty());
+    }
+
+    #[test]
+    fn formats_count() {
+        assert_eq!(check(&json!({"format": "date-time"}), "\"yesterday\"").len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_fetched_and_slips_are_told() {
+        let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
+        assert_eq!(lint("s.json", &remote)[0].code, "schema-remote-ref");
+        let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
+        let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
+        assert_eq!(found, ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]);
+        let example = json!({"type": "string", "examples": [1]}).to_string();
+        assert_eq!(lint("s.json", &example)[0].code, "schema-example");
+    }
+
+    #[test]
+    fn a_recursive_schema_and_a_wild_pattern_are_harmless() {
+        let recursive = json!({"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"});
+        assert!(check(&recursive, "{\"n\": {\"n\": {}}}").is_empty());
+        let wild = json!({"pattern": "^(a+)+$"});
+        let text = format!("\"{}b\"", "a".repeat(5000));
+        assert_eq!(check(&wild, &text).len(), 1);
+    }
+}

@@ -1,0 +1,191 @@
+//! Where a task's bytes come from.
+
+use crate::base::{Digest, RepoPath};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// A place that a task's bytes come from: the work directory, the index, or a commit's tree.
+pub trait Source {
+    /// Everything below a directory that is no plain directory, in path order; `.git` is never
+    /// listed. A missing directory is an empty list.
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError>;
+
+    /// The bytes of one regular file; one larger than `limit` is not read.
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError>;
+
+    /// The blob id that `git add` would store for these bytes at this path.
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError>;
+}
+
+/// The bytes of a file, or why they are not given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// The bytes.
+    Bytes(Vec<u8>),
+    /// It is larger than the limit; its size in bytes.
+    TooLarge(u64),
+    /// It is not there.
+    Missing,
+    /// It is there but is no regular file that can be read; says why.
+    Unreadable(String),
+}
+
+/// Something in a task's directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path; of a name that is not UTF-8, as far as it can be shown.
+    pub path: String,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Symlink,
+    /// A directory; listed only so that one in the place of a file can be told.
+    Directory,
+    /// A FIFO, a device or a socket.
+    Special,
+    /// A directory or file that cannot be looked at; says why.
+    Unreadable(String),
+    /// A name that is not UTF-8.
+    NotUtf8,
+}
+
+/// Why a source cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file system refuses.
+    #[error("{path} cannot be read")]
+    Io {
+        /// What was to be read.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The repository refuses.
+    #[error("{path}: {message}")]
+    Repository {
+        /// What was to be read.
+        path: String,
+        /// What it says.
+        message: String,
+    },
+}
+
+/// Turns the bytes of a work file into the blob id that git would store.
+pub trait Clean {
+    /// The blob id after clean filters and line-ending conversion.
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String>;
+}
+
+/// Outside git: bytes are hashed as they are.
+pub struct Raw;
+
+impl Clean for Raw {
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
+        Ok(Digest::of_blob(bytes))
+    }
+}
+
+/// The work directory.
+pub struct WorkDir<'c> {
+    root: PathBuf,
+    clean: &'c dyn Clean,
+}
+
+impl<'c> WorkDir<'c> {
+    /// The files below `root`.
+    #[must_use]
+    pub fn new(root: &Path, clean: &'c dyn Clean) -> Self {
+        Self { root: root.to_owned(), clean }
+    }
+
+    fn entry(&self, entry: &walkdir::DirEntry) -> Entry {
+        let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
+        let path = relative.to_string_lossy().into_owned();
+        let kind = match (relative.to_str(), entry.file_type()) {
+            (None, _) => EntryKind::NotUtf8,
+            (Some(_), kind) if kind.is_file() => EntryKind::File,
+            (Some(_), kind) if kind.is_symlink() => EntryKind::Symlink,
+            (Some(_), kind) if kind.is_dir() => EntryKind::Directory,
+            (Some(_), _) => EntryKind::Special,
+        };
+        let executable = kind == EntryKind::File && entry.metadata().is_ok_and(|metadata| is_executable(&metadata));
+        Entry { path, kind, executable }
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &fs::Metadata) -> bool {
+    false
+}
+
+impl Source for WorkDir<'_> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+        let start = directory.under(&self.root);
+        if !start.is_dir() {
+            return Ok(Vec::new());
+        }
+        let walk = WalkDir::new(&start).min_depth(1).follow_links(false).sort_by_file_name();
+        let mut entries = Vec::new();
+        for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != ".git") {
+            match entry {
+                Ok(entry) => entries.push(self.entry(&entry)),
+                Err(error) => {
+                    let path = error.path().unwrap_or(&start);
+                    let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
+                    let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                    entries.push(Entry { path, kind: EntryKind::Unreadable(why), executable: false });
+                }
+            }
+        }
+        Ok(entries)
+    }
+
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+        let target = path.under(&self.root);
+        // Looked at before it is opened: opening a FIFO would wait for a writer for ever.
+        match fs::symlink_metadata(&target) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
+            Err(error) => return Ok(Content::Unreadable(error.to_string())),
+        }
+        let mut file = match File::open(&target) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
+            Err(error) => return Ok(Content::Unreadable(error.to_string())),
+        };
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        if size > limit {
+            return Ok(Content::TooLarge(size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        // The file may grow while it is read, so the limit holds here too.
+        match file.by_ref().take(limit + 1).read_to_end(&mut bytes) {
+            Ok(read) if read as u64 > limit => Ok(Content::TooLarge(read as u64)),
+            Ok(_) => Ok(Content::Bytes(bytes)),
+            Err(error) => Ok(Content::Unreadable(error.to_string())),
+        }
+    }
+
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+        self.clean
+            .digest(path, bytes)
+            .map_err(|message| SourceError::Repository { path: path.to_string(), message })
+    }
+}
