@@ -10,5 +10,6 @@ pub mod config;
 pub mod decide;
 pub mod record;
 pub mod scan;
+pub mod store;
 pub mod watch;
 pub mod workflow;

@@ -135,7 +135,7 @@ mod tests {
             (b"{\"a\": 1e999}", "json-syntax", "f.json:1:11"),
             (b"{\"a\": 123456789012345678901234}", "json-big-integer", "f.json:1:7"),
             (b"[1,]", "json-syntax", "f.json:1:4"),
-            (b"{\"a\": \"\n\"}", "json-syntax", "f.json:1:8"),
+            (b"{\"a\": \"\n\"}", "json-syntax", "f.json:2:1"),
         ];
         for (bytes, code, place) in cases {
             let path = RepoPath::new("f.json").expect("valid");

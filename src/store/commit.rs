@@ -1,0 +1,283 @@
+//! Committing a batch: built first, published last.
+
+use super::index::IndexChange;
+use super::journal::{Journal, commit_digest};
+use super::tree::entry_at;
+use super::{Error, Head, Store, digest, durable, oid};
+use crate::base::{Digest, RepoPath};
+use git2::build::TreeUpdateBuilder;
+use git2::{ErrorCode, FileMode, Oid, Signature};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// One commit to make.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// Its message.
+    pub message: String,
+    /// Files it adds or changes.
+    pub writes: Vec<Write>,
+    /// Files it deletes.
+    pub removes: Vec<RepoPath>,
+}
+
+/// One file of a commit.
+#[derive(Debug, Clone)]
+pub struct Write {
+    path: RepoPath,
+    blob: Vec<u8>,
+    executable: bool,
+    place: bool,
+}
+
+impl Write {
+    /// A file that `orch` itself writes: it is placed in the work tree too.
+    #[must_use]
+    pub fn own(path: RepoPath, bytes: Vec<u8>) -> Self {
+        Self { path, blob: bytes, executable: false, place: true }
+    }
+
+    /// A file that lies in the work tree already; `blob` are its bytes as git stores them.
+    #[must_use]
+    pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
+        Self { path, blob, executable, place: false }
+    }
+}
+
+/// What was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// The commits, in order.
+    pub commits: Vec<Digest>,
+    /// Paths of which the user has staged another version; it is left as it is.
+    pub left_staged: Vec<RepoPath>,
+    /// Why the index could not be brought up to date, if it could not; the next run finishes it.
+    pub index_problem: Option<String>,
+}
+
+/// The right to commit: the lock is held, and HEAD is what it was when it began.
+pub struct Transaction<'s> {
+    store: &'s Store,
+    head: Head,
+    _lock: File,
+}
+
+/// How often a lock is waited for, each time twice as long, beginning with 5 ms.
+const TRIES: u32 = 9;
+
+impl Store {
+    /// Begins a transaction: takes the lock, finishes what a killed process left, and makes sure
+    /// that this is a moment to commit. Whatever is judged for it is read after this.
+    pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        let lock = self.lock()?;
+        self.vet(&self.head()?)?;
+        self.wait_for_index()?;
+        self.refuse_open_commit()?;
+        self.author()?;
+        self.finish_leftovers()?;
+        Ok(Transaction { store: self, head: self.head()?, _lock: lock })
+    }
+
+    /// One writer at a time, by a kernel lock that dies with its process.
+    fn lock(&self) -> Result<File, Error> {
+        let path = self.own("lock");
+        let directory = self.repo.path().join("orch");
+        fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|source| Error::io(&path, source))?;
+        for attempt in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::WouldBlock) => sleep(Duration::from_millis(5 << attempt)),
+                Err(fs::TryLockError::Error(source)) => return Err(Error::io(&path, source)),
+            }
+        }
+        Err(Error::Busy { what: "another orch is committing here".to_owned() })
+    }
+
+    /// Who commits, as git knows it.
+    pub(super) fn author(&self) -> Result<Signature<'static>, Error> {
+        match self.repo.author_from_env() {
+            Ok(author) => Ok(author),
+            Err(error) if error.code() == ErrorCode::NotFound => Err(Error::Identity),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn committer(&self) -> Result<Signature<'static>, Error> {
+        Ok(self.repo.committer_from_env()?)
+    }
+}
+
+impl Transaction<'_> {
+    /// Makes the commits, moves the branch over all of them at once, places the files, and brings
+    /// the index up to date once.
+    ///
+    /// [`Error::Moved`] means that nothing happened: read and decide again. An error of the index
+    /// comes after the move and is reported in the result instead.
+    pub fn commit(&mut self, planned: &[Planned]) -> Result<Committed, Error> {
+        let store = self.store;
+        if planned.is_empty() {
+            return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), index_problem: None });
+        }
+        let built = self.build(planned)?;
+        let journal = self.journal(planned, &built)?;
+        if store.head()? != self.head || store.index_is_locked() {
+            return Err(Error::Moved);
+        }
+        store.write_journal(&journal)?;
+        if let Err(error) = self.move_branch(built.last(), planned) {
+            store.remove_journal()?;
+            return Err(error);
+        }
+        let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
+        self.head.commit = commits.last().copied();
+        for (path, blob) in placed(planned) {
+            durable::write_atomic(&path.under(&store.root), blob)?;
+        }
+        let (left_staged, index_problem) = match store.sync_index(&journal.index) {
+            Ok(left) => (left, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        if index_problem.is_none() {
+            store.remove_journal()?;
+        }
+        Ok(Committed { commits, left_staged, index_problem })
+    }
+
+    /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
+    fn build(&self, planned: &[Planned]) -> Result<Vec<Oid>, Error> {
+        let repo = &self.store.repo;
+        let (author, committer) = (self.store.author()?, self.store.committer()?);
+        let mut parent = self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
+        let empty = repo.find_tree(repo.treebuilder(None)?.write()?)?;
+        let mut built = Vec::new();
+        let mut objects = Vec::new();
+        for one in planned {
+            let base = match &parent {
+                Some(parent) => parent.tree()?,
+                None => empty.clone(),
+            };
+            let mut update = TreeUpdateBuilder::new();
+            for write in &one.writes {
+                let blob = repo.blob(&write.blob)?;
+                objects.push(blob);
+                let mode = if write.executable { FileMode::BlobExecutable } else { FileMode::Blob };
+                update.upsert(write.path.as_str(), blob, mode);
+            }
+            for path in &one.removes {
+                if entry_at(&base, path)?.is_some() {
+                    update.remove(path.as_str());
+                }
+            }
+            let tree = repo.find_tree(update.create_updated(repo, &base)?)?;
+            objects.push(tree.id());
+            for write in &one.writes {
+                let above = std::iter::successors(write.path.parent(), RepoPath::parent);
+                for directory in above.filter(|directory| !directory.as_str().is_empty()) {
+                    objects.extend(entry_at(&tree, &directory)?.map(|entry| entry.id()));
+                }
+            }
+            let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+            let commit = repo.commit(None, &author, &committer, &one.message, &tree, &parents)?;
+            objects.push(commit);
+            built.push(commit);
+            parent = Some(repo.find_commit(commit)?);
+        }
+        self.make_durable(objects)?;
+        Ok(built)
+    }
+
+    /// git itself syncs no loose object; after a reported transition a power cut must lose nothing.
+    fn make_durable(&self, mut objects: Vec<Oid>) -> Result<(), Error> {
+        objects.sort_unstable();
+        objects.dedup();
+        let root = self.store.repo.commondir().join("objects");
+        let mut directories = Vec::new();
+        for object in objects {
+            let hex = object.to_string();
+            let directory = root.join(&hex[..2]);
+            let file = directory.join(&hex[2..]);
+            if file.exists() {
+                durable::sync_file(&file)?;
+                directories.push(directory);
+            }
+        }
+        directories.sort_unstable();
+        directories.dedup();
+        directories.iter().try_for_each(|directory| durable::sync_directory(directory))
+    }
+
+    fn journal(&self, planned: &[Planned], built: &[Oid]) -> Result<Journal, Error> {
+        let store = self.store;
+        let before = self.head.commit.map(|commit| store.tree_of(commit)).transpose()?;
+        let last = built.last().copied().ok_or(Error::Moved)?;
+        let after = store.repo.find_commit(last)?.tree()?;
+        let mut index: BTreeMap<RepoPath, IndexChange> = BTreeMap::new();
+        for path in planned.iter().flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes)) {
+            let side = |tree: Option<&git2::Tree<'_>>| -> Result<Option<(Digest, i32)>, Error> {
+                let entry = tree.map(|tree| entry_at(tree, path)).transpose()?.flatten();
+                Ok(entry.map(|entry| (digest(entry.id()), entry.filemode())))
+            };
+            let change = IndexChange { path: path.clone(), before: side(before.as_ref())?, after: side(Some(&after))? };
+            index.insert(path.clone(), change);
+        }
+        let files = placed(planned)
+            .into_iter()
+            .map(|(path, blob)| {
+                let present = fs::read(path.under(&store.root)).ok().map(|bytes| Digest::of_blob(&bytes));
+                (path.clone(), present, Digest::of_blob(blob))
+            })
+            .collect();
+        let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
+        Ok(Journal { reference, new: commit_digest(last), files, index: index.into_values().collect() })
+    }
+
+    /// Moves the branch by compare-and-swap.
+    fn move_branch(&self, to: Option<&Oid>, planned: &[Planned]) -> Result<(), Error> {
+        let repo = &self.store.repo;
+        let Some(to) = to else { return Ok(()) };
+        let name = self.head.branch.as_deref().unwrap_or("HEAD");
+        let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
+        let log = format!("commit: {subject}");
+        for attempt in 0..TRIES {
+            let moved = match self.head.commit {
+                Some(from) => repo.reference_matching(name, *to, true, oid(from)?, &log),
+                None => repo.reference(name, *to, false, &log),
+            };
+            match moved {
+                Ok(_) => return self.sync_reference(name),
+                Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => return Err(Error::Moved),
+                Err(error) if error.code() == ErrorCode::Locked && attempt + 1 < TRIES => {
+                    sleep(Duration::from_millis(2 << attempt));
+                }
+                Err(error) if error.code() == ErrorCode::Locked => {
+                    return Err(Error::Busy { what: format!("another git process holds the lock of {name}") });
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Moved)
+    }
+
+    fn sync_reference(&self, name: &str) -> Result<(), Error> {
+        let path = self.store.repo.commondir().join(name);
+        durable::sync_file(&path)?;
+        match path.parent().filter(|directory| directory.is_dir()) {
+            Some(directory) => durable::sync_directory(directory),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The files to place in the work tree: of each path the last version.
+fn placed(planned: &[Planned]) -> BTreeMap<&RepoPath, &Vec<u8>> {
+    let own = planned.iter().flat_map(|one| one.writes.iter().filter(|write| write.place));
+    own.map(|write| (&write.path, &write.blob)).collect()
+}

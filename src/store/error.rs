@@ -1,0 +1,147 @@
+//! What can go wrong with a repository, what it means, and what to do about it.
+
+use git2::ErrorCode;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refuses.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// What was to be read or written.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// libgit2 refuses.
+    #[error("git: {}", .0.message())]
+    Git(#[from] git2::Error),
+    /// The `git` command refuses.
+    #[error("git {command}: {message}")]
+    Command {
+        /// Its subcommand.
+        command: String,
+        /// What it says.
+        message: String,
+    },
+    /// The repository belongs to somebody else.
+    #[error("the repository at {} belongs to another user", path.display())]
+    Owner {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// The repository has no work tree.
+    #[error("the repository at {} has no work tree", path.display())]
+    Bare {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// The repository has a format that is not supported.
+    #[error("the repository uses {what}, which orch does not support")]
+    Unsupported {
+        /// Which format.
+        what: String,
+    },
+    /// Nobody to commit as.
+    #[error("git does not know who you are")]
+    Identity,
+    /// Somebody else holds a lock.
+    #[error("{what}")]
+    Busy {
+        /// Which lock.
+        what: String,
+    },
+    /// A `git commit` is open: moving the branch would make it fail.
+    #[error("a `git commit` is open (process {process})")]
+    CommitOpen {
+        /// Its process.
+        process: u32,
+    },
+    /// The branch moved since it was read.
+    #[error("the branch moved meanwhile")]
+    Moved,
+    /// The repository is in a state in which nothing is committed.
+    #[error("{why}")]
+    NotNow {
+        /// Why.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+/// What an error means for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Somebody else is at work; try again.
+    Busy,
+    /// Somebody was quicker; read and decide again.
+    Moved,
+    /// The repository does not allow it now.
+    NotNow,
+    /// The repository cannot be used like this.
+    Config,
+    /// The machine, or `orch`.
+    Fault,
+}
+
+impl Error {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(super) fn opening(path: &Path, error: git2::Error) -> Self {
+        let message = error.message();
+        if error.code() == ErrorCode::Owner {
+            return Self::Owner { path: path.to_owned() };
+        }
+        if message.contains("object format") || message.contains("objectformat") {
+            return Self::Unsupported { what: "the SHA-256 object format".to_owned() };
+        }
+        if message.contains("refstorage") {
+            return Self::Unsupported { what: "the reftable format".to_owned() };
+        }
+        Self::Git(error)
+    }
+
+    /// What the error means for the caller.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Busy { .. } | Self::CommitOpen { .. } => ErrorKind::Busy,
+            Self::Moved => ErrorKind::Moved,
+            Self::NotNow { .. } | Self::Identity => ErrorKind::NotNow,
+            Self::Owner { .. } | Self::Bare { .. } | Self::Unsupported { .. } => ErrorKind::Config,
+            Self::Io { .. } | Self::Git(_) | Self::Command { .. } => ErrorKind::Fault,
+        }
+    }
+
+    /// Whether the branch moved, so that reading and deciding again may succeed.
+    #[must_use]
+    pub fn is_moved(&self) -> bool {
+        self.kind() == ErrorKind::Moved
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Owner { path } => Some(format!("git config --global --add safe.directory {}", path.display())),
+            Self::Bare { .. } => Some("run orch in a work tree of it: git worktree add DIR".to_owned()),
+            Self::Unsupported { .. } => Some("use a repository with SHA-1 and the files ref format".to_owned()),
+            Self::Identity => Some("git config user.name NAME && git config user.email MAIL".to_owned()),
+            Self::NotNow { hint, .. } => Some(hint.clone()),
+            Self::Busy { .. } | Self::Moved => Some("try again".to_owned()),
+            Self::CommitOpen { .. } => Some("finish or abort that commit; orch waits".to_owned()),
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull => Some("the disk is full; nothing was lost".to_owned()),
+                io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
+                io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
+                _ => None,
+            },
+            Self::Git(_) | Self::Command { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The repository: the only room that names git2.
+//!
+//! A transition is committed without the user noticing more than the commit: the branch moves by
+//! compare-and-swap, the index is brought up to date once per batch under git's own lock, and what
+//! a killed process left half-done is finished by the next.
+
+mod clean;
+mod commit;
+pub mod durable;
+mod error;
+mod git;
+mod history;
+mod index;
+mod journal;
+mod sources;
+mod tree;
+mod vet;
+
+#[cfg(test)]
+mod tests;
+
+pub use commit::{Committed, Planned, Transaction, Write};
+pub use error::{Error, ErrorKind};
+pub use history::Commit;
+pub use sources::{IndexSource, TreeSource};
+
+use crate::base::Digest;
+use crate::config::Patterns;
+use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// A repository with a work tree.
+pub struct Store {
+    repo: Repository,
+    root: PathBuf,
+    options: Options,
+}
+
+/// What the settings allow.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Whether to commit while HEAD is detached.
+    pub detached_head: bool,
+    /// Branch names on which nothing is ever committed.
+    pub protected: Patterns,
+}
+
+/// Where HEAD is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The full name of the branch, also of one without a commit; `None` where HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit; `None` on a branch without one.
+    pub commit: Option<Digest>,
+}
+
+impl Store {
+    /// Opens the repository that `start` lies in; `None` outside git.
+    pub fn discover(start: &Path, options: Options) -> Result<Option<Self>, Error> {
+        let opened = Repository::open_ext(start, RepositoryOpenFlags::FROM_ENV, std::iter::empty::<&OsStr>());
+        let repo = match opened {
+            Ok(repo) => repo,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(Error::opening(start, error)),
+        };
+        let Some(root) = repo.workdir() else { return Err(Error::Bare { path: repo.path().to_owned() }) };
+        let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
+        Ok(Some(Self { repo, root, options }))
+    }
+
+    /// The same repository under other settings.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The top of the work tree.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where `orch` keeps its own files of this work tree.
+    fn own(&self, name: &str) -> PathBuf {
+        self.repo.path().join("orch").join(name)
+    }
+
+    /// Where HEAD is.
+    pub fn head(&self) -> Result<Head, Error> {
+        let head = self.repo.find_reference("HEAD")?;
+        let Some(target) = head.symbolic_target_bytes() else {
+            return Ok(Head { branch: None, commit: head.target().map(digest) });
+        };
+        let name = String::from_utf8_lossy(target).into_owned();
+        let commit = match self.repo.find_reference(&name) {
+            Ok(reference) => Some(digest(reference.peel_to_commit()?.id())),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Head { branch: Some(name), commit })
+    }
+
+    /// The name that git would write into a commit now.
+    #[must_use]
+    pub fn identity_name(&self) -> Option<String> {
+        self.author().ok()?.name().ok().map(str::to_owned)
+    }
+
+    /// `Name <mail>` of whoever commits, for a sign-off.
+    pub fn identity_line(&self) -> Result<Option<String>, Error> {
+        let author = self.author()?;
+        let (name, mail) = (author.name().unwrap_or_default(), author.email().unwrap_or_default());
+        Ok(Some(format!("{name} <{mail}>")))
+    }
+}
+
+/// A git object id as a digest.
+fn digest(id: Oid) -> Digest {
+    let mut bytes = [0; 20];
+    bytes.copy_from_slice(&id.as_bytes()[..20]);
+    Digest::from_bytes(bytes)
+}
+
+/// A digest as a git object id.
+fn oid(digest: Digest) -> Result<Oid, Error> {
+    Ok(Oid::from_bytes(digest.as_bytes())?)
+}

@@ -1,0 +1,92 @@
+//! What commits hold: blobs and files by path.
+
+use super::{Error, Store, digest, oid};
+use crate::base::{Digest, RepoPath};
+use git2::{ErrorCode, ObjectType, Tree, TreeEntry};
+use std::path::Path;
+
+impl Store {
+    /// The tree of HEAD; `None` on a branch without a commit.
+    pub(super) fn head_tree(&self) -> Result<Option<Tree<'_>>, Error> {
+        match self.head()?.commit {
+            Some(commit) => self.tree_of(commit).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn tree_of(&self, commit: Digest) -> Result<Tree<'_>, Error> {
+        Ok(self.repo.find_commit(oid(commit)?)?.tree()?)
+    }
+
+    /// The blob id that HEAD holds at a path; `None` where it holds none.
+    pub fn blob_at_head(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        match self.head_tree()? {
+            Some(tree) => Ok(entry_at(&tree, path)?.filter(is_blob).map(|entry| digest(entry.id()))),
+            None => Ok(None),
+        }
+    }
+
+    /// The bytes that a commit holds at a path; `None` where it holds none.
+    pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
+        let tree = self.tree_of(commit)?;
+        match entry_at(&tree, path)?.filter(is_blob) {
+            Some(entry) => Ok(Some(self.repo.find_blob(entry.id())?.content().to_vec())),
+            None => Ok(None),
+        }
+    }
+
+    /// Every file that HEAD holds below a directory, in path order.
+    pub fn files_at_head(&self, directory: &RepoPath) -> Result<Vec<RepoPath>, Error> {
+        let Some(tree) = self.head_tree()? else { return Ok(Vec::new()) };
+        Ok(self.files_in(&tree, directory)?.into_iter().map(|(path, ..)| path).collect())
+    }
+
+    /// Every file of a tree below a directory: path, blob id, mode.
+    pub(super) fn files_in(
+        &self,
+        tree: &Tree<'_>,
+        directory: &RepoPath,
+    ) -> Result<Vec<(RepoPath, Digest, i32)>, Error> {
+        let below = if directory.as_str().is_empty() {
+            tree.clone()
+        } else {
+            match entry_at(tree, directory)? {
+                Some(entry) if entry.kind() == Some(ObjectType::Tree) => self.repo.find_tree(entry.id())?,
+                _ => return Ok(Vec::new()),
+            }
+        };
+        let mut files = Vec::new();
+        self.collect(&below, directory, &mut files)?;
+        Ok(files)
+    }
+
+    fn collect(&self, tree: &Tree<'_>, directory: &RepoPath, files: &mut Vec<(RepoPath, Digest, i32)>) -> Result<(), Error> {
+        for entry in tree {
+            let Some(path) = entry.name().ok().and_then(|name| directory.join(name).ok()) else { continue };
+            match entry.kind() {
+                Some(ObjectType::Tree) => self.collect(&self.repo.find_tree(entry.id())?, &path, files)?,
+                Some(ObjectType::Blob) => files.push((path, digest(entry.id()), entry.filemode())),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether git's rules ignore a path.
+    pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
+        Ok(self.repo.is_path_ignored(Path::new(path.as_str()))?)
+    }
+}
+
+/// The entry of a tree at a path.
+pub(super) fn entry_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<TreeEntry<'static>>, Error> {
+    match tree.get_path(Path::new(path.as_str())) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_blob(entry: &TreeEntry<'_>) -> bool {
+    entry.kind() == Some(ObjectType::Blob)
+}

@@ -1,0 +1,115 @@
+//! Whether this is a moment to commit.
+
+use super::{Error, Head, Store};
+use git2::RepositoryState;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+impl Store {
+    /// Refuses while the repository is in the middle of something, or the branch is out of bounds.
+    pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {
+        let going_on = match self.repo.state() {
+            RepositoryState::Clean => None,
+            RepositoryState::Merge => Some(("a merge", "git merge --continue, or --abort")),
+            RepositoryState::Revert | RepositoryState::RevertSequence => {
+                Some(("a revert", "git revert --continue, or --abort"))
+            }
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
+                Some(("a cherry-pick", "git cherry-pick --continue, or --abort"))
+            }
+            RepositoryState::Bisect => Some(("a bisect", "git bisect reset")),
+            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
+                Some(("a rebase", "git rebase --continue, or --abort"))
+            }
+            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
+                Some(("applying a mailbox", "git am --continue, or --abort"))
+            }
+        };
+        if let Some((what, hint)) = going_on {
+            return Err(Error::NotNow { why: format!("{what} is going on"), hint: hint.to_owned() });
+        }
+        match &head.branch {
+            None if !self.options.detached_head => Err(Error::NotNow {
+                why: "HEAD is detached, so a commit would belong to no branch".to_owned(),
+                hint: "git switch BRANCH, or allow it: `[git] detached_head = true` in orch.toml".to_owned(),
+            }),
+            Some(branch) => {
+                let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+                if self.options.protected.matches(name) {
+                    return Err(Error::NotNow {
+                        why: format!("branch `{name}` is protected by orch.toml"),
+                        hint: "work on a branch of your own: git switch -c NAME".to_owned(),
+                    });
+                }
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Waits a moment for another process to let go of the index; a checkout or a rebase holds it.
+    pub(super) fn wait_for_index(&self) -> Result<(), Error> {
+        for _ in 0..25 {
+            if !self.index_is_locked() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(20));
+        }
+        let what = format!("another git process holds {}", self.index_lock().display());
+        Err(Error::Busy { what })
+    }
+
+    pub(super) fn index_is_locked(&self) -> bool {
+        self.index_lock().symlink_metadata().is_ok()
+    }
+
+    fn index_lock(&self) -> PathBuf {
+        self.repo.path().join("index.lock")
+    }
+
+    /// A `git commit` with its editor open holds no lock, but would fail if the branch moved under
+    /// it; and while its hooks run, hook managers may have put other bytes into the work tree.
+    pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
+        match open_commit(&self.root) {
+            Some(process) => Err(Error::CommitOpen { process }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The process of a `git commit` that runs in this work tree, looked up in `/proc`.
+fn open_commit(root: &Path) -> Option<u32> {
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let directory = entry.path();
+        if fs::read(directory.join("comm")).is_ok_and(|name| name.trim_ascii_end() == b"git")
+            && commits_below(&directory, root)
+        {
+            return Some(process);
+        }
+    }
+    None
+}
+
+fn commits_below(process: &Path, root: &Path) -> bool {
+    let (Ok(line), Ok(mut place)) = (fs::read(process.join("cmdline")), fs::read_link(process.join("cwd"))) else {
+        return false;
+    };
+    let arguments: Vec<String> =
+        line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-C" => place = place.join(words.next().map_or("", String::as_str)),
+            "-c" | "--git-dir" | "--work-tree" | "--namespace" => {
+                words.next();
+            }
+            "commit" => return place.canonicalize().is_ok_and(|place| place.starts_with(root)),
+            option if option.starts_with('-') => {}
+            _ => return false,
+        }
+    }
+    false
+}
