@@ -1,1 +1,22 @@
-static SHIPPED: &[(&str, &str)] = &[];
+/// Everything that ships inside the binary: path below `system/` and text, in path order.
+static SHIPPED: &[(&str, &str)] = &[
+    ("agents/acceptor.md", include_str!("../../system/agents/acceptor.md")),
+    ("agents/code-reviewer.md", include_str!("../../system/agents/code-reviewer.md")),
+    ("agents/coder.md", include_str!("../../system/agents/coder.md")),
+    ("agents/openspec-author.md", include_str!("../../system/agents/openspec-author.md")),
+    ("agents/openspec-implementer.md", include_str!("../../system/agents/openspec-implementer.md")),
+    ("agents/plan-reviewer.md", include_str!("../../system/agents/plan-reviewer.md")),
+    ("agents/planner.md", include_str!("../../system/agents/planner.md")),
+    ("agents/reverter.md", include_str!("../../system/agents/reverter.md")),
+    ("agents/tester.md", include_str!("../../system/agents/tester.md")),
+    ("schemas/code-review.schema.json", include_str!("../../system/schemas/code-review.schema.json")),
+    ("schemas/codegen-blocked.schema.json", include_str!("../../system/schemas/codegen-blocked.schema.json")),
+    ("schemas/decision.schema.json", include_str!("../../system/schemas/decision.schema.json")),
+    ("schemas/eval-report.schema.json", include_str!("../../system/schemas/eval-report.schema.json")),
+    ("schemas/plan-review.schema.json", include_str!("../../system/schemas/plan-review.schema.json")),
+    ("schemas/plan.schema.json", include_str!("../../system/schemas/plan.schema.json")),
+    ("schemas/revert-record.schema.json", include_str!("../../system/schemas/revert-record.schema.json")),
+    ("schemas/state.schema.json", include_str!("../../system/schemas/state.schema.json")),
+    ("workflows/global-state-machine.md", include_str!("../../system/workflows/global-state-machine.md")),
+    ("workflows/openspec.md", include_str!("../../system/workflows/openspec.md")),
+];
