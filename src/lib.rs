@@ -6,10 +6,13 @@
 //! `engine` and `cli` move bytes. See `ARCHITECTURE.md`.
 
 pub mod base;
+pub mod cli;
 pub mod config;
 pub mod decide;
+pub mod engine;
 pub mod record;
 pub mod scan;
 pub mod store;
+pub mod view;
 pub mod watch;
 pub mod workflow;

@@ -13,7 +13,7 @@ pub use ui::{Colour, Ui};
 
 use crate::base::RepoPath;
 use crate::engine::{Caller, Engine, Error, ErrorKind};
-use crate::view;
+use crate::view::{self, Style};
 use clap::Parser;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -75,10 +75,13 @@ fn tell(failure: &Failure, context: &Context, ui: &Ui) {
     let Failure::Said { code, message, hint, .. } = failure else { return };
     if context.global.json {
         // A reader that is gone cannot be told; the exit code still says it.
-        let _ = ui.answer(&view::error::envelope(code, message, hint.as_deref()));
+        let _ = ui.answer(&view::pretty(&view::Failure::new(code.as_str(), message.as_str(), hint.clone())));
         return;
     }
-    ui.problem(&view::error::text(message, hint.as_deref(), ui.paint_status));
+    ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
+    if let Some(hint) = hint {
+        ui.problem(&format!("{} {hint}", ui.paint_status.paint(Style::Command, "hint:")));
+    }
 }
 
 fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
@@ -90,7 +93,7 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     if json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = ui.answer(&view::error::envelope("usage", message, Some("orch --help")));
+        let _ = ui.answer(&view::pretty(&view::Failure::new("usage", message, Some("orch --help".to_owned()))));
     } else {
         ui.problem(&error.to_string());
     }
@@ -106,10 +109,25 @@ impl From<Error> for Failure {
             ErrorKind::NotNow => ExitCode::NotNow,
             ErrorKind::Fault => ExitCode::Fault,
         };
-        let failure = Self::new(exit, error.code().to_owned(), view::error::chain(&error));
+        let failure = Self::new(exit, error.code().to_owned(), chain(&error));
         match error.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
     }
+}
+
+/// An error and what caused it, each once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let message = inner.to_string();
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        cause = inner.source();
+    }
+    text
 }

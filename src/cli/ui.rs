@@ -20,6 +20,7 @@ pub enum Colour {
 #[derive(Debug, Clone)]
 pub struct Ui {
     quiet: bool,
+    muted: bool,
     /// How the answer is painted.
     pub paint: Paint,
     /// How status and hints are painted.
@@ -44,6 +45,7 @@ impl Ui {
         let interactive = err.is_term() && io::IsTerminal::is_terminal(&io::stdin());
         Self {
             quiet,
+            muted: false,
             paint: Paint { colour: coloured(&out) && (out.is_term() || colour == Colour::Always) },
             paint_status: Paint { colour: coloured(&err) && (err.is_term() || colour == Colour::Always) },
             width,
@@ -51,8 +53,17 @@ impl Ui {
         }
     }
 
+    /// The same printer with its mouth shut: answers are dropped.
+    #[must_use]
+    pub fn muted(&self) -> Self {
+        Self { quiet: true, muted: true, ..self.clone() }
+    }
+
     /// Prints a part of the answer as it is. A closed pipe is reported, so that the caller can end.
     pub fn answer(&self, text: &str) -> io::Result<()> {
+        if self.muted {
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()

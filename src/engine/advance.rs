@@ -2,11 +2,11 @@
 
 use super::judge::{faulty, state_path};
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, RepoPath};
+use crate::base::{Diagnostic, Digest, Place, RepoPath};
 use crate::decide::{Step, Transition, settle};
 use crate::record::{TRANSCRIPT_FILE, transcript_line, write_state};
-use crate::store::{Planned, Store, Transaction, Write, durable};
-use crate::view::message;
+use crate::store::{Planned, Store, Write, durable};
+use crate::view::Message;
 use std::fs::File;
 use std::thread::sleep;
 use std::time::Duration;
@@ -140,15 +140,15 @@ impl Engine {
             writes.push(Write::own(state_path.clone(), state.into_bytes()));
             writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes()));
             let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
-            let message = message::commit_message(&message::Message {
+            let message = Message {
                 task: &judged.task.id,
-                workflow,
                 transition: &step.transition,
-                directory: &judged.task.directory,
+                workflow: &workflow.name,
+                workflow_digest: workflow.digest,
                 subject: &self.config.git.subject,
-                signed_off_by: signed_off.as_deref(),
-            });
-            commits.push(Planned { message, writes, removes });
+                sign_off: signed_off.as_deref(),
+            };
+            commits.push(Planned { message: message.text(), writes, removes });
         }
         Ok(commits)
     }
@@ -199,6 +199,19 @@ impl Engine {
     pub(super) fn stamp(&self) -> crate::decide::Stamp {
         let identity = self.store.as_ref().and_then(Store::identity_name);
         self.caller.stamp(identity.as_deref())
+    }
+
+    /// Findings about declared artifacts that git ignores: no transition could carry them as proof.
+    pub fn ignored_evidence(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
+        let paths = ignored(store, judged, &state_path(&judged.task)?)?;
+        Ok(paths
+            .into_iter()
+            .map(|path| {
+                let message = "git ignores it, so no transition could carry it as proof";
+                Diagnostic::error("evidence-ignored", message).at(Place::file(&path)).hint(IGNORED_HINT)
+            })
+            .collect())
     }
 
     /// What `$schema` of a state says.
@@ -267,15 +280,29 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
 
 /// A transition whose proof git ignores could not be proven; it is refused, never forced.
 fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<(), Error> {
-    let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
-    for path in declared.chain(std::iter::once(state)) {
-        if store.blob_at_head(path)?.is_none() && store.is_ignored(path)? {
+    match ignored(store, judged, state)?.first() {
+        None => Ok(()),
+        Some(path) => {
             let message = format!("git ignores {path}, so the transition could not carry its proof");
-            let hint = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"`";
-            return Err(Error::NotNow { code: "evidence-ignored", message, hint: Some(hint.to_owned()) });
+            Err(Error::NotNow { code: "evidence-ignored", message, hint: Some(IGNORED_HINT.to_owned()) })
         }
     }
-    Ok(())
+}
+
+/// What to do about a declared artifact that git ignores.
+const IGNORED_HINT: &str =
+    "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
+
+/// The declared artifacts, and the state, that git ignores and does not know yet.
+fn ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<Vec<RepoPath>, Error> {
+    let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
+    let mut found = Vec::new();
+    for path in declared.chain(std::iter::once(state)) {
+        if store.blob_at_head(path)?.is_none() && store.is_ignored(path)? {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
 }
 
 fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {

@@ -23,8 +23,8 @@ pub struct Judged {
     pub decision: Decision,
     /// Whether the current branch knows no state of it: judged, but never written or committed.
     pub unborn: bool,
-    /// The commit whose tree holds exactly this state.
-    pub committed: Option<Digest>,
+    /// Whether the current branch holds exactly this state.
+    pub is_committed: bool,
     /// Commands that bring back what is missing, found in history.
     pub restores: Vec<Choice>,
 }
@@ -115,15 +115,13 @@ impl Engine {
         } else {
             evaluate(workflow, &recorded, &observed.facts)
         };
-        let committed = match (&at_head, &observed.state, &self.store) {
-            (Some(Some(blob)), Some(state), Some(store)) if store.digest(&state_path, &state.bytes)? == *blob => {
-                store.head()?.commit
-            }
-            _ => None,
+        let is_committed = match (&at_head, &observed.state, &self.store) {
+            (Some(Some(blob)), Some(state), Some(store)) => store.digest(&state_path, &state.bytes)? == *blob,
+            _ => false,
         };
         let restores = self.restores(task, &decision)?;
         decision.options.splice(0..0, restores.iter().cloned());
-        Ok(Judged { task: task.clone(), loaded, recorded, observed, decision, unborn, committed, restores })
+        Ok(Judged { task: task.clone(), loaded, recorded, observed, decision, unborn, is_committed, restores })
     }
 
     /// The workflow that a state names, without judging the rest of it.

@@ -10,6 +10,7 @@ mod judge;
 mod orders;
 mod recover;
 mod setup;
+mod story;
 mod suggestion;
 mod tasks;
 mod watching;
@@ -22,13 +23,12 @@ pub use error::{Error, ErrorKind};
 pub use judge::Judged;
 pub use orders::Order;
 pub use recover::Recovered;
-pub use suggestion::envelope;
 pub use tasks::TaskRef;
 pub use watching::{Effect, Event, Watching};
 pub use workflows::Loaded;
 
-use crate::base::Diagnostic;
-use crate::config::{Config, Roots};
+use crate::base::{Diagnostic, Timestamp};
+use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Schemas, Verdicts};
 use crate::store::Store;
 use crate::workflow::System;
@@ -38,7 +38,6 @@ use std::path::{Path, PathBuf};
 pub struct Engine {
     root: PathBuf,
     config: Config,
-    roots: Roots,
     store: Option<Store>,
     system: System,
     system_on_disk: bool,
@@ -68,6 +67,11 @@ impl Engine {
         self.store.as_ref()
     }
 
+    /// Commits everything in the work directory; only for repositories that `orch` made itself.
+    pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
+        self.store.as_ref().map_or(Ok(()), |store| Ok(store.commit_everything(message)?))
+    }
+
     /// The texts in force: what ships, with the repository's own laid over it.
     #[must_use]
     pub fn system(&self) -> &System {
@@ -77,7 +81,7 @@ impl Engine {
     /// Where the repository keeps its own texts, if it does.
     #[must_use]
     pub fn system_directory(&self) -> Option<&str> {
-        self.system_on_disk.then_some(self.config.system.as_str())
+        self.system_on_disk.then(|| self.config.system.as_str())
     }
 
     /// Findings about `orch.toml` and the system directory.
@@ -86,9 +90,15 @@ impl Engine {
         &self.findings
     }
 
+    /// The present time, as the caller has it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.caller.clock.now()
+    }
+
     /// Whether transitions are committed to git.
     #[must_use]
     pub fn commits(&self) -> bool {
-        self.store.is_some() && self.config.git.commit == crate::config::CommitMode::Each
+        self.store.is_some() && self.config.git.commit == CommitMode::Each
     }
 }

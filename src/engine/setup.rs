@@ -56,7 +56,7 @@ impl Engine {
     }
 
     pub(super) fn limits(&self) -> Limits {
-        Limits { bytes: self.config.limit_bytes, ..Limits::default() }
+        Limits { bytes: self.config.limit_bytes }
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Effect {
     Gone(TaskId),
     /// Transitions are due but cannot be made now.
     Held {
+        /// Of which tasks.
+        tasks: Vec<TaskId>,
         /// Why.
         message: String,
         /// What to do about it.
@@ -77,6 +79,12 @@ impl<'e> Watching<'e> {
     #[must_use]
     pub fn is_held(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// The engine, for telling more about what happened.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        self.engine
     }
 
     /// Takes one event and says what came of it. An error ends the watch.
@@ -186,7 +194,10 @@ impl<'e> Watching<'e> {
     /// Directories that the settings let the watch adopt become tasks.
     fn adopt(&mut self, tasks: &[TaskRef], effects: &mut Vec<Effect>) {
         let adopt = self.engine.config().watch.adopt.clone();
-        for task in tasks.iter().filter(|task| !self.dry_run && adopt.covers(&task.id)) {
+        if self.dry_run {
+            return;
+        }
+        for task in tasks.iter().filter(|task| adopt.covers(&task.id)) {
             let unborn = self.engine.judge(task).is_ok_and(|judged| judged.unborn);
             if !unborn {
                 continue;
@@ -222,7 +233,8 @@ impl<'e> Watching<'e> {
         }
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
-            effects.push(Effect::Held { message: message.clone(), hint: error.hint() });
+            let ids = tasks.iter().map(|task| task.id.clone()).collect();
+            effects.push(Effect::Held { tasks: ids, message: message.clone(), hint: error.hint() });
             self.told = Some(message);
         }
         true

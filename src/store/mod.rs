@@ -69,6 +69,23 @@ impl Store {
         Ok(Some(Self { repo, root, options }))
     }
 
+    /// Makes a new repository in an empty directory, with an identity of its own.
+    pub fn create(directory: &Path) -> Result<(), Error> {
+        let mut options = git2::RepositoryInitOptions::new();
+        options.initial_head("main").no_reinit(true);
+        let repo = Repository::init_opts(directory, &options)?;
+        let mut config = repo.config()?;
+        config.set_str("user.name", "Demo")?;
+        config.set_str("user.email", "demo@example.com")?;
+        Ok(())
+    }
+
+    /// Commits everything in the work tree that is not ignored, as `git add -A && git commit` does.
+    pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
+        self.git(&["add", "-A"], &[])?;
+        self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)
+    }
+
     /// The same repository under other settings.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {

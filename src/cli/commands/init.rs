@@ -12,7 +12,7 @@ use std::path::Path;
 /// texts under `system/`, and a block for agents in `AGENTS.md`.
 ///
 /// What is there already is left as it is, so running it twice changes nothing. Nothing is committed.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct InitArgs {
     /// Leave the workflow, its schemas and agent texts in the binary.
     #[arg(long)]

@@ -2,8 +2,10 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::cli::interrupt;
-use crate::engine::{Effect, Engine, Event, Watching};
-use crate::view::events;
+use super::report;
+use crate::base::Diagnostic;
+use crate::engine::{Effect, Engine, Event, Judged, Watching};
+use crate::view::{self, Finding, Happening, Suggestion};
 use crate::watch::{Options, Signal, Watcher};
 use std::time::Duration;
 
@@ -34,14 +36,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let mut engine = context.engine(ui)?;
     let mut watcher = if args.once { None } else { Some(listen(&engine, args)?) };
     let mut watching = Watching::new(&mut engine, args.dry_run);
-    let mut show = |effects: Vec<Effect>| -> Result<(), Failure> {
-        for effect in effects {
-            let line = if context.global.json { events::json(&effect) } else { events::text(&effect, ui.paint) };
-            ui.answer(&line)?;
-        }
-        Ok(())
-    };
-    show(watching.step(Event::Start)?)?;
+    step(&mut watching, Event::Start, context, ui)?;
     let Some(watcher) = &mut watcher else {
         return Ok(ExitCode::Fine);
     };
@@ -51,14 +46,67 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         let timeout = if watching.is_held() { RETRY } else { IDLE };
         let Some(signals) = watcher.next(timeout) else { break };
         for event in events_of(signals) {
-            show(watching.step(event)?)?;
+            step(&mut watching, event, context, ui)?;
         }
         if watching.is_held() {
-            show(watching.step(Event::Retry)?)?;
+            step(&mut watching, Event::Retry, context, ui)?;
         }
     }
-    ui.status("stopped");
-    Ok(if interrupt::interrupted() { ExitCode::Fine } else { ExitCode::Fault })
+    let stopped = Happening::Stopped { reason: "interrupted".to_owned() };
+    show(&watching, stopped, context, ui)?;
+    Ok(ExitCode::Fine)
+}
+
+/// Takes one event and shows what came of it.
+fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -> Result<(), Failure> {
+    for effect in watching.step(event)? {
+        for happening in happenings(watching.engine(), effect) {
+            show(watching, happening, context, ui)?;
+        }
+    }
+    Ok(())
+}
+
+fn show(watching: &Watching<'_>, happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
+    let text = if context.global.json {
+        view::line(&view::Event::new(watching.engine().now(), happening))
+    } else {
+        happening.text(ui.paint, ui.width)
+    };
+    Ok(ui.answer(&text)?)
+}
+
+/// An effect as what is shown of it.
+fn happenings(engine: &Engine, effect: Effect) -> Vec<Happening> {
+    let finding = |diagnostic: &Diagnostic| Happening::Finding { finding: Box::new(Finding::of(diagnostic)) };
+    match effect {
+        Effect::Watching { tasks } => vec![Happening::Started { tasks }],
+        Effect::Moved(applied) => {
+            let lines = report::transition_lines(&applied).into_iter();
+            let moved = lines.map(|line| Happening::Transition { transition: Box::new(line) });
+            moved.chain(applied.notes.iter().map(finding)).chain(stands(engine, &applied.judged)).collect()
+        }
+        Effect::Stands(judged) => stands(engine, &judged).into_iter().collect(),
+        Effect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
+        Effect::Held { tasks, message, hint } => {
+            let task = match tasks.as_slice() {
+                [only] => only.to_string(),
+                several => format!("{} tasks", several.len()),
+            };
+            vec![Happening::Held { task, reason: message, hint }]
+        }
+        Effect::Trouble { message, hint } => {
+            let mut diagnostic = Diagnostic::warning("watch", message);
+            diagnostic.hint = hint;
+            vec![finding(&diagnostic)]
+        }
+    }
+}
+
+/// What is to be done about a task now.
+fn stands(engine: &Engine, judged: &Judged) -> Option<Happening> {
+    let subject = engine.subject(judged, None)?;
+    Some(Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) })
 }
 
 fn listen(engine: &Engine, args: &WatchArgs) -> Result<Watcher, Failure> {

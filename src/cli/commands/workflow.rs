@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Diagnostic;
 use crate::engine::{Engine, Loaded};
-use crate::view::findings;
+use crate::view::{findings, pretty};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
 use std::rc::Rc;
@@ -141,11 +141,10 @@ fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Resul
         let loaded = engine.workflow(name)?;
         texts.push((loaded.document.path.clone(), loaded.document.text.clone()));
     }
-    let source = |path: &str| texts.iter().find(|(known, _)| known == path).map(|(_, text)| text.clone());
     if context.global.json {
-        ui.answer(&findings::json(&problems))?;
+        ui.answer(&pretty(&findings::Findings::new(&problems)))?;
     } else {
-        ui.answer(&findings::text(&problems, &source, ui.paint))?;
+        ui.answer(&findings::snippets(&problems, &texts.into_iter().collect(), ui.paint, ui.width))?;
         if problems.is_empty() {
             ui.status(&format!("{} workflows, no problem", names.len()));
         }

@@ -1,0 +1,31 @@
+//! `orch explain`: why a task stands where it stands.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::view::{Explanations, pretty};
+
+/// Shows every rule tried, which part of its guard was false, the values it saw, and where each of
+/// them came from.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The tasks; may be left out where the directory, the branch or a single open task names it.
+    tasks: Vec<String>,
+}
+
+pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    let tasks = if args.tasks.is_empty() {
+        vec![report::meant(&engine, context, None)?]
+    } else {
+        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
+    };
+    let judged = tasks.iter().map(|task| engine.judge(task)).collect::<Result<Vec<_>, _>>()?;
+    let subjects = report::subjects(&engine, &judged)?;
+    let explanations = Explanations::new(engine.repository(), &subjects);
+    if context.global.json {
+        ui.answer(&pretty(&explanations))?;
+    } else {
+        ui.answer(&explanations.text(ui.paint, ui.width))?;
+    }
+    Ok(ExitCode::Fine)
+}

@@ -1,0 +1,126 @@
+//! What several commands share: whom they mean, and how they tell what was applied.
+
+use super::prelude::{Context, ExitCode, Failure, Ui};
+use crate::base::Diagnostic;
+use crate::decide::{Decision, Kind};
+use crate::engine::{Applied, Engine, Judged, Order, TaskRef};
+use crate::view::{self, Subject, TransitionLine, Transitions, pretty};
+
+/// The task that a command line names, or means without naming it.
+pub(super) fn meant(engine: &Engine, context: &Context, name: Option<&str>) -> Result<TaskRef, Failure> {
+    match name {
+        Some(name) => Ok(engine.task(name)?),
+        None => {
+            let open = |task: &TaskRef| engine.judge(task).is_ok_and(|judged| !judged.decision.is_done());
+            Ok(engine.task_meant(context.here(engine).as_ref(), open)?)
+        }
+    }
+}
+
+/// Judges tasks, passing over none: a task that cannot be judged is among the diagnostics.
+pub(super) fn judge_all(engine: &Engine, tasks: &[TaskRef]) -> (Vec<Judged>, Vec<Diagnostic>) {
+    let mut judged = Vec::new();
+    let mut problems = Vec::new();
+    for task in tasks {
+        match engine.judge(task) {
+            Ok(one) => judged.push(one),
+            Err(error) => {
+                let mut problem = Diagnostic::error("unjudged", format!("task `{}`: {error}", task.id));
+                problem.hint = error.hint();
+                problems.push(problem);
+            }
+        }
+    }
+    let mut ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+    ids.sort_unstable();
+    for pair in ids.windows(2).filter(|pair| pair[0] == pair[1]) {
+        let message = format!("two directories are tasks with the id `{}`", pair[0]);
+        problems.push(Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml"));
+    }
+    (judged, problems)
+}
+
+/// The subjects of judged tasks, with the commits of their states.
+pub(super) fn subjects<'a>(engine: &'a Engine, judged: &'a [Judged]) -> Result<Vec<Subject<'a>>, Failure> {
+    let commits = engine.committed(judged)?;
+    Ok(judged.iter().zip(commits).filter_map(|(one, commit)| engine.subject(one, commit)).collect())
+}
+
+/// Tells what was applied to a task: the transitions, then what comes next.
+pub(super) fn applied(
+    engine: &Engine,
+    context: &Context,
+    ui: &Ui,
+    applied: &Applied,
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let lines = transition_lines(applied);
+    for note in &applied.notes {
+        ui.problem(&format!("{note}"));
+        if let Some(hint) = &note.hint {
+            ui.status(&format!("hint: {hint}"));
+        }
+    }
+    if context.global.json {
+        let mut envelope = Transitions::new(engine.repository(), !dry_run, &[]);
+        envelope.transitions = lines;
+        ui.answer(&pretty(&envelope))?;
+        return Ok(());
+    }
+    for line in &lines {
+        ui.answer(&line.text(ui.paint, ui.width))?;
+    }
+    if dry_run {
+        ui.status("nothing was written (--dry-run)");
+    } else if let Some(subject) = engine.subject(&applied.judged, None) {
+        let next = view::Suggestion::of(&subject);
+        ui.status(&format!("{}: {}", applied.judged.task.id, next.reason));
+    }
+    Ok(())
+}
+
+/// The transitions that were applied to a task.
+pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
+    let Some(workflow) = applied.judged.workflow() else { return Vec::new() };
+    let lines = applied.steps.iter().map(|(transition, commit)| {
+        let commit = commit.map(|commit| commit.to_string());
+        let mut line = TransitionLine::of(&view::Applied {
+            task: &applied.judged.task.id,
+            directory: &applied.judged.task.directory,
+            workflow,
+            transition,
+            commit: commit.as_deref(),
+        });
+        if matches!(transition.kind, Kind::Confirm | Kind::Create) {
+            line.undo = None;
+        }
+        line
+    });
+    lines.collect()
+}
+
+/// Tells that there was nothing to apply.
+pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
+    if context.global.json {
+        let answer = serde_json::json!({
+            "schemaVersion": view::SCHEMA_VERSION,
+            "kind": "nothing",
+            "task": decision.task.as_str(),
+            "currentPhase": decision.phase.as_ref().map(|phase| phase.as_str()),
+            "reason": text,
+        });
+        ui.answer(&pretty(&answer))?;
+    } else {
+        ui.answer(&format!("{text}\n"))?;
+    }
+    Ok(())
+}
+
+/// Carries out a person's order and tells what came of it.
+pub(super) fn carry_out(context: &Context, ui: &Ui, task: &str, order: &Order, dry_run: bool) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let task = engine.task(task)?;
+    let done = engine.order(&task, order, dry_run)?;
+    applied(&engine, context, ui, &done, dry_run)?;
+    Ok(ExitCode::Fine)
+}

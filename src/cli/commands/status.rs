@@ -1,0 +1,31 @@
+//! `orch status`: one line a task.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::view::{Status, pretty};
+
+/// Shows one line a task: phase, attempt, who must act and on what, due moves; and how many tasks
+/// are in each phase.
+#[derive(Debug, Default, Args)]
+pub struct StatusArgs {}
+
+pub fn run(_args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    let tasks = engine.tasks();
+    let (judged, problems) = report::judge_all(&engine, &tasks);
+    let subjects = report::subjects(&engine, &judged)?;
+    let status = Status::new(engine.repository(), &subjects, &problems);
+    if context.global.json {
+        ui.answer(&pretty(&status))?;
+    } else if tasks.is_empty() {
+        ui.answer("There are no tasks yet.\n")?;
+        let ready = engine.root().join(crate::config::FILE).is_file();
+        ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
+    } else {
+        ui.answer(&status.text(ui.paint, ui.width))?;
+        for problem in &problems {
+            ui.problem(&problem.to_string());
+        }
+    }
+    Ok(ExitCode::Fine)
+}

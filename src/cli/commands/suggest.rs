@@ -1,0 +1,102 @@
+//! `orch suggest`: what comes next, and why.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::engine::{Engine, TaskRef};
+use crate::view::{self, Suggestions, pretty};
+use crate::watch::{Options, Signal, Watcher};
+use crate::workflow::Owner;
+use std::time::{Duration, Instant};
+
+/// Says what comes next and why: what to write, where, by which schema; or which move is due.
+///
+/// Without a task: every task that is not finished, the most urgent first.
+#[derive(Debug, Args)]
+pub struct SuggestArgs {
+    /// The tasks.
+    tasks: Vec<String>,
+    /// Keep only what an agent, or a human, must act on; exit 1 if there is nothing.
+    #[arg(long = "for", value_name = "WHO")]
+    whom: Option<Whom>,
+    /// Return when the answer changes.
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait at most, in seconds; then exit 1.
+    #[arg(long, value_name = "SECONDS", requires = "wait")]
+    timeout: Option<u64>,
+}
+
+/// Who must act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Whom {
+    /// A coding agent.
+    Agent,
+    /// A person.
+    Human,
+}
+
+pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    if args.wait {
+        return wait(&engine, args, context, ui);
+    }
+    let (envelope, found) = suggestions(&engine, args)?;
+    tell(&envelope, context, ui)?;
+    Ok(if found || args.whom.is_none() { ExitCode::Fine } else { ExitCode::No })
+}
+
+fn tell(envelope: &Suggestions, context: &Context, ui: &Ui) -> Result<(), Failure> {
+    if context.global.json {
+        ui.answer(&pretty(envelope))?;
+    } else {
+        ui.answer(&view::suggestions(envelope, ui.paint, ui.width))?;
+    }
+    Ok(())
+}
+
+/// The envelope, and whether it holds any suggestion.
+fn suggestions(engine: &Engine, args: &SuggestArgs) -> Result<(Suggestions, bool), Failure> {
+    let named = !args.tasks.is_empty();
+    let tasks: Vec<TaskRef> = if named {
+        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
+    } else {
+        engine.tasks()
+    };
+    let (mut judged, problems) = report::judge_all(engine, &tasks);
+    judged.retain(|one| named || !one.decision.is_done());
+    let subjects = report::subjects(engine, &judged)?;
+    let wanted = |subject: &view::Subject<'_>| match args.whom {
+        None => true,
+        Some(Whom::Agent) => view::next(subject).owner == Owner::Agent,
+        Some(Whom::Human) => view::next(subject).owner == Owner::Human,
+    };
+    let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
+    let found = !kept.is_empty();
+    Ok((Suggestions::new(engine.repository(), &kept, None, &problems), found))
+}
+
+/// Returns when the suggestions differ from what they are now.
+fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let options = Options { settle: Duration::from_millis(engine.config().settle_ms), ..Options::default() };
+    let mut watcher = Watcher::new(engine.root(), &engine.watched(), options)
+        .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))?;
+    let (before, _) = suggestions(engine, args)?;
+    let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
+    loop {
+        let left = until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
+        let Some(signals) = watcher.next(left) else { return Ok(ExitCode::Interrupted) };
+        if signals.iter().any(|signal| !matches!(signal, Signal::Failed(_))) {
+            // The settings may have changed too, so everything is opened anew.
+            let engine = context.engine(ui)?;
+            let (now, found) = suggestions(&engine, args)?;
+            if now.suggestions != before.suggestions {
+                tell(&now, context, ui)?;
+                return Ok(if found || args.whom.is_none() { ExitCode::Fine } else { ExitCode::No });
+            }
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            tell(&before, context, ui)?;
+            return Ok(ExitCode::No);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the outside is told of a judged task: the subject of a view, and `suggestion.json`.
+
+use super::{Engine, Error, Judged};
+use crate::base::{Diagnostic, Digest};
+use crate::record::SUGGESTION_FILE;
+use crate::store::durable;
+use crate::view::{Repository, Subject, Suggestions, pretty};
+
+impl Engine {
+    /// The repository as outputs name it.
+    #[must_use]
+    pub fn repository(&self) -> Repository {
+        let head = self.store.as_ref().and_then(|store| store.head().ok());
+        Repository {
+            root: self.root.to_string_lossy().into_owned(),
+            branch: self.branch(),
+            head: head.and_then(|head| head.commit).map(|commit| commit.to_string()),
+            source: "work-dir".to_owned(),
+        }
+    }
+
+    /// The subject of a view. `committed` is the commit that last changed the state.
+    pub fn subject<'a>(&'a self, judged: &'a Judged, committed: Option<Digest>) -> Option<Subject<'a>> {
+        Some(Subject {
+            decision: &judged.decision,
+            workflow: judged.workflow()?,
+            system: &self.system,
+            title: judged.title(),
+            directory: &judged.task.directory,
+            committed: committed.map(|commit| commit.to_string()),
+            unmoved_since: judged.state().and_then(|state| state.updated_at),
+            system_dir: self.system_directory(),
+            runner: None,
+            extra_options: Vec::new(),
+            extra_diagnostics: Vec::new(),
+        })
+    }
+
+    /// For each task, the commit that last changed its state as it is now; one walk for all.
+    pub fn committed(&self, judged: &[Judged]) -> Result<Vec<Option<Digest>>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(vec![None; judged.len()]) };
+        let mut paths = Vec::new();
+        let mut owners = Vec::new();
+        for (index, one) in judged.iter().enumerate().filter(|(_, one)| one.is_committed) {
+            paths.push(super::judge::state_path(&one.task)?);
+            owners.push(index);
+        }
+        let mut commits = vec![None; judged.len()];
+        for (owner, commit) in owners.into_iter().zip(store.last_changes(&paths)?) {
+            commits[owner] = commit;
+        }
+        Ok(commits)
+    }
+
+    /// Writes a task's `suggestion.json`, if its content changes and git ignores it.
+    pub fn write_suggestion(&self, judged: &Judged) -> Result<(), Error> {
+        let path = judged
+            .task
+            .directory
+            .join(SUGGESTION_FILE)
+            .map_err(|error| Error::from(Diagnostic::error("path", error.to_string())))?;
+        if let Some(store) = &self.store
+            && !store.is_ignored(&path)?
+        {
+            return Ok(());
+        }
+        let commit = self.committed(std::slice::from_ref(judged))?.into_iter().next().flatten();
+        let Some(subject) = self.subject(judged, commit) else { return Ok(()) };
+        // The commit of HEAD changes without the task; a copy that lies around must not.
+        let repository = Repository { head: None, ..self.repository() };
+        let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));
+        let target = path.under(&self.root);
+        if std::fs::read_to_string(&target).is_ok_and(|present| present == text) {
+            return Ok(());
+        }
+        Ok(durable::write_atomic(&target, text.as_bytes())?)
+    }
+}

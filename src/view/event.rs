@@ -1,0 +1,130 @@
+//! What a watch reports: one JSON object a line, or one line of text.
+
+use super::json::SCHEMA_VERSION;
+use super::layout::{counted, one_line, shorten};
+use super::text::{headline, mood};
+use super::wire::{Finding, Suggestion};
+use super::{Paint, Style, TransitionLine};
+use crate::base::Timestamp;
+use serde::Serialize;
+
+/// One thing that happened while watching.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// `event`.
+    pub kind: &'static str,
+    /// When, in UTC.
+    pub at: String,
+    /// What.
+    #[serde(flatten)]
+    pub happening: Happening,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+pub enum Happening {
+    /// The watch has looked at everything once and now listens.
+    Started {
+        /// How many tasks it watches.
+        tasks: usize,
+    },
+    /// A transition was applied.
+    Transition {
+        /// The transition.
+        transition: Box<TransitionLine>,
+    },
+    /// What is to be done about a task has changed.
+    Suggestion {
+        /// The new suggestion.
+        suggestion: Box<Suggestion>,
+    },
+    /// A transition is due but held back for now.
+    Held {
+        /// The task.
+        task: String,
+        /// Why it is held back.
+        reason: String,
+        /// What would let it go.
+        hint: Option<String>,
+    },
+    /// Something is wrong, and the watch lives with it.
+    Finding {
+        /// What is wrong.
+        finding: Box<Finding>,
+    },
+    /// A task has gone.
+    Gone {
+        /// The task.
+        task: String,
+    },
+    /// The watch has ended.
+    Stopped {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Event {
+    /// Something that happened at a time.
+    #[must_use]
+    pub fn new(at: Timestamp, happening: Happening) -> Self {
+        Self { schema_version: SCHEMA_VERSION, kind: "event", at: at.to_string(), happening }
+    }
+}
+
+impl Happening {
+    /// What happened as text: a line, or two where there is advice.
+    #[must_use]
+    pub fn text(&self, paint: Paint, width: usize) -> String {
+        let cut = |text: &str| shorten(text, width);
+        match self {
+            Self::Started { tasks } => format!("watching {}\n", counted(*tasks, "task")),
+            Self::Transition { transition } => transition.text(paint, width),
+            Self::Suggestion { suggestion } => {
+                let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
+                let line = format!("{}: {phase}: {}", suggestion.task, headline(suggestion));
+                format!("{}\n", paint.paint(mood(suggestion), &cut(&line)))
+            }
+            Self::Held { task, reason, hint } => {
+                let line = cut(&format!("{task}: held back: {reason}"));
+                format!("{}\n{}", paint.paint(Style::Warn, &line), advice(hint.as_deref(), paint))
+            }
+            Self::Finding { finding } => {
+                let place = finding.place();
+                let place = if place.is_empty() { place } else { format!("{place}: ") };
+                let line = format!("{place}{}[{}]: {}", finding.severity, finding.code, finding.message);
+                format!("{}\n{}", one_line(&line), advice(finding.hint.as_deref(), paint))
+            }
+            Self::Gone { task } => format!("{}: gone\n", one_line(task)),
+            Self::Stopped { reason } => format!("stopped: {}\n", cut(reason)),
+        }
+    }
+}
+
+fn advice(hint: Option<&str>, paint: Paint) -> String {
+    hint.map_or(String::new(), |hint| {
+        format!("{}\n", paint.paint(Style::Dim, &format!("    hint: {}", one_line(hint))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::line;
+
+    #[test]
+    fn an_event_is_one_flat_line() {
+        let held =
+            Happening::Held { task: "t-42".to_owned(), reason: "a `git commit`\nis open".to_owned(), hint: None };
+        assert_eq!(held.text(Paint::PLAIN, 0), "t-42: held back: a `git commit` is open\n");
+        assert_eq!(
+            line(&Event::new(Timestamp::from_seconds(0), held)),
+            "{\"schemaVersion\":1,\"kind\":\"event\",\"at\":\"1970-01-01T00:00:00Z\",\"event\":\"held\",\
+             \"task\":\"t-42\",\"reason\":\"a `git commit`\\nis open\",\"hint\":null}\n"
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! `orch explain`: every rule tried, which part of its guard was false, and what it saw where.
+
+use super::json::SCHEMA_VERSION;
+use super::layout::{Cell, SHORT, columns, one_line, paragraph, plain, shorten, styled};
+use super::text::{headline, mood};
+use super::wire::{Finding, Suggestion, in_repository};
+use super::{Kind, Paint, Repository, Style, Subject};
+use crate::decide::{Derived, Part, Tried, Truth};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The envelope of explanations.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanations {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// `explanations`.
+    pub kind: &'static str,
+    /// What was looked at.
+    pub repository: Repository,
+    /// One explanation a task.
+    pub explanations: Vec<Explanation>,
+}
+
+/// Why one task stands where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// What follows from it: the same value that `orch suggest` prints.
+    pub suggestion: Suggestion,
+    /// Where within the phase the task stands.
+    pub substate: Option<Value>,
+    /// The document of the workflow.
+    pub document: String,
+    /// The digest of the document and its schemas.
+    pub workflow_digest: String,
+    /// Every rule of the phase, in order.
+    pub rules: Vec<Trial>,
+    /// What is known of every artifact.
+    pub artifacts: Vec<ArtifactFacts>,
+}
+
+/// One rule as it was tried.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trial {
+    /// The rule.
+    pub rule: String,
+    /// What it would yield, in words.
+    pub outcome: String,
+    /// The phase it leads to.
+    pub to: Option<String>,
+    /// Its line in the document.
+    pub line: Option<u32>,
+    /// `true`, `false`, `error` or `not-tried`.
+    pub result: &'static str,
+    /// The error, if it could not be evaluated.
+    pub error: Option<String>,
+    /// The parts of its guard.
+    pub parts: Vec<GuardPart>,
+}
+
+/// One part of a guard.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GuardPart {
+    /// Its source text.
+    pub text: String,
+    /// `true`, `false`, `error` or `not-tried`.
+    pub result: &'static str,
+    /// The error, if it could not be evaluated.
+    pub error: Option<String>,
+    /// The values it saw.
+    pub saw: Vec<Seen>,
+}
+
+/// One value that a guard saw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Seen {
+    /// Its name in the guard.
+    pub name: String,
+    /// The value; null also where it is missing.
+    pub value: Value,
+    /// Whether there is no such value.
+    pub missing: bool,
+    /// The file it came from; null where it came from none.
+    pub path: Option<String>,
+}
+
+/// What is known of one artifact.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactFacts {
+    /// The artifact.
+    pub artifact: String,
+    /// Its files.
+    pub paths: Vec<String>,
+    /// At least one file matches.
+    pub present: bool,
+    /// It parses and its schema accepts it.
+    pub valid: bool,
+    /// Its digest is not spent and what it judged still stands.
+    pub fresh: bool,
+    /// The latest record of it holds another digest.
+    pub changed: bool,
+    /// The digest of its files.
+    pub digest: Option<String>,
+    /// Why it is not fresh.
+    pub stale_because: Option<String>,
+    /// What it says it judged; null where it says that there was nothing.
+    pub of: BTreeMap<String, Option<String>>,
+}
+
+impl Explanations {
+    /// The explanations of these tasks, in the order given.
+    #[must_use]
+    pub fn new(repository: Repository, subjects: &[Subject<'_>]) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            kind: "explanations",
+            repository,
+            explanations: subjects.iter().map(Explanation::of).collect(),
+        }
+    }
+
+    /// The explanations as text.
+    #[must_use]
+    pub fn text(&self, paint: Paint, width: usize) -> String {
+        let blocks: Vec<String> =
+            self.explanations.iter().map(|explanation| explanation.text(paint, width)).collect();
+        blocks.join("\n")
+    }
+}
+
+impl Explanation {
+    /// Why a task stands where it stands; everything is taken from its decision.
+    #[must_use]
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let decision = subject.decision;
+        Self {
+            suggestion: Suggestion::of(subject),
+            substate: decision.substate.clone(),
+            document: subject.workflow.path.clone(),
+            workflow_digest: subject.workflow.digest.to_string(),
+            rules: decision.tried.iter().map(|tried| trial(subject, tried)).collect(),
+            artifacts: decision.artifacts.iter().map(|derived| facts(subject, derived)).collect(),
+        }
+    }
+
+    /// The explanation as text.
+    #[must_use]
+    pub fn text(&self, paint: Paint, width: usize) -> String {
+        let suggestion = &self.suggestion;
+        let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
+        let substate = self.substate.as_ref().map_or(String::new(), |value| format!(" / {}", value_text(value)));
+        let mut out = columns(
+            &[vec![
+                styled(&suggestion.task, Style::Strong),
+                plain(format!("{phase}{substate}, attempt {}", suggestion.attempt)),
+                styled(headline(suggestion), mood(suggestion)),
+            ]],
+            0,
+            paint,
+            width,
+        );
+        paragraph(&mut out, &suggestion.reason, 4, 0, width);
+        self.rules_text(&mut out, phase, paint, width);
+        self.artifacts_text(&mut out, paint, width);
+        for finding in &suggestion.diagnostics {
+            out.push('\n');
+            paragraph(&mut out, &finding_line(finding), 0, 4, width);
+        }
+        out
+    }
+
+    fn rules_text(&self, out: &mut String, phase: &str, paint: Paint, width: usize) {
+        if self.rules.is_empty() {
+            out.push_str(match self.suggestion.kind {
+                Kind::Done => "\nno rule leaves a terminal phase\n",
+                _ => "\nno rule was tried\n",
+            });
+            return;
+        }
+        out.push_str(&format!("\nrules of {phase}, in order ({})\n", one_line(&self.document)));
+        // One table for all rules, so that the columns of every guard line up.
+        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        for (number, rule) in self.rules.iter().enumerate() {
+            let place = rule.line.map_or(String::new(), |line| format!(", line {line}"));
+            out.push_str(&format!("  {}. {}", number + 1, paint.paint(Style::Strong, &one_line(&rule.rule))));
+            out.push_str(&format!(": {}{place}\n", shorten(&rule.outcome, SHORT)));
+            let (word, style) = verdict_word(rule.result, true);
+            let mut line = String::new();
+            paragraph(&mut line, &rule.error.as_ref().map_or(word.to_owned(), |e| format!("{word}: {e}")), 5, 2, width);
+            for text in line.lines() {
+                out.push_str(&paint.paint(style, text));
+                out.push('\n');
+            }
+            if rule.result != "not-tried" {
+                rows.clear();
+                rule.parts.iter().for_each(|part| part_rows(&mut rows, part, &self.suggestion.path));
+                out.push_str(&columns(&rows, 5, paint, width));
+            }
+        }
+    }
+
+    fn artifacts_text(&self, out: &mut String, paint: Paint, width: usize) {
+        if self.artifacts.is_empty() {
+            return;
+        }
+        out.push_str("\nartifacts\n");
+        let rows: Vec<Vec<Cell>> = self.artifacts.iter().map(|facts| facts.row(&self.suggestion.path)).collect();
+        out.push_str(&columns(&rows, 2, paint, width));
+    }
+}
+
+impl ArtifactFacts {
+    fn row(&self, task: &str) -> Vec<Cell> {
+        let (word, style) = match (self.present, self.valid, self.fresh) {
+            (false, ..) => ("missing", Style::Dim),
+            (_, false, _) => ("invalid", Style::Bad),
+            (_, _, false) => ("stale", Style::Warn),
+            _ => ("ready", Style::Good),
+        };
+        let place = match self.paths.as_slice() {
+            [] => String::new(),
+            [only] => below(task, only),
+            several => format!("{} files", several.len()),
+        };
+        let mut notes: Vec<String> = Vec::new();
+        if self.changed {
+            notes.push("changed".to_owned());
+        }
+        notes.extend(self.stale_because.iter().map(|why| one_line(why)));
+        let digest = self.digest.as_deref().map_or(String::new(), |digest| digest.chars().take(10).collect());
+        vec![plain(&self.artifact), styled(word, style), plain(place), styled(digest, Style::Dim), plain(notes.join("; "))]
+    }
+}
+
+fn part_rows(rows: &mut Vec<Vec<Cell>>, part: &GuardPart, task: &str) {
+    let (word, style) = verdict_word(part.result, false);
+    let mut head = vec![styled(word, style), plain(&part.text)];
+    if let Some(error) = &part.error {
+        head.push(plain(error));
+    }
+    let mut seen = part.saw.iter().map(|seen| {
+        let value = if seen.missing { "missing".to_owned() } else { value_text(&seen.value) };
+        let from = seen.path.as_ref().map_or(String::new(), |path| format!("({})", below(task, path)));
+        [plain(format!("{} = {value}", seen.name)), styled(from, Style::Dim)]
+    });
+    if part.error.is_none() {
+        head.extend(seen.next().into_iter().flatten());
+    }
+    rows.push(head);
+    rows.extend(seen.map(|cells| [plain(""), plain("")].into_iter().chain(cells).collect()));
+}
+
+fn verdict_word(result: &str, rule: bool) -> (&'static str, Style) {
+    match (result, rule) {
+        ("true", true) => ("holds", Style::Good),
+        ("true", false) => ("true", Style::Good),
+        ("false", true) => ("does not hold", Style::Dim),
+        ("false", false) => ("false", Style::Warn),
+        ("error", _) => ("error", Style::Bad),
+        _ => ("not tried: a rule before it decided", Style::Dim),
+    }
+}
+
+fn value_text(value: &Value) -> String {
+    shorten(&value.to_string(), SHORT)
+}
+
+fn below(task: &str, path: &str) -> String {
+    one_line(path.strip_prefix(task).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path))
+}
+
+fn finding_line(finding: &Finding) -> String {
+    let place = finding.place();
+    let place = if place.is_empty() { place } else { format!("{place}: ") };
+    let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
+    format!("{place}{}[{}]: {}{hint}", finding.severity, finding.code, finding.message)
+}
+
+fn truth(result: &Truth) -> (&'static str, Option<String>) {
+    match result {
+        Truth::True => ("true", None),
+        Truth::False => ("false", None),
+        Truth::Error(why) => ("error", Some(why.clone())),
+        Truth::NotTried => ("not-tried", None),
+    }
+}
+
+fn trial(subject: &Subject<'_>, tried: &Tried) -> Trial {
+    let (result, error) = truth(&tried.result);
+    Trial {
+        rule: tried.rule.to_string(),
+        outcome: tried.outcome.clone(),
+        to: tried.to.as_ref().map(ToString::to_string),
+        line: tried.line,
+        result,
+        error,
+        parts: tried.parts.iter().map(|part| guard_part(subject, part)).collect(),
+    }
+}
+
+fn guard_part(subject: &Subject<'_>, part: &Part) -> GuardPart {
+    let (result, error) = truth(&part.result);
+    let seen = |(name, value): &(String, Option<Value>)| Seen {
+        name: name.clone(),
+        value: value.clone().unwrap_or_default(),
+        missing: value.is_none(),
+        path: origin(subject, name),
+    };
+    GuardPart { text: part.text.clone(), result, error, saw: part.saw.iter().map(seen).collect() }
+}
+
+/// The file that a value of a guard came from: that of its artifact, or `state.json`.
+fn origin(subject: &Subject<'_>, name: &str) -> Option<String> {
+    let root = name.split(['.', '[']).next()?;
+    if root == "state" {
+        return Some(in_repository(subject.directory, "state.json"));
+    }
+    let derived = subject.decision.artifacts.iter().find(|derived| derived.name.as_str() == root)?;
+    Some(in_repository(subject.directory, &derived.files.first()?.path))
+}
+
+fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
+    ArtifactFacts {
+        artifact: derived.name.to_string(),
+        paths: derived.files.iter().map(|file| in_repository(subject.directory, &file.path)).collect(),
+        present: derived.present,
+        valid: derived.valid,
+        fresh: derived.fresh,
+        changed: derived.changed,
+        digest: derived.digest.map(|digest| digest.to_string()),
+        stale_because: derived.stale_because.clone(),
+        of: derived.of.iter().map(|(name, digest)| (name.clone(), digest.map(|d| d.to_string()))).collect(),
+    }
+}

@@ -1,0 +1,59 @@
+//! Findings as workflow commands of GitHub Actions, which show them at their lines.
+
+use crate::base::{Diagnostic, Severity};
+
+/// One `::error …::message` line a finding.
+#[must_use]
+pub fn github(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(annotation).collect()
+}
+
+fn annotation(diagnostic: &Diagnostic) -> String {
+    let command = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    let mut properties = Vec::new();
+    if let Some(place) = &diagnostic.place {
+        properties.push(format!("file={}", property(&place.path)));
+        if let Some(line) = place.line {
+            properties.push(format!("line={line}"));
+            properties.extend(place.column.map(|column| format!("col={column}")));
+        }
+    }
+    properties.push(format!("title={}", property(diagnostic.code)));
+    let mut message = diagnostic.message.clone();
+    if let Some(hint) = &diagnostic.hint {
+        message.push_str("\nhint: ");
+        message.push_str(hint);
+    }
+    format!("::{command} {}::{}\n", properties.join(","), data(&message))
+}
+
+/// Escapes the message; `%` first, for it starts every escape.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Escapes a property, which also ends at `:` and `,`.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Place;
+
+    #[test]
+    fn escapes_what_would_end_a_property_or_a_line() {
+        let place = Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
+        let finding = Diagnostic::error("json-syntax", "100 % wrong\n::error::forged").at(place).hint("mend it");
+        assert_eq!(
+            github(&[finding]),
+            "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: mend it\n"
+        );
+        assert_eq!(github(&[Diagnostic::note("x", "y")]), "::notice title=x::y\n");
+    }
+}

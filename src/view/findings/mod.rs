@@ -1,0 +1,79 @@
+//! Findings: as JSON, as source snippets, as annotations of a forge, and as SARIF.
+
+mod github;
+mod sarif;
+mod snippet;
+
+pub use github::github;
+pub use sarif::sarif;
+pub use snippet::snippets;
+
+use super::Finding;
+use super::json::SCHEMA_VERSION;
+use super::layout::counted;
+use crate::base::{Diagnostic, Severity};
+use serde::Serialize;
+
+/// The envelope of findings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Findings {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// `findings`.
+    pub kind: &'static str,
+    /// The findings, in the order given.
+    pub findings: Vec<Finding>,
+    /// How many of them are errors.
+    pub errors: usize,
+    /// How many of them are warnings.
+    pub warnings: usize,
+    /// How many of them are notes.
+    pub notes: usize,
+}
+
+impl Findings {
+    /// The envelope of these findings.
+    #[must_use]
+    pub fn new(diagnostics: &[Diagnostic]) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            kind: "findings",
+            findings: diagnostics.iter().map(Finding::of).collect(),
+            errors: number(diagnostics, Severity::Error),
+            warnings: number(diagnostics, Severity::Warning),
+            notes: number(diagnostics, Severity::Note),
+        }
+    }
+}
+
+/// `2 errors, 1 warning`; `no problem` where there is nothing worse than a note.
+#[must_use]
+pub fn summary(diagnostics: &[Diagnostic]) -> String {
+    let counts = [(Severity::Error, "error"), (Severity::Warning, "warning")];
+    let parts: Vec<String> = counts
+        .into_iter()
+        .map(|(severity, noun)| (number(diagnostics, severity), noun))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| counted(count, noun))
+        .collect();
+    if parts.is_empty() { "no problem".to_owned() } else { parts.join(", ") }
+}
+
+fn number(diagnostics: &[Diagnostic], severity: Severity) -> usize {
+    diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_by_severity() {
+        let diagnostics = [Diagnostic::error("a", "x"), Diagnostic::error("b", "y"), Diagnostic::note("c", "z")];
+        let findings = Findings::new(&diagnostics);
+        assert_eq!((findings.errors, findings.warnings, findings.notes), (2, 0, 1));
+        assert_eq!(summary(&diagnostics), "2 errors");
+        assert_eq!(summary(&diagnostics[2..]), "no problem");
+    }
+}

@@ -1,0 +1,123 @@
+//! Findings as SARIF 2.1.0, the interchange format of static analysis.
+
+use crate::base::{Diagnostic, Place, Severity};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// One SARIF log with one run of `orch` at this version.
+#[must_use]
+pub fn sarif(diagnostics: &[Diagnostic], version: &str) -> Value {
+    let codes: BTreeSet<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+    let codes: Vec<&str> = codes.into_iter().collect();
+    let rules: Vec<Value> = codes.iter().map(|code| json!({ "id": code, "name": pascal(code) })).collect();
+    let results: Vec<Value> = diagnostics.iter().map(|diagnostic| result(diagnostic, &codes)).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "orch", "semanticVersion": version, "rules": rules } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn result(diagnostic: &Diagnostic, codes: &[&str]) -> Value {
+    let mut text = diagnostic.message.clone();
+    if let Some(hint) = &diagnostic.hint {
+        text.push_str("\nhint: ");
+        text.push_str(hint);
+    }
+    let locations: Vec<Value> = diagnostic.place.iter().map(location).collect();
+    json!({
+        "ruleId": diagnostic.code,
+        "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
+        "level": match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        },
+        "message": { "text": text },
+        "locations": locations,
+    })
+}
+
+fn location(place: &Place) -> Value {
+    let mut physical = json!({ "artifactLocation": { "uri": uri(&place.path), "uriBaseId": "%SRCROOT%" } });
+    if let Some(line) = place.line {
+        physical["region"] = match place.column {
+            Some(column) => json!({ "startLine": line, "startColumn": column }),
+            None => json!({ "startLine": line }),
+        };
+    }
+    let mut location = json!({ "physicalLocation": physical });
+    if let Some(pointer) = &place.pointer {
+        location["logicalLocations"] = json!([{ "fullyQualifiedName": pointer }]);
+    }
+    location
+}
+
+/// A relative path as a URI reference: all but the unreserved characters and `/` in percent form.
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
+/// `json-syntax` as `JsonSyntax`, which SARIF wants of the name of a rule.
+fn pascal(code: &str) -> String {
+    code.split('-')
+        .flat_map(|word| {
+            let mut letters = word.chars();
+            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_rules_once_and_escapes_paths() {
+        let place = Place {
+            path: "tasks/a b/ü%.json".to_owned(),
+            line: Some(3),
+            column: Some(5),
+            pointer: Some("/ok".to_owned()),
+            ..Place::default()
+        };
+        let findings = [
+            Diagnostic::error("schema", "no boolean").at(place).hint("write true"),
+            Diagnostic::warning("json-syntax", "odd"),
+            Diagnostic::note("schema", "again"),
+        ];
+        let log = sarif(&findings, "1.2.3");
+        let run = &log["runs"][0];
+        assert_eq!(run["tool"]["driver"]["rules"][0], json!({ "id": "json-syntax", "name": "JsonSyntax" }));
+        assert_eq!(run["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            run["results"][0],
+            json!({
+                "ruleId": "schema", "ruleIndex": 1, "level": "error",
+                "message": { "text": "no boolean\nhint: write true" },
+                "locations": [{
+                    "physicalLocation": {
+                        "artifactLocation": { "uri": "tasks/a%20b/%C3%BC%25.json", "uriBaseId": "%SRCROOT%" },
+                        "region": { "startLine": 3, "startColumn": 5 },
+                    },
+                    "logicalLocations": [{ "fullyQualifiedName": "/ok" }],
+                }],
+            })
+        );
+        assert_eq!(run["results"][1]["level"], "warning");
+        assert_eq!(run["results"][2]["level"], "note");
+        assert_eq!(run["results"][1]["locations"], json!([]));
+    }
+}

@@ -1,0 +1,160 @@
+//! Findings as rustc draws them: the line, an underline, and what to do.
+
+use crate::base::{Diagnostic, Place, Severity};
+use crate::view::Paint;
+use crate::view::layout::one_line;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use std::collections::BTreeMap;
+
+/// Lines of source around the offending one.
+const CONTEXT: usize = 2;
+/// A longer line is not drawn: it is data, and nobody reads it.
+const LONGEST: usize = 1000;
+
+/// The findings, each with the line it is about where `sources` (path to text) holds it.
+#[must_use]
+pub fn snippets(
+    diagnostics: &[Diagnostic],
+    sources: &BTreeMap<String, String>,
+    paint: Paint,
+    width: usize,
+) -> String {
+    let renderer = if paint.colour { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(if width == 0 { 10_000 } else { width });
+    let mut out = String::new();
+    for (number, diagnostic) in diagnostics.iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        out.push_str(&renderer.render(&[report(diagnostic, sources)]));
+        out.push('\n');
+    }
+    out
+}
+
+fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>) -> Group<'a> {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let title = level.primary_title(one_line(&diagnostic.message)).id(diagnostic.code);
+    let mut group = Group::with_title(title);
+    if let Some(place) = &diagnostic.place {
+        let excerpt = sources.get(&place.path).and_then(|text| excerpt(text, place));
+        group = match excerpt {
+            Some((source, first, start, end)) => group.element(
+                Snippet::source(source)
+                    .path(one_line(&place.path))
+                    .line_start(first)
+                    .fold(false)
+                    .annotation(AnnotationKind::Primary.span(start..end)),
+            ),
+            None => group.element(origin(place)),
+        };
+    }
+    if let Some(hint) = &diagnostic.hint {
+        group = group.element(Level::HELP.message(one_line(hint)));
+    }
+    group
+}
+
+fn origin(place: &Place) -> Origin<'_> {
+    let origin = Origin::path(one_line(&place.path));
+    match (place.line, place.column) {
+        (Some(line), Some(column)) => origin.line(line as usize).char_column(column as usize),
+        (Some(line), None) => origin.line(line as usize),
+        _ => origin,
+    }
+}
+
+/// The lines around a place, the number of the first of them, and the offending span in bytes.
+fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, usize)> {
+    let line = (place.line? as usize).checked_sub(1)?;
+    let first = line.saturating_sub(CONTEXT);
+    let mut offset = 0;
+    let (mut start, mut target, mut end) = (0, None, 0);
+    for (number, content) in text.split_inclusive('\n').enumerate().take(line + CONTEXT + 1) {
+        if number == first {
+            start = offset;
+        }
+        if number >= first && content.len() > LONGEST {
+            return None;
+        }
+        if number == line {
+            target = Some((offset, content.trim_end_matches(['\n', '\r'])));
+        }
+        offset += content.len();
+        end = offset;
+    }
+    let (at, content) = target?;
+    let source = text.get(start..end)?.trim_end_matches('\n');
+    let column = place.column.map_or(0, |column| column.saturating_sub(1) as usize);
+    let within = content.char_indices().nth(column).map_or(content.len(), |(byte, _)| byte);
+    // Without a length the place is the word that starts there, or the whole line without a column.
+    let length = match (place.length as usize, place.column) {
+        (0, None) => content.len(),
+        (0, Some(_)) => word(&content[within..]),
+        (known, _) => known,
+    };
+    let mut stop = (within + length).min(content.len());
+    while !content.is_char_boundary(stop) {
+        stop += 1;
+    }
+    Some((source, first + 1, at + within - start, at + stop - start))
+}
+
+/// The length in bytes of the token that a text starts with.
+fn word(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    match text.find(|c| !is_word(c)) {
+        Some(0) => text.chars().next().map_or(0, char::len_utf8),
+        Some(end) => end,
+        None => text.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use snapbox::{assert_data_eq, str};
+
+    fn place(line: u32, column: u32) -> Place {
+        Place { path: "a.json".to_owned(), line: Some(line), column: Some(column), ..Place::default() }
+    }
+
+    fn drawn(text: &str, diagnostic: Diagnostic) -> String {
+        let sources = BTreeMap::from([("a.json".to_owned(), text.to_owned())]);
+        snippets(&[diagnostic], &sources, Paint::PLAIN, 80)
+    }
+
+    #[test]
+    fn draws_the_line_and_the_hint() {
+        let text = "{\n  \"blocking\": 0,\n  \"ök\": flase\n}\n";
+        let finding = Diagnostic::error("json-syntax", "expected a value").at(place(3, 9));
+        assert_data_eq!(drawn(text, finding.hint("did you mean `false`?")), str![]);
+    }
+
+    #[test]
+    fn draws_no_line_it_does_not_have() {
+        let finding = || Diagnostic::warning("odd", "it is odd");
+        assert_data_eq!(drawn("x", finding().at(place(9, 1))), str![]);
+        assert_data_eq!(drawn(&"x".repeat(5000), finding().at(place(1, 4999))), str![]);
+        assert_data_eq!(drawn("", finding()), str![]);
+    }
+
+    #[test]
+    fn no_place_is_out_of_bounds() {
+        for text in ["", "\n", "ä", "ä\r\nb\r\n", "\n\n\nab", "a\u{1b}[31m\tb"] {
+            for line in 0..6 {
+                for column in 0..6 {
+                    for length in 0..4 {
+                        let place = Place { length, ..place(line, column) };
+                        let drawn = drawn(text, Diagnostic::note("x", "y").at(place));
+                        assert!(!drawn.contains('\u{1b}'), "{drawn:?}");
+                    }
+                }
+            }
+        }
+    }
+}

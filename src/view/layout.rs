@@ -1,0 +1,216 @@
+//! Text made safe and made to fit: cleaning, shortening, wrapping, columns, shell and fence quoting.
+
+use super::{Paint, Style};
+
+/// The longest a value is shown on one line.
+pub const SHORT: usize = 80;
+
+/// The text on one line: white space folded, control characters made visible.
+///
+/// Text from files reaches a terminal or a commit message only through here, so that it can neither
+/// move the cursor nor start a line of its own.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().map(visible));
+    }
+    line
+}
+
+/// A control character, or one that reorders text, becomes the replacement character.
+fn visible(c: char) -> char {
+    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if c.is_control() || reorders { char::REPLACEMENT_CHARACTER } else { c }
+}
+
+/// The text on one line of at most `limit` characters, cut with `…`; 0 means no limit.
+#[must_use]
+pub fn shorten(text: &str, limit: usize) -> String {
+    let line = one_line(text);
+    if limit == 0 || line.chars().count() <= limit {
+        return line;
+    }
+    let kept: String = line.chars().take(limit.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The words of the text in lines of at most `width` characters; 0 means one line.
+///
+/// A word longer than the width stands alone on its line and is not broken: it may be a path.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let clean = one_line(text);
+    if width == 0 {
+        return if clean.is_empty() { Vec::new() } else { vec![clean] };
+    }
+    let mut lines: Vec<String> = Vec::new();
+    let mut length = 0;
+    for word in clean.split(' ').filter(|word| !word.is_empty()) {
+        let size = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if length + 1 + size <= width => {
+                line.push(' ');
+                line.push_str(word);
+                length += 1 + size;
+            }
+            _ => {
+                lines.push(word.to_owned());
+                length = size;
+            }
+        }
+    }
+    lines
+}
+
+/// Appends the text, wrapped and indented; the second and later lines are indented by `hang` more.
+pub fn paragraph(out: &mut String, text: &str, indent: usize, hang: usize, width: usize) {
+    let room = if width == 0 { 0 } else { width.saturating_sub(indent + hang).max(20) };
+    for (number, line) in wrap(text, room).iter().enumerate() {
+        let indent = if number == 0 { indent } else { indent + hang };
+        out.push_str(&" ".repeat(indent));
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+/// One cell of a table: its text, already on one line, and its style.
+pub type Cell = (String, Option<Style>);
+
+/// A cell in no style.
+#[must_use]
+pub fn plain(text: impl AsRef<str>) -> Cell {
+    (shorten(text.as_ref(), SHORT), None)
+}
+
+/// A cell in a style.
+#[must_use]
+pub fn styled(text: impl AsRef<str>, style: Style) -> Cell {
+    (shorten(text.as_ref(), SHORT), Some(style))
+}
+
+/// Rows in aligned columns, two spaces between them, no trailing space, cut at `width` (0: never).
+#[must_use]
+pub fn columns(rows: &[Vec<Cell>], indent: usize, paint: Paint, width: usize) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        for (column, (text, _)) in row.iter().enumerate() {
+            let size = text.chars().count();
+            match widths.get_mut(column) {
+                Some(known) => *known = (*known).max(size),
+                None => widths.push(size),
+            }
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let filled = row.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
+        let mut line = " ".repeat(indent);
+        let mut used = indent;
+        for (column, (text, style)) in row.iter().take(filled).enumerate() {
+            let size = widths.get(column).copied().unwrap_or_default();
+            let last = column + 1 == filled;
+            let room = if width == 0 { usize::MAX } else { width.saturating_sub(used) };
+            if room == 0 {
+                break;
+            }
+            let text = if room == usize::MAX { text.clone() } else { shorten(text, room) };
+            let length = text.chars().count();
+            line.push_str(&style.map_or_else(|| text.clone(), |style| paint.paint(style, &text)));
+            used += length;
+            if !last {
+                let gap = (size + 2).saturating_sub(length);
+                line.push_str(&" ".repeat(gap));
+                used += gap;
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A command as a person would type it into a POSIX shell.
+#[must_use]
+pub fn command(argv: &[String]) -> String {
+    argv.iter().map(|argument| shell_quote(argument)).collect::<Vec<_>>().join(" ")
+}
+
+/// One argument, quoted if a shell would read anything else into it.
+fn shell_quote(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,%".contains(c);
+    if !argument.is_empty() && argument.chars().all(|c| is_plain(c) || (c.is_alphanumeric() && !c.is_ascii())) {
+        return argument.to_owned();
+    }
+    if argument.chars().any(char::is_control) {
+        let escaped: String = argument
+            .chars()
+            .map(|c| match c {
+                '\'' | '\\' => format!("\\{c}"),
+                '\n' => "\\n".to_owned(),
+                '\t' => "\\t".to_owned(),
+                c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+                c => c.to_string(),
+            })
+            .collect();
+        return format!("$'{escaped}'");
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
+/// The text in a Markdown code fence longer than any run of backticks within.
+#[must_use]
+pub fn fenced(info: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{info}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+}
+
+/// `1 task`, `2 tasks`.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_cannot_move_the_cursor() {
+        assert_eq!(one_line(" a\n\tb \u{1b}[31mc\u{202e} "), "a b \u{fffd}[31mc\u{fffd}");
+        assert_eq!(shorten("abcdef", 4), "abc…");
+        assert_eq!(shorten("ab\ncd", 0), "ab cd");
+    }
+
+    #[test]
+    fn wraps_at_words_and_never_breaks_one() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("a-very-long-path b", 5), ["a-very-long-path", "b"]);
+        assert!(wrap("  ", 5).is_empty());
+    }
+
+    #[test]
+    fn columns_align_and_fit() {
+        let rows = [vec![plain("a"), plain("bb")], vec![plain("ccc"), plain("d")], vec![plain("e"), plain("")]];
+        assert_eq!(columns(&rows, 1, Paint::PLAIN, 0), " a    bb\n ccc  d\n e\n");
+        assert_eq!(columns(&[vec![plain("abcdef"), plain("gh")]], 0, Paint::PLAIN, 9), "abcdef  …\n");
+    }
+
+    #[test]
+    fn commands_survive_a_shell() {
+        let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(command(&argv(&["orch", "next", "t-42"])), "orch next t-42");
+        assert_eq!(command(&argv(&["x", "it's", "", "a b", "日本"])), r"x 'it'\''s' '' 'a b' 日本");
+        assert_eq!(command(&argv(&["$(rm)", "a\nb"])), r"'$(rm)' $'a\nb'");
+    }
+
+    #[test]
+    fn fences_outgrow_their_content() {
+        assert_eq!(fenced("json", "{}\n"), "```json\n{}\n```\n");
+        assert!(fenced("", "````\nx").starts_with("`````\n"));
+    }
+}

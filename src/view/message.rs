@@ -1,0 +1,222 @@
+//! The message of a transition's commit: subject, reason, and trailers that no text can forge.
+
+use super::layout::{one_line, wrap};
+use crate::base::{Digest, TaskId, WorkflowName};
+use crate::config::{Placeholder, Subject};
+use crate::decide::{Evidence, Kind, Transition};
+
+/// Git's custom for the width of a body.
+const WIDTH: usize = 72;
+
+/// What a commit message is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// The transition.
+    pub transition: &'a Transition,
+    /// The workflow that judged it.
+    pub workflow: &'a WorkflowName,
+    /// The digest of that workflow.
+    pub workflow_digest: Digest,
+    /// The first line, as `orch.toml` wants it.
+    pub subject: &'a Subject,
+    /// Name and address for a `Signed-off-by` trailer.
+    pub sign_off: Option<&'a str>,
+}
+
+impl Message<'_> {
+    /// The whole message: subject, reason, trailers, with a final newline.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = self.subject();
+        out.push('\n');
+        let body = body(&self.transition.reason);
+        if !body.is_empty() {
+            out.push('\n');
+            out.push_str(&body);
+        }
+        out.push('\n');
+        for (token, value) in self.trailers() {
+            out.push_str(&format!("{token}: {value}\n"));
+        }
+        out
+    }
+
+    /// The subject alone, on one line whatever the template and the names say.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let transition = self.transition;
+        let value = |placeholder| match placeholder {
+            Placeholder::Task => self.task.as_str(),
+            Placeholder::From => transition.from.as_ref().map_or("new", |phase| phase.as_str()),
+            Placeholder::To => transition.to.as_str(),
+            Placeholder::Kind => transition.kind.as_str(),
+            Placeholder::Rule => transition.rule.as_ref().map_or("", |rule| rule.as_str()),
+        };
+        let out = self.subject.render(value);
+        let subject = one_line(&out);
+        // An empty subject would turn the body into the subject; a leading `#` would be a comment.
+        match subject.chars().next() {
+            None => format!("orch({})", self.task),
+            Some('#') => format!("orch {subject}"),
+            Some(_) => subject,
+        }
+    }
+
+    /// The trailers in order: token and value, each value on one line.
+    #[must_use]
+    pub fn trailers(&self) -> Vec<(&'static str, String)> {
+        let transition = self.transition;
+        let mut trailers = vec![("Orch-Task", self.task.to_string())];
+        trailers.extend(transition.from.as_ref().map(|from| ("Orch-From", from.to_string())));
+        trailers.push(("Orch-To", transition.to.to_string()));
+        trailers.extend(transition.rule.as_ref().map(|rule| ("Orch-Rule", rule.to_string())));
+        trailers.push(("Orch-Kind", transition.kind.as_str().to_owned()));
+        trailers.push(("Orch-Workflow", format!("{}@{}", self.workflow, self.workflow_digest)));
+        for proof in &transition.evidence {
+            if proof.committed {
+                trailers.push(("Orch-Evidence", evidence(proof)));
+            } else {
+                trailers.extend(proof.files.iter().map(|(path, _)| ("Orch-Unproven", quoted(path))));
+            }
+        }
+        let ordered = matches!(
+            transition.kind,
+            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm
+        );
+        if ordered {
+            trailers.push(("Orch-Override", one_line(&transition.reason)));
+        }
+        trailers.extend(self.sign_off.map(|name| ("Signed-off-by", one_line(name))));
+        trailers
+    }
+}
+
+/// `path@blob` for one file, `artifact (n files)@digest` for several.
+fn evidence(proof: &Evidence) -> String {
+    match proof.files.as_slice() {
+        [(path, digest)] => format!("{}@{digest}", quoted(path)),
+        files => format!("{} ({} files)@{}", proof.artifact, files.len(), proof.digest),
+    }
+}
+
+/// A path as git quotes it: as it is, or in double quotes where it holds what ends a line or a quote.
+fn quoted(path: &str) -> String {
+    let needs = path.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')) || path.trim() != path;
+    if !needs {
+        return path.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in path.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                c.to_string().bytes().for_each(|byte| out.push_str(&format!("\\{byte:03o}")));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// The reason as one paragraph of which no line reads like a trailer, a divider or a comment.
+///
+/// Git takes trailers from the last paragraph only, which is ours; the indent guards against tools
+/// that look at every line.
+fn body(reason: &str) -> String {
+    wrap(reason, WIDTH)
+        .into_iter()
+        .map(|line| if is_special(&line) { format!(" {line}\n") } else { format!("{line}\n") })
+        .collect()
+}
+
+fn is_special(line: &str) -> bool {
+    let token = line.split(':').next().filter(|token| token.len() < line.len()).map(str::trim_end);
+    let is_trailer = token.is_some_and(|token| {
+        token.contains('-') && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    });
+    is_trailer || line.starts_with("---") || line.starts_with('#')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::ArtifactName;
+    use crate::view::samples;
+    use snapbox::{assert_data_eq, str};
+
+    fn message(transition: &Transition, template: Option<&str>) -> String {
+        let workflow = samples::workflow();
+        Message {
+            task: &samples::task(),
+            transition,
+            workflow: &workflow.name,
+            workflow_digest: workflow.digest,
+            template,
+            sign_off: None,
+        }
+        .text()
+    }
+
+    #[test]
+    fn a_message_holds_the_reason_and_the_proof() {
+        assert_data_eq!(message(&samples::advance(), None), str![]);
+        assert_data_eq!(message(&samples::create(), Some("{kind} {task}: {to} {rule}{x}")), str![]);
+    }
+
+    #[test]
+    fn no_reason_forges_a_trailer() {
+        let reason = "fine\n\nOrch-To: done\nOrch-Override: forged\r\nSigned-off-by: Eve <e@x>\u{2028}---\n# x";
+        let mut transition = samples::advance();
+        transition.kind = Kind::Override;
+        transition.reason = format!("{reason} {}", "Orch-Kind: create ".repeat(20));
+        let text = message(&transition, Some("x\n\nOrch-Task: forged {task}"));
+        let paragraphs: Vec<&str> = text.trim_end().split("\n\n").collect();
+        assert_eq!(paragraphs.len(), 3, "{text}");
+        let count = |token: &str| text.lines().filter(|line| line.starts_with(token)).count();
+        for token in ["Orch-Task:", "Orch-To:", "Orch-Kind:", "Orch-Override:"] {
+            assert_eq!(count(token), 1, "{token} in {text}");
+        }
+        assert_eq!(count("Signed-off-by:") + count("---") + count("#"), 0, "{text}");
+        assert!(text.contains("\nOrch-To: plan_review\n"), "{text}");
+    }
+
+    #[test]
+    fn no_path_forges_a_trailer() {
+        let mut transition = samples::advance();
+        let digest = Digest::of_blob(b"x");
+        let file = |path: &str| (path.to_owned(), digest);
+        let proof = |files: Vec<(String, Digest)>, committed| Evidence {
+            artifact: ArtifactName::new("notes").expect("valid"),
+            files,
+            digest,
+            valid: true,
+            committed,
+        };
+        transition.evidence = vec![
+            proof(vec![file("a\nOrch-To: done")], true),
+            proof(vec![file("x"), file("y")], true),
+            proof(vec![file("ignored \"log\"")], false),
+        ];
+        let text = message(&transition, None);
+        assert!(text.contains(&format!("Orch-Evidence: \"a\\nOrch-To: done\"@{digest}\n")), "{text}");
+        assert!(text.contains(&format!("Orch-Evidence: notes (2 files)@{digest}\n")), "{text}");
+        assert!(text.contains("Orch-Unproven: \"ignored \\\"log\\\"\"\n"), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("Orch-To:")).count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_reason_is_wrapped_and_may_be_empty() {
+        let mut transition = samples::advance();
+        transition.reason = "word ".repeat(40);
+        assert!(message(&transition, None).lines().take(6).all(|line| line.len() <= WIDTH));
+        transition.reason = String::new();
+        let text = message(&transition, Some(" "));
+        assert!(text.starts_with("orch(t-42)\n\nOrch-Task: t-42\n"), "{text}");
+    }
+}

@@ -1,0 +1,131 @@
+//! `orch prompt`: the whole instruction for whoever does the current phase, as Markdown.
+
+use super::layout::{command, fenced, one_line};
+use super::suggestion::{action, expectation, instructions, phase, schema_text};
+use super::wire::{Expected, Finding, Suggestion};
+use super::{Do, Subject};
+
+/// The instruction for the current phase: what to do, from what, where to write it and by which
+/// schema. It is complete in itself: whoever reads it needs no other document.
+#[must_use]
+pub fn prompt(subject: &Subject<'_>) -> String {
+    let suggestion = Suggestion::of(subject);
+    let mut out = String::new();
+    head(&mut out, subject, &suggestion);
+    if let Some(text) = instructions(subject).and_then(|name| subject.system.agent(name)) {
+        out.push_str("\n## Instructions\n\n");
+        out.push_str(text.trim());
+        out.push('\n');
+    }
+    inputs(&mut out, &suggestion);
+    for expected in &subject.decision.expects {
+        let schema = schema_text(subject, expected);
+        write_section(&mut out, &expectation(subject, expected), schema);
+    }
+    if subject.decision.expects.is_empty() {
+        out.push_str(&nothing_to_write(&suggestion));
+    }
+    rules(&mut out, &suggestion);
+    out
+}
+
+fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
+    let title = suggestion.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
+    out.push_str(&format!("# Task {}{title}\n\n", suggestion.task));
+    let phase_title = phase(subject).and_then(|phase| phase.title.as_deref());
+    let phase = suggestion.current_phase.as_deref().unwrap_or("(none)");
+    let phase_title = phase_title.map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let mut rows = vec![
+        format!("phase `{phase}`{phase_title}, attempt {}", suggestion.attempt),
+        format!("workflow `{}`: {}", suggestion.workflow, one_line(&subject.workflow.title)),
+        format!("directory `{}/`", suggestion.path),
+    ];
+    if let Some(action) = action(subject) {
+        let title = subject.workflow.actions.iter().find(|known| known.name.as_str() == action);
+        let title = title.and_then(|known| known.title.as_deref());
+        let title = title.map_or(String::new(), |title| format!(": {}", one_line(title)));
+        rows.push(format!("action `{action}`{title}"));
+    }
+    rows.push(format!("why now: {}", one_line(&suggestion.reason)));
+    rows.iter().for_each(|row| out.push_str(&format!("- {row}\n")));
+    out.push_str("\nEvery path below is relative to the root of the repository.\n");
+}
+
+fn inputs(out: &mut String, suggestion: &Suggestion) {
+    if suggestion.inputs.is_empty() {
+        return;
+    }
+    out.push_str("\n## Read first\n\n");
+    for input in &suggestion.inputs {
+        out.push_str(&format!("- `{}` ({})\n", one_line(&input.path), input.artifact));
+    }
+}
+
+fn write_section(out: &mut String, expected: &Expected, schema: Option<&str>) {
+    let verb = match expected.state {
+        "missing" => "Write",
+        "stale" => "Write anew",
+        _ => "Mend",
+    };
+    out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
+    let because = one_line(&expected.because);
+    let because = if because.is_empty() { because } else { format!(": {because}") };
+    out.push_str(&format!("The {} `{}` is {}{because}.\n", expected.format, expected.artifact, expected.state));
+    if !expected.problems.is_empty() {
+        out.push_str("\nWhat is wrong with it now:\n\n");
+        expected.problems.iter().for_each(|finding| problem(out, finding));
+    }
+    if !expected.of.is_empty() {
+        out.push_str("\nIt judges these bytes; copy this into its `of`, unchanged:\n\n");
+        out.push_str(&fenced("json", super::pretty(&expected.of).trim_end()));
+    }
+    if let Some(schema) = schema {
+        let name = expected.schema.as_deref().unwrap_or_default();
+        out.push_str(&format!("\nThe schema `{name}` has to accept it:\n\n"));
+        out.push_str(&fenced("json", schema));
+    }
+    if let Some(example) = &expected.example {
+        out.push_str("\nAn example that it accepts:\n\n");
+        out.push_str(&fenced("json", super::pretty(example).trim_end()));
+    }
+}
+
+fn problem(out: &mut String, finding: &Finding) {
+    let place = finding.place();
+    let place = if place.is_empty() { place } else { format!("`{}`: ", one_line(&place)) };
+    let pointer = finding.pointer.as_ref().filter(|pointer| !pointer.is_empty());
+    let pointer = pointer.map_or(String::new(), |pointer| format!(" (at `{}`)", one_line(pointer)));
+    let hint = finding.hint.as_ref().map_or(String::new(), |hint| format!("; {}", one_line(hint)));
+    out.push_str(&format!("- {place}{}{pointer}{hint}\n", one_line(&finding.message)));
+}
+
+fn nothing_to_write(suggestion: &Suggestion) -> String {
+    let mut out = String::from("\n## Nothing to write\n\n");
+    out.push_str(match suggestion.r#do {
+        Do::Apply => "A transition is due. Apply it:\n",
+        Do::Run => "The action is all there is to do; its result is what the instructions ask for.\n",
+        Do::Decide | Do::Answer => "A person has to decide:\n",
+        Do::Repair => "The task has to be repaired first:\n",
+        Do::Nothing => "Nobody has to do anything.\n",
+        Do::Write | Do::Fix | Do::Renew => "Every output is there, but no rule accepts what they say.\n",
+    });
+    let mut commands: Vec<String> = suggestion.options.iter().map(|option| command(&option.argv)).collect();
+    let apply = command(&["orch", "next", &suggestion.task].map(str::to_owned));
+    if suggestion.r#do == Do::Apply && !commands.contains(&apply) {
+        commands.insert(0, apply);
+    }
+    if !commands.is_empty() {
+        out.push('\n');
+        out.push_str(&fenced("sh", &commands.join("\n")));
+    }
+    out
+}
+
+fn rules(out: &mut String, suggestion: &Suggestion) {
+    out.push_str("\n## Rules\n\n");
+    out.push_str("- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.\n");
+    out.push_str("- Write whole files, in UTF-8, at exactly the paths named here.\n");
+    out.push_str("- Say what is so. A report that judges must name what it judged, and may say no.\n");
+    let check = command(&["orch", "suggest", &suggestion.task].map(str::to_owned));
+    out.push_str(&format!("- When done, run `{check}`: it says what is accepted and what is still missing.\n"));
+}

@@ -1,0 +1,248 @@
+//! `orch status`: one line a task, and how many are where.
+
+use super::json::SCHEMA_VERSION;
+use super::layout::{columns, counted, one_line, plain, styled};
+use super::text::{headline, mood};
+use super::wire::{Finding, Suggestion};
+use super::{Direction, Do, Kind, Paint, Repository, Style, Subject, sort};
+use crate::base::Diagnostic;
+use crate::workflow::Workflow;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Where every task stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// `status`.
+    pub kind: &'static str,
+    /// What was looked at.
+    pub repository: Repository,
+    /// The tasks, the most urgent first.
+    pub tasks: Vec<TaskStatus>,
+    /// How many tasks are in each phase, by workflow and in document order.
+    pub phases: Vec<PhaseCount>,
+    /// Findings that belong to no single task.
+    pub diagnostics: Vec<Finding>,
+}
+
+/// Where one task stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskStatus {
+    /// The task.
+    pub task: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its directory.
+    pub path: String,
+    /// The workflow that judged it.
+    pub workflow: String,
+    /// The revision of its state.
+    pub rev: u64,
+    /// The phase it is in.
+    pub current_phase: Option<String>,
+    /// Where within the phase it stands.
+    pub substate: Option<Value>,
+    /// Which attempt at that phase this is.
+    pub attempt: u32,
+    /// What kind of decision stands.
+    pub kind: Kind,
+    /// Who must act.
+    pub owner: &'static str,
+    /// What has to be done.
+    pub r#do: Do,
+    /// Where it leads.
+    pub suggested_next: Option<String>,
+    /// Where that lies.
+    pub direction: Direction,
+    /// The file that has to be acted on first, if it is a matter of a file.
+    pub at: Option<Spot>,
+    /// Why.
+    pub reason: String,
+    /// The commit in which the state was last committed.
+    pub committed: Option<String>,
+    /// The line for people.
+    #[serde(skip)]
+    headline: (String, Style),
+}
+
+/// A file, and the place of its first problem.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spot {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The column in characters, from 1.
+    pub column: Option<u32>,
+}
+
+/// How many tasks are in a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PhaseCount {
+    /// The workflow.
+    pub workflow: String,
+    /// The phase; null where the state names none.
+    pub phase: Option<String>,
+    /// How many.
+    pub count: usize,
+}
+
+impl Status {
+    /// The status of these tasks.
+    #[must_use]
+    pub fn new(repository: Repository, subjects: &[Subject<'_>], diagnostics: &[Diagnostic]) -> Self {
+        let mut ordered: Vec<&Subject<'_>> = subjects.iter().collect();
+        sort(&mut ordered);
+        Self {
+            schema_version: SCHEMA_VERSION,
+            kind: "status",
+            repository,
+            tasks: ordered.iter().map(|subject| TaskStatus::of(subject)).collect(),
+            phases: count(subjects),
+            diagnostics: diagnostics.iter().map(Finding::of).collect(),
+        }
+    }
+
+    /// The status as text: aligned columns, then the counts.
+    #[must_use]
+    pub fn text(&self, paint: Paint, width: usize) -> String {
+        let rows: Vec<_> = self.tasks.iter().map(TaskStatus::row).collect();
+        let mut out = columns(&rows, 0, paint, width);
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&self.summary());
+        for finding in &self.diagnostics {
+            let place = finding.place();
+            let place = if place.is_empty() { place } else { format!("{place}: ") };
+            let text = format!("{place}{}[{}]: {}", finding.severity, finding.code, finding.message);
+            out.push_str(&one_line(&text));
+            out.push('\n');
+        }
+        out
+    }
+
+    /// `4 tasks: 2 codegen, 1 test, 1 done`.
+    fn summary(&self) -> String {
+        let workflows = self.phases.iter().map(|count| &count.workflow);
+        let several = workflows.clone().any(|name| Some(name) != workflows.clone().next());
+        let parts: Vec<String> = self
+            .phases
+            .iter()
+            .map(|count| {
+                let phase = count.phase.as_deref().unwrap_or("in no phase");
+                let workflow = if several { format!(" ({})", count.workflow) } else { String::new() };
+                format!("{} {phase}{workflow}", count.count)
+            })
+            .collect();
+        let colon = if parts.is_empty() { "" } else { ": " };
+        format!("{}{colon}{}\n", counted(self.tasks.len(), "task"), parts.join(", "))
+    }
+}
+
+impl TaskStatus {
+    /// Where one task stands.
+    #[must_use]
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let suggestion = Suggestion::of(subject);
+        let headline = (headline(&suggestion), mood(&suggestion));
+        Self {
+            at: spot(&suggestion),
+            substate: subject.decision.substate.clone(),
+            task: suggestion.task,
+            title: suggestion.title,
+            path: suggestion.path,
+            workflow: suggestion.workflow,
+            rev: suggestion.rev,
+            current_phase: suggestion.current_phase,
+            attempt: suggestion.attempt,
+            kind: suggestion.kind,
+            owner: suggestion.owner,
+            r#do: suggestion.r#do,
+            suggested_next: suggestion.suggested_next,
+            direction: suggestion.direction,
+            reason: suggestion.reason,
+            committed: suggestion.committed,
+            headline,
+        }
+    }
+
+    fn row(&self) -> Vec<super::layout::Cell> {
+        let phase = self.current_phase.as_deref().unwrap_or("(no phase)");
+        let substate = match &self.substate {
+            Some(Value::String(text)) => format!(" / {text}"),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => format!(" / {other}"),
+        };
+        let owner = if self.owner == "none" { "-" } else { self.owner };
+        let problem = self.at.as_ref().filter(|spot| spot.line.is_some()).map_or(String::new(), |spot| {
+            let column = spot.column.map_or(String::new(), |column| format!(":{column}"));
+            format!("{}:{}{column}", spot.path, spot.line.unwrap_or_default())
+        });
+        let (what, style) = &self.headline;
+        vec![
+            styled(&self.task, Style::Strong),
+            plain(format!("{phase}{substate}")),
+            plain(format!("#{}", self.attempt)),
+            plain(owner),
+            styled(what, *style),
+            styled(problem, Style::Dim),
+        ]
+    }
+}
+
+/// What has to be acted on first: the place of the first problem, else the first path expected.
+fn spot(suggestion: &Suggestion) -> Option<Spot> {
+    let wanted: &[&str] = match suggestion.r#do {
+        Do::Fix => &["invalid", "unmet"],
+        Do::Renew => &["stale"],
+        Do::Write => &["missing"],
+        Do::Repair => &["missing", "invalid", "stale", "unmet"],
+        _ => &[],
+    };
+    let expected = suggestion.expects.iter().find(|expected| wanted.contains(&expected.state));
+    let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| &expected.problems);
+    let problem = problems.iter().find(|finding| finding.severity == "error" && finding.path.is_some());
+    match (problem, expected) {
+        (Some(finding), _) if expected.is_some() || suggestion.r#do == Do::Repair => Some(Spot {
+            path: finding.path.clone()?,
+            line: finding.line,
+            column: finding.column,
+        }),
+        (_, Some(expected)) => Some(Spot { path: expected.path.clone(), line: None, column: None }),
+        _ => None,
+    }
+}
+
+/// The phases that hold a task, by the name of the workflow and in document order.
+fn count(subjects: &[Subject<'_>]) -> Vec<PhaseCount> {
+    let mut workflows: Vec<&Workflow> = Vec::new();
+    for subject in subjects {
+        if !workflows.iter().any(|known| known.name == subject.workflow.name) {
+            workflows.push(subject.workflow);
+        }
+    }
+    workflows.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut counts = Vec::new();
+    for workflow in workflows {
+        let phases = workflow.phases.iter().map(|phase| Some(&phase.id)).chain([None]);
+        for phase in phases {
+            let here = |subject: &&Subject<'_>| {
+                subject.workflow.name == workflow.name && subject.decision.phase.as_ref() == phase
+            };
+            let count = subjects.iter().filter(here).count();
+            if count > 0 {
+                counts.push(PhaseCount {
+                    workflow: workflow.name.to_string(),
+                    phase: phase.map(ToString::to_string),
+                    count,
+                });
+            }
+        }
+    }
+    counts
+}

@@ -1,0 +1,155 @@
+//! From a decision to a suggestion.
+
+use super::wire::{Command, Expected, Finding, Input, Possible, Proof, Suggestion, in_repository};
+use super::{Kind, Runner, Subject, next};
+use crate::decide::{Evidence, Expectation, Verdict};
+use crate::workflow::Phase;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+impl Suggestion {
+    /// The decision about a task, written for somebody.
+    #[must_use]
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let decision = subject.decision;
+        let next = next(subject);
+        let reason = match subject.runner {
+            Some(Runner::Stalled(why)) if next.kind == Kind::Stalled => why.to_owned(),
+            _ => decision.reason.clone(),
+        };
+        Self {
+            task: decision.task.to_string(),
+            title: subject.title.map(str::to_owned),
+            path: subject.directory.to_string(),
+            workflow: decision.workflow.to_string(),
+            rev: decision.rev,
+            current_phase: decision.phase.as_ref().map(ToString::to_string),
+            attempt: decision.attempt,
+            suggested_next: next.phase.as_ref().map(ToString::to_string),
+            direction: next.direction,
+            kind: next.kind,
+            owner: next.owner.as_str(),
+            r#do: next.task,
+            reason,
+            rule: decision.rule.as_ref().map(ToString::to_string),
+            agent: phase(subject).and_then(|phase| phase.agent.clone()),
+            action: action(subject).map(str::to_owned),
+            instructions: instructions_path(subject),
+            inputs: inputs(subject),
+            expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
+            options: subject.extra_options.iter().chain(&decision.options).map(Command::of).collect(),
+            moves: decision.moves.iter().map(Possible::of).collect(),
+            evidence: Proof::rows(&decision.evidence, subject.directory),
+            waived: decision.waived.iter().map(ToString::to_string).collect(),
+            diagnostics: decision
+                .diagnostics
+                .iter()
+                .chain(&subject.extra_diagnostics)
+                .map(Finding::of)
+                .collect(),
+            committed: subject.committed.clone(),
+        }
+    }
+}
+
+impl Possible {
+    fn of(known: &crate::decide::Move) -> Self {
+        Self {
+            to: known.to.to_string(),
+            rule: known.rule.to_string(),
+            allowed: known.allowed,
+            unmet: known.unmet.clone(),
+        }
+    }
+}
+
+/// The phase the task is in.
+pub(super) fn phase<'a>(subject: &Subject<'a>) -> Option<&'a Phase> {
+    subject.workflow.phase(subject.decision.phase.as_ref()?)
+}
+
+/// The action that is due.
+pub(super) fn action<'a>(subject: &Subject<'a>) -> Option<&'a str> {
+    match &subject.decision.verdict {
+        Verdict::Run(action) => Some(action.as_str()),
+        _ => None,
+    }
+}
+
+/// The name of the instructions: the prompt of the action that is due, else the agent of the phase.
+pub(super) fn instructions<'a>(subject: &Subject<'a>) -> Option<&'a str> {
+    let due = action(subject).and_then(|name| {
+        subject.workflow.actions.iter().find(|action| action.name.as_str() == name)?.prompt.as_deref()
+    });
+    due.or_else(|| phase(subject)?.agent.as_deref())
+}
+
+fn instructions_path(subject: &Subject<'_>) -> Option<String> {
+    let directory = subject.system_dir?.trim_end_matches('/');
+    Some(format!("{directory}/agents/{}.md", instructions(subject)?))
+}
+
+fn inputs(subject: &Subject<'_>) -> Vec<Input> {
+    let rows = |input: &Evidence| -> Vec<Input> {
+        let row = |(path, digest): &(String, crate::base::Digest)| Input {
+            artifact: input.artifact.to_string(),
+            path: in_repository(subject.directory, path),
+            digest: digest.to_string(),
+        };
+        input.files.iter().map(row).collect()
+    };
+    subject.decision.inputs.iter().flat_map(rows).collect()
+}
+
+pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expected {
+    let of: BTreeMap<String, String> =
+        expected.of.iter().map(|(name, digest)| (name.to_string(), digest.to_string())).collect();
+    Expected {
+        artifact: expected.artifact.to_string(),
+        path: in_repository(subject.directory, &expected.path),
+        format: expected.format.as_str(),
+        schema: expected.schema.clone(),
+        state: expected.state.as_str(),
+        because: expected.because.clone(),
+        example: schema_text(subject, expected).and_then(|text| example(text, &of)),
+        of,
+        problems: expected.problems.iter().map(Finding::of).collect(),
+    }
+}
+
+/// The text of the schema that has to accept an expected artifact.
+pub(super) fn schema_text<'a>(subject: &Subject<'a>, expected: &Expectation) -> Option<&'a str> {
+    let declared = subject.workflow.artifact(&expected.artifact)?.schema.as_ref();
+    declared.map(|schema| &*schema.text).or_else(|| subject.system.schema(expected.schema.as_deref()?))
+}
+
+/// The first example of a schema, judging what there is to judge now; values are never invented.
+fn example(schema: &str, of: &BTreeMap<String, String>) -> Option<Value> {
+    let schema: Value = serde_json::from_str(schema).ok()?;
+    let mut example = schema.get("examples")?.as_array()?.first()?.clone();
+    if let Some(judged) = example.as_object_mut().and_then(|object| object.get_mut("of")) {
+        let entries: Map<String, Value> =
+            of.iter().map(|(name, digest)| (name.clone(), Value::from(digest.as_str()))).collect();
+        *judged = Value::Object(entries);
+    }
+    Some(example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_come_from_the_schema_and_judge_the_present() {
+        let of = BTreeMap::from([("patch".to_owned(), "abc".to_owned())]);
+        let schema = r#"{"examples": [{"ok": true, "of": {"patch": "old"}}, {"ok": false}]}"#;
+        assert_eq!(example(schema, &of), Some(serde_json::json!({"ok": true, "of": {"patch": "abc"}})));
+        assert_eq!(
+            example(r#"{"examples": [{"ok": true}]}"#, &of),
+            Some(serde_json::json!({"ok": true})),
+            "an `of` is replaced, never added"
+        );
+        assert_eq!(example(r#"{"examples": []}"#, &of), None);
+        assert_eq!(example("no json", &of), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Suggestions as text for people: calm, few lines, ending with what to type.
+
+use super::layout::{Cell, columns, command, counted, one_line, paragraph, plain, shorten, styled};
+use super::wire::{Expected, Finding, Suggestion, Suggestions};
+use super::{Direction, Do, Kind, Paint, Style};
+
+/// How far the lines below a headline are indented.
+const INDENT: usize = 4;
+/// How many paths a headline names.
+const NAMED: usize = 3;
+
+/// The envelope as text: one block a task, the most urgent first.
+#[must_use]
+pub fn suggestions(envelope: &Suggestions, paint: Paint, width: usize) -> String {
+    let mut out = String::new();
+    for (number, suggestion) in envelope.suggestions.iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        block(&mut out, suggestion, paint, width);
+    }
+    match (envelope.suggestions.is_empty(), envelope.omitted) {
+        (true, 0) => out.push_str("no task\n"),
+        (true, more) => out.push_str(&format!("{}, none shown\n", counted(more, "task"))),
+        (false, 0) => {}
+        (false, more) => out.push_str(&format!("\n{more} more\n")),
+    }
+    for finding in &envelope.diagnostics {
+        problem(&mut out, finding, 0, paint, width);
+    }
+    out
+}
+
+/// What has to be done, on the line that names the task.
+pub(super) fn headline(suggestion: &Suggestion) -> String {
+    let next = suggestion.suggested_next.as_deref().unwrap_or_default();
+    match suggestion.r#do {
+        Do::Write => format!("write {}", paths(suggestion, &["missing"])),
+        Do::Fix => format!("fix {}", paths(suggestion, &["invalid", "unmet"])),
+        Do::Renew => format!("renew {}", paths(suggestion, &["stale"])),
+        Do::Apply => match suggestion.direction {
+            Direction::Regress => format!("send back to {next}"),
+            Direction::Stay => format!("start {next} again"),
+            Direction::Advance | Direction::None => format!("move to {next}"),
+        },
+        Do::Run => format!("run {}", suggestion.action.as_deref().unwrap_or_default()),
+        Do::Decide => match (suggestion.kind, suggestion.direction) {
+            (Kind::Stalled, _) => "stalled: decide".to_owned(),
+            (_, Direction::Regress) => format!("decide: back to {next}?"),
+            (Kind::Transition, _) => format!("decide: on to {next}?"),
+            _ => "decide".to_owned(),
+        },
+        Do::Answer => "answer".to_owned(),
+        Do::Repair => format!("{}: repair", suggestion.kind.as_str()),
+        Do::Nothing => match suggestion.kind {
+            Kind::Done => "done".to_owned(),
+            _ if suggestion.owner == "process" => "running".to_owned(),
+            _ => "nothing to do".to_owned(),
+        },
+    }
+}
+
+/// The paths of what is expected in one of these states, as seen from the task.
+fn paths(suggestion: &Suggestion, states: &[&str]) -> String {
+    let wanted: Vec<&Expected> =
+        suggestion.expects.iter().filter(|expected| states.contains(&expected.state)).collect();
+    let mut text: Vec<String> =
+        wanted.iter().take(NAMED).map(|expected| below(suggestion, &expected.path)).collect();
+    if wanted.len() > NAMED {
+        text.push(format!("{} more", wanted.len() - NAMED));
+    }
+    if text.is_empty() { "the outputs".to_owned() } else { text.join(", ") }
+}
+
+/// A path as seen from the task.
+pub(super) fn below(suggestion: &Suggestion, path: &str) -> String {
+    let inside = path.strip_prefix(&suggestion.path).and_then(|rest| rest.strip_prefix('/'));
+    one_line(inside.unwrap_or(path))
+}
+
+/// The style of what has to be done.
+pub(super) fn mood(suggestion: &Suggestion) -> Style {
+    match (suggestion.r#do, suggestion.owner) {
+        (Do::Repair, _) => Style::Bad,
+        (_, "human") => Style::Warn,
+        (Do::Apply, _) => Style::Good,
+        (Do::Nothing, _) => Style::Dim,
+        _ => Style::Strong,
+    }
+}
+
+fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) {
+    let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
+    let attempt =
+        if suggestion.attempt > 1 { format!(" (attempt {})", suggestion.attempt) } else { String::new() };
+    out.push_str(&columns(
+        &[vec![
+            styled(&suggestion.task, Style::Strong),
+            plain(format!("{phase}{attempt}")),
+            (one_line(&headline(suggestion)), Some(mood(suggestion))),
+        ]],
+        0,
+        paint,
+        width,
+    ));
+    if let Some(title) = &suggestion.title {
+        let title = shorten(title, if width == 0 { 0 } else { width.saturating_sub(INDENT) });
+        out.push_str(&format!("{:INDENT$}{}\n", "", paint.paint(Style::Dim, &title)));
+    }
+    paragraph(out, &suggestion.reason, INDENT, 0, width);
+    for expected in &suggestion.expects {
+        expectation(out, suggestion, expected, paint, width);
+    }
+    for finding in &suggestion.diagnostics {
+        problem(out, finding, INDENT, paint, width);
+    }
+    out.push_str(&columns(&commands(suggestion), INDENT, paint, 0));
+}
+
+fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, paint: Paint, width: usize) {
+    let schema = expected.schema.as_ref().map_or(expected.format.to_owned(), |name| format!("schema {name}"));
+    let path = below(suggestion, &expected.path);
+    let because = one_line(&expected.because);
+    let line = if because.is_empty() {
+        format!("{} {path} ({schema})", expected.state)
+    } else {
+        format!("{} {path} ({schema}): {because}", expected.state)
+    };
+    paragraph(out, &line, INDENT, INDENT, width);
+    for finding in &expected.problems {
+        problem(out, finding, INDENT * 2, paint, width);
+    }
+}
+
+/// A finding in one line, and its hint in another.
+fn problem(out: &mut String, finding: &Finding, indent: usize, paint: Paint, width: usize) {
+    let place = finding.place();
+    let mut text = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    text.push_str(&format!("{}[{}]: {}", finding.severity, finding.code, finding.message));
+    paragraph(out, &text, indent, INDENT, width);
+    if let Some(hint) = &finding.hint {
+        let mut line = String::new();
+        paragraph(&mut line, &format!("hint: {hint}"), indent + INDENT, 6, width);
+        out.push_str(&paint_lines(&line, paint));
+    }
+}
+
+fn paint_lines(text: &str, paint: Paint) -> String {
+    text.lines().map(|line| format!("{}\n", paint.paint(Style::Dim, line))).collect()
+}
+
+/// The commands to type, each with its effect as a shell comment, so that a line can be pasted whole.
+fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
+    let row = |argv: &[String], effect: &str| -> Vec<Cell> {
+        let effect = if effect.is_empty() { String::new() } else { format!("# {}", one_line(effect)) };
+        vec![(format!("$ {}", command(argv)), Some(Style::Command)), (effect, Some(Style::Dim))]
+    };
+    let mut rows = Vec::new();
+    let apply = ["orch", "next", &suggestion.task].map(str::to_owned);
+    let known = suggestion.options.iter().any(|option| option.argv.starts_with(&apply));
+    if suggestion.r#do == Do::Apply && !known {
+        rows.push(row(&apply, &headline(suggestion)));
+    }
+    rows.extend(suggestion.options.iter().map(|option| row(&option.argv, &option.effect)));
+    let writes = matches!(suggestion.r#do, Do::Write | Do::Fix | Do::Renew | Do::Run);
+    if writes && suggestion.owner == "agent" {
+        let prompt = ["orch", "prompt", &suggestion.task].map(str::to_owned);
+        if !suggestion.options.iter().any(|option| option.argv == prompt) {
+            rows.push(row(&prompt, "the whole instruction"));
+        }
+    }
+    rows
+}
