@@ -209,6 +209,21 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// `[define]`, and `[define.GROUP]` for those who want them near the prose that explains them;
+    /// a group's own name means nothing.
+    fn defines(&mut self, value: Option<&TomlSpanned<DeValue<'_>>>) -> Vec<(Text, Text)> {
+        let mut found = Vec::new();
+        for (name, value) in self.named("define", value) {
+            if value.get_ref().is_table() {
+                found.extend(self.named_texts("define", Some(value)));
+            } else if let Some(text) = self.text_of("define", value) {
+                found.push((name, text));
+            }
+        }
+        found.sort_by_key(|(name, _)| name.span.start);
+        found
+    }
+
     /// The entries of a table, by name, in document order.
     fn named<'t, 'i>(
         &mut self,
@@ -262,7 +277,7 @@ impl Reader<'_> {
                 None => self.wrong_type("state", value, "a table"),
             }
         }
-        raw.defines = self.named_texts("define", top.take("define"));
+        raw.defines = self.defines(top.take("define"));
         raw.artifacts = self
             .named_tables("artifact", top.take("artifact"))
             .into_iter()
