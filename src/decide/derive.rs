@@ -91,10 +91,11 @@ impl Seen<'_> {
 /// The files that count: of the first path with an unspent file, else of the first that matches.
 fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> Seen<'f> {
     let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
-    let groups: Vec<Vec<&FileFact>> = (0..artifact.paths.len())
+    let mut groups: Vec<Vec<&FileFact>> = (0..artifact.paths.len())
         .map(|pattern| observed.iter().filter(|file| file.pattern == pattern).collect())
         .filter(|group: &Vec<&FileFact>| !group.is_empty())
         .collect();
+    groups.iter_mut().for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
     let unspent = |group: &Vec<&FileFact>| {
         digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
     };
@@ -105,8 +106,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         .filter(|(index, group)| *index != chosen && unspent(group))
         .flat_map(|(_, group)| group.iter().copied())
         .collect();
-    let mut files = groups.get(chosen).cloned().unwrap_or_default();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let files = groups.get(chosen).cloned().unwrap_or_default();
     let derived = Derived {
         name: artifact.name.clone(),
         present: !files.is_empty(),
@@ -115,7 +115,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         changed: false,
         digest: digest_of(&files),
         stale_because: None,
-        of: files.iter().filter_map(|file| judged(file)).flatten().collect(),
+        of: judged_by(&files),
         files: files
             .iter()
             .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
@@ -131,6 +131,15 @@ fn digest_of(files: &[&FileFact]) -> Option<Digest> {
     let digests: Option<Vec<(&str, Digest)>> =
         files.iter().map(|file| Some((file.path.as_str(), file.digest?))).collect();
     digests.map(|digests| Digest::of_files(&digests))
+}
+
+/// The `of` maps of all files. Where two name different digests, one of them cannot stand.
+fn judged_by(files: &[&FileFact]) -> BTreeMap<String, Option<Digest>> {
+    let mut all: BTreeMap<String, Option<Digest>> = BTreeMap::new();
+    for (name, digest) in files.iter().filter_map(|file| judged(file)).flatten() {
+        all.entry(name).and_modify(|known| *known = known.filter(|_| *known == digest)).or_insert(digest);
+    }
+    all
 }
 
 /// The `of` map of a report: what it says it judged. A value that is no digest can never stand.
@@ -181,6 +190,9 @@ pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactNa
 }
 
 /// The latest record of an artifact, seen from a phase: outer `None` where there is no record.
+///
+/// A phase that was sent back to, and has been passed since, vouches for what it was entered with:
+/// otherwise an edited plan would stay `changed` although its new review has been passed.
 pub(super) fn record_of(
     workflow: &Workflow,
     state: &State,
@@ -191,19 +203,26 @@ pub(super) fn record_of(
         return Some(*entered);
     }
     let position = workflow.position(phase)?;
-    workflow.phases[..position]
-        .iter()
-        .rev()
-        .find_map(|earlier| state.actor(&earlier.id)?.left_with.get(artifact).copied())
+    workflow.phases[..position].iter().rev().find_map(|earlier| {
+        let actor = state.actor(&earlier.id)?;
+        actor.left_with.get(artifact).or_else(|| actor.entered_with.get(artifact)).copied()
+    })
 }
 
-/// The digest last recorded of an artifact anywhere, by which git may find it again.
-pub(super) fn last_recorded(state: &State, artifact: &ArtifactName) -> Option<Digest> {
-    let records = state
-        .actors
-        .values()
-        .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)]);
-    records.flatten().flatten().next().copied()
+/// The digest last recorded of an artifact, by which git may find it again.
+pub(super) fn last_recorded(
+    workflow: &Workflow,
+    state: &State,
+    phase: &PhaseId,
+    artifact: &ArtifactName,
+) -> Option<Digest> {
+    let from = workflow.position(phase)?;
+    let before = workflow.phases[..=from].iter().rev();
+    let phases = before.chain(&workflow.phases[from + 1..]);
+    phases
+        .filter_map(|phase| state.actor(&phase.id))
+        .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)])
+        .find_map(|record| record.copied().flatten())
 }
 
 /// The value of one file as guards see it in `all`.

@@ -30,10 +30,6 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     if !missing.is_empty() {
         reasons.push(format!("{} is missing", paths(&missing)));
     }
-    let unmet = listed(ExpectState::Unmet);
-    if let Some(first) = unmet.first().filter(|_| reasons.is_empty()) {
-        reasons.push(format!("{} is there, but {}", first.path, first.because));
-    }
     decision.reason = match reasons.as_slice() {
         [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(decision)),
         some => some.join("; "),
@@ -166,16 +162,19 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     let onward = judge.workflow.rules_from(&judge.phase.id).find(|rule| leads_on(judge, rule));
     match decision.verdict.clone() {
         Verdict::Transition(transition) => {
-            let by = if transition.by_human { Owner::Human } else { Owner::Orch };
             let effect = format!("move to `{}`", transition.to);
-            decision.options.push(choice("next", ["orch", "next", task], by, effect));
+            let (id, by) = if transition.by_human { ("approve", Owner::Human) } else { ("next", Owner::Orch) };
+            decision.options.push(choice(id, ["orch", id, task], by, effect));
             return;
         }
         Verdict::Handover { held, .. } => {
+            let effect = format!("let `{}` be attempted once more", held.to);
             if held.from.as_ref() != Some(&held.to) {
                 let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", "WHY"];
-                let effect = format!("let `{}` be attempted once more", held.to);
                 decision.options.push(choice("rollback", argv, Owner::Human, effect));
+            } else {
+                let argv = ["orch", "next", task, "--to", held.to.as_str(), "--override", "WHY"];
+                decision.options.push(choice("again", argv, Owner::Human, effect));
             }
         }
         Verdict::Choose(actions) => judge.choose_options(&actions, decision),
@@ -186,6 +185,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .iter()
         .filter(|expected| expected.state == ExpectState::Stale)
         .map(|expected| expected.artifact.clone())
+        .filter(|artifact| judge.is_used_up(artifact))
         .collect();
     for artifact in stale {
         let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", "WHY"];

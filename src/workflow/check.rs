@@ -3,7 +3,7 @@
 //! These are warnings: the machine runs, but hardly as its author meant it to.
 
 use super::diagram::block;
-use super::{Artifact, Document, Guard, Outcome, Rule, Workflow};
+use super::{Artifact, Document, Outcome, Rule, Workflow};
 use crate::base::{Diagnostic, PhaseId, Place};
 
 /// Every finding about a compiled workflow and its document.
@@ -64,7 +64,7 @@ fn implies(rule: &Rule, earlier: &Rule) -> bool {
 
 /// `data` and named facts are missing keys unless valid, so a guard asks `.ready` or `.valid` first.
 fn unasked(workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
-    let reads = expand(workflow, &rule.when);
+    let reads = workflow.reads(&rule.when);
     for (index, chain) in reads.iter().enumerate() {
         let Some(artifact) = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == chain[0])
         else {
@@ -95,22 +95,10 @@ fn needs_validity(artifact: &Artifact, member: &str) -> bool {
     member == "data" || artifact.facts.iter().any(|(name, _)| name == member)
 }
 
-/// What a guard reads, named expressions replaced by what they read.
-fn expand(workflow: &Workflow, guard: &Guard) -> Vec<Vec<String>> {
-    let mut reads = Vec::new();
-    for chain in guard.chains() {
-        match workflow.defines.iter().find(|(name, _)| *name == chain[0]) {
-            Some((_, define)) => reads.extend(expand(workflow, define)),
-            None => reads.push(chain.to_vec()),
-        }
-    }
-    reads
-}
-
 /// A rule on `.changed` that sends back is useless behind a rule that moves on regardless.
 fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let asks_changed = |rule: &Rule| {
-        expand(workflow, &rule.when)
+        workflow.reads(&rule.when)
             .iter()
             .any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
     };

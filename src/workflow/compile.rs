@@ -13,8 +13,8 @@ use std::ops::Range;
 /// How often a phase may be attempted where the workflow does not say.
 const DEFAULT_ATTEMPTS: u32 = 5;
 /// What a guard may ask of any artifact.
-pub(super) const ARTIFACT_MEMBERS: [&str; 10] =
-    ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path"];
+pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
+    ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems"];
 /// What a named value of an artifact may ask.
 const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
 /// What a guard may ask beside artifacts and named expressions.
