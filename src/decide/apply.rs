@@ -54,6 +54,9 @@ pub fn apply(
             _ => step(workflow, from, transition, &seen, seq, &mut next),
         }
     }
+    for (key, value) in &workflow.state.defaults {
+        next.extra.entry(key.clone()).or_insert_with(|| value.clone());
+    }
     for (pointer, value) in &transition.set {
         set_pointer(&mut next.extra, pointer, value.clone());
     }
@@ -135,6 +138,7 @@ fn step(
     let is_back = end <= start || transition.kind == Kind::Reopen;
     if is_back {
         backward(workflow, start, end, transition.kind, seen, next);
+        actor(next, from).status = ActorStatus::SentBack;
     } else {
         forward(workflow, start, end, seen, next);
     }

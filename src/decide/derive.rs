@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub(super) struct Seen<'f> {
     pub derived: Derived,
     pub files: Vec<&'f FileFact>,
+    /// The file that makes it invalid or stale, where it is one of several.
+    pub culprit: Option<&'f FileFact>,
     /// Files of less preferred paths that nobody has used up: probably misplaced.
     pub elsewhere: Vec<&'f FileFact>,
 }
@@ -36,6 +38,7 @@ pub(super) fn look<'f>(
         all.iter().map(|seen| (seen.derived.name.clone(), seen.derived.digest)).collect();
     for seen in &mut all {
         judge_freshness(workflow, state, &digests, &mut seen.derived);
+        seen.culprit = culprit(seen, &digests);
         seen.derived.changed = match record_of(workflow, state, phase, &seen.derived.name) {
             Some(recorded) => recorded != seen.derived.digest,
             None => false,
@@ -121,7 +124,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
             .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
             .collect(),
     };
-    Seen { derived, files, elsewhere }
+    Seen { derived, files, culprit: None, elsewhere }
 }
 
 fn digest_of(files: &[&FileFact]) -> Option<Digest> {
@@ -162,15 +165,33 @@ fn judge_freshness(
         Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
             Some(used_up(workflow, state, derived))
         }
-        _ => derived.of.iter().find_map(|(name, judged)| match digests.get(name.as_str()) {
-            None => Some(format!("it judged `{name}`, which the workflow does not know")),
-            Some(present) if judged.is_none() || present != judged => {
-                Some(format!("it judged another `{name}`"))
-            }
-            Some(_) => None,
-        }),
+        _ => derived.of.iter().find_map(|(name, judged)| stands_no_more(digests, name, *judged)),
     };
     derived.fresh = derived.stale_because.is_none();
+}
+
+/// Why what a report says it judged is not what is there now; `None` where it is.
+fn stands_no_more(
+    digests: &BTreeMap<ArtifactName, Option<Digest>>,
+    name: &str,
+    judged: Option<Digest>,
+) -> Option<String> {
+    match digests.get(name) {
+        None => Some(format!("it judged `{name}`, which the workflow does not know")),
+        Some(present) if judged.is_none() || *present != judged => {
+            Some(format!("it judged another `{name}`"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Writing any other file anew would not help.
+fn culprit<'f>(seen: &Seen<'f>, digests: &BTreeMap<ArtifactName, Option<Digest>>) -> Option<&'f FileFact> {
+    let is_faulty = |file: &&FileFact| {
+        let of = judged(file).unwrap_or_default();
+        !file.is_valid() || of.iter().any(|(name, digest)| stands_no_more(digests, name, *digest).is_some())
+    };
+    seen.files.iter().copied().find(is_faulty)
 }
 
 fn used_up(workflow: &Workflow, state: &State, derived: &Derived) -> String {

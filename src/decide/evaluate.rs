@@ -24,14 +24,14 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
                 "state.json is gone, but transcript.jsonl says there was one",
             )
             .hint(format!("orch recover {}", facts.task));
-            return broken(workflow, facts, "state-lost", vec![diagnostic]);
+            return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts));
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics
                 .iter()
                 .find(|diagnostic| diagnostic.is_error())
                 .map_or("state-invalid", |first| first.code);
-            return broken(workflow, facts, code, diagnostics.clone());
+            return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts));
         }
         Recorded::New => {
             fresh_state = initial_state(workflow);
@@ -41,7 +41,7 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     };
     let mut diagnostics = facts.diagnostics.clone();
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
-        return broken(workflow, facts, "unknown-phase", diagnostics);
+        return broken(workflow, facts, "unknown-phase", diagnostics, Vec::new());
     };
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
@@ -67,7 +67,9 @@ fn current_phase<'w>(
             let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
             let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
             let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
-            let hint = format!("{}its phases are {}", meant.unwrap_or_default(), known.join(", "));
+            let meant = meant.unwrap_or_default();
+            let known = known.join(", ");
+            let hint = format!("{meant}its phases are {known}; name `{name}` among the `aliases` of one");
             diagnostics.push(Diagnostic::error("unknown-phase", message).hint(hint));
             None
         }
@@ -87,10 +89,15 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
 }
 
 /// The decision for a task whose state cannot be used.
-fn broken(workflow: &Workflow, facts: &Facts, code: &'static str, diagnostics: Vec<Diagnostic>) -> Decision {
+fn broken(
+    workflow: &Workflow,
+    facts: &Facts,
+    code: &'static str,
+    diagnostics: Vec<Diagnostic>,
+    options: Vec<Choice>,
+) -> Decision {
     let first = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
     let reason = first.map_or_else(|| "the state cannot be used".to_owned(), |first| first.message.clone());
-    let task = facts.task.to_string();
     Decision {
         task: facts.task.clone(),
         workflow: workflow.name.clone(),
@@ -106,16 +113,21 @@ fn broken(workflow: &Workflow, facts: &Facts, code: &'static str, diagnostics: V
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
-        options: vec![choice(
-            "recover",
-            ["orch", "recover", &task],
-            Owner::Human,
-            "rebuild state.json from git history, else from the transcript and the artifacts",
-        )],
+        options,
         waived: Vec::new(),
         artifacts: Vec::new(),
         diagnostics,
     }
+}
+
+/// How a state that cannot be used comes back.
+fn ways_out(facts: &Facts) -> Vec<Choice> {
+    let state = facts.directory.join("state.json").map(|path| path.to_string()).unwrap_or_default();
+    let effect = "rebuild state.json from git history, else from the transcript and the artifacts";
+    vec![
+        choice("recover", ["orch", "recover", facts.task.as_str()], Owner::Human, effect),
+        choice("restore", ["git", "restore", "--", &state], Owner::Human, "take state.json back from git"),
+    ]
 }
 
 pub(super) fn choice<'s>(
@@ -234,10 +246,10 @@ impl Judge<'_> {
             .is_some_and(|digest| is_spent(self.workflow, self.state, artifact, digest))
     }
 
-    /// Where an artifact lies, or would be written.
+    /// Where an artifact lies, or would be written; of several files, the one that is at fault.
     pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
-        match seen.and_then(|seen| seen.files.first()) {
+        match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
             Some(file) => file.path.clone(),
             None => self.workflow.artifact(artifact).map(expect::concrete_path).unwrap_or_default(),
         }
@@ -333,7 +345,9 @@ impl Judge<'_> {
             Outcome::To(to) => return self.lead(rule, to, scope),
             Outcome::Run(action) => match self.bookkeeping(rule, scope) {
                 Ok(_) => Verdict::Run(action.clone()),
-                Err(reason) => return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason },
+                Err(reason) => {
+                    return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason };
+                }
             },
             Outcome::Wait(what) => {
                 let owner = if rule.by_human { Owner::Human } else { self.phase.owner };

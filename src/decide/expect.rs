@@ -14,21 +14,23 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     let listed = |state: ExpectState| -> Vec<&Expectation> {
         decision.expects.iter().filter(|expected| expected.state == state).collect()
     };
-    let paths =
-        |expected: &[&Expectation]| join(&expected.iter().map(|one| one.path.as_str()).collect::<Vec<_>>());
+    let are = |expected: &[&Expectation]| {
+        let paths: Vec<&str> = expected.iter().map(|one| one.path.as_str()).collect();
+        format!("{} {}", join(&paths), if paths.len() == 1 { "is" } else { "are" })
+    };
     let mut reasons = Vec::new();
     let invalid = listed(ExpectState::Invalid);
     if !invalid.is_empty() {
-        reasons.push(format!("{} is invalid", paths(&invalid)));
+        reasons.push(format!("{} invalid", are(&invalid)));
     }
     let stale = listed(ExpectState::Stale);
     if !stale.is_empty() {
         let because = stale.first().map(|one| one.because.as_str()).unwrap_or_default();
-        reasons.push(format!("{} is stale: {because}", paths(&stale)));
+        reasons.push(format!("{} stale: {because}", are(&stale)));
     }
     let missing = listed(ExpectState::Missing);
     if !missing.is_empty() {
-        reasons.push(format!("{} is missing", paths(&missing)));
+        reasons.push(format!("{} missing", are(&missing)));
     }
     decision.reason = match reasons.as_slice() {
         [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(decision)),
@@ -163,7 +165,8 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     match decision.verdict.clone() {
         Verdict::Transition(transition) => {
             let effect = format!("move to `{}`", transition.to);
-            let (id, by) = if transition.by_human { ("approve", Owner::Human) } else { ("next", Owner::Orch) };
+            let (id, by) =
+                if transition.by_human { ("approve", Owner::Human) } else { ("next", Owner::Orch) };
             decision.options.push(choice(id, ["orch", id, task], by, effect));
             return;
         }

@@ -31,10 +31,16 @@ impl<'a> TaskScope<'a> {
         attempt: u32,
         task: &TaskId,
     ) -> Self {
+        let mut recorded = document(state, &workflow.phase_key);
+        if let Value::Object(members) = &mut recorded {
+            for (key, value) in &workflow.state.defaults {
+                members.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
         Self {
             workflow,
             seen,
-            state: document(state, &workflow.phase_key),
+            state: recorded,
             phase: Value::from(phase.as_str()),
             attempt: Value::from(attempt),
             task: Value::from(task.as_str()),

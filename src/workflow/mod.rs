@@ -8,6 +8,7 @@ mod compile;
 mod diagram;
 mod document;
 pub mod guard;
+mod place;
 mod raw;
 mod system;
 
