@@ -1,6 +1,6 @@
 //! From a document to a [`Workflow`], with all problems at once.
 
-use super::place::{advised, bad_path, find_word, source_offset};
+use super::place::{advised, bad_path, find_word, in_order, source_offset};
 use super::raw::{self, RawArtifact, RawPhase, RawRule, Spanned, Text};
 use super::{
     Action, Artifact, Document, Format, Guard, Outcome, Owner, Phase, Rule, SchemaText, StateShape, System,
@@ -29,7 +29,7 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     let (raw, problems) = raw::read(document);
     let mut compiler = Compiler { document, system, problems };
     let workflow = compiler.workflow(raw);
-    let problems = compiler.problems;
+    let problems = in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
     (accepted, problems)
 }
@@ -379,10 +379,14 @@ impl Compiler<'_> {
         })
     }
 
-    fn required(&mut self, text: Option<&Text>, span: &Range<usize>, key: &str) -> Option<Text> {
+    fn required(&mut self, text: Option<&Text>, head: &Range<usize>, key: &str) -> Option<Text> {
         let present = text.filter(|text| !text.value.trim().is_empty());
         if present.is_none() {
-            let message = format!("the rule has no `{key}`");
+            let (span, fault) = match text {
+                Some(blank) => (&blank.span, "is empty"),
+                None => (head, "is missing"),
+            };
+            let message = format!("`{key}` of the rule {fault}");
             self.problem(span, Diagnostic::error("workflow-missing-key", message));
         }
         present.cloned()

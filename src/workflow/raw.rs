@@ -211,7 +211,10 @@ impl Reader<'_> {
     ) -> Vec<(Text, Text)> {
         self.named(key, value)
             .into_iter()
-            .filter_map(|(name, value)| Some((name, self.text_of(key, value)?)))
+            .filter_map(|(name, value)| {
+                let text = self.text_of(&name.value, value)?;
+                Some((name, text))
+            })
             .collect()
     }
 
