@@ -43,6 +43,9 @@ pub fn apply(
     let mut next = state.clone();
     let seq = next.next_seq.max(1);
     if let Some(from) = &transition.from {
+        // A foreign state may say nothing about the phase it is in; the task has entered it all the same.
+        let left = actor(&mut next, from);
+        left.attempt = left.attempt.max(1);
         let seen = look(workflow, state, from, facts);
         note_substate(workflow, state, facts, from, &seen, &mut next);
         match transition.kind {
@@ -51,14 +54,17 @@ pub fn apply(
             _ => step(workflow, from, transition, &seen, seq, &mut next),
         }
     }
+    for (key, value) in &workflow.state.defaults {
+        next.extra.entry(key.clone()).or_insert_with(|| value.clone());
+    }
     for (pointer, value) in &transition.set {
         set_pointer(&mut next.extra, pointer, value.clone());
     }
     next.history.push(entry(transition, seq, stamp));
     let surplus = next.history.len().saturating_sub(HISTORY_WINDOW);
     next.history.drain(..surplus);
-    next.next_seq = seq + 1;
-    next.rev = state.rev + 1;
+    next.next_seq = seq.saturating_add(1);
+    next.rev = state.rev.saturating_add(1);
     next.foreign = false;
     next.task = Some(facts.task.to_string());
     next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });
@@ -128,19 +134,22 @@ fn step(
 ) {
     let to = &transition.to;
     let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else { return };
-    if end > start {
-        forward(workflow, start, end, seen, next);
-    } else {
+    // A terminal phase need not be the last in the document; leaving it uses up evidence all the same.
+    let is_back = end <= start || transition.kind == Kind::Reopen;
+    if is_back {
         backward(workflow, start, end, transition.kind, seen, next);
+        actor(next, from).status = ActorStatus::SentBack;
+    } else {
+        forward(workflow, start, end, seen, next);
     }
     let target = actor(next, to);
     target.status = ActorStatus::Active;
-    target.attempt += 1;
+    target.attempt = target.attempt.saturating_add(1);
     let ready = |artifact: &ArtifactName| {
         seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.ready())
     };
     let undone = |artifact: &ArtifactName| {
-        end <= start && workflow.producers(artifact).any(|phase| workflow.position(&phase.id) >= Some(end))
+        is_back && workflow.producers(artifact).any(|phase| workflow.position(&phase.id) >= Some(end))
     };
     next.waived.retain(|artifact, _| !ready(artifact) && !undone(artifact));
     for artifact in &transition.waive {

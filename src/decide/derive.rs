@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub(super) struct Seen<'f> {
     pub derived: Derived,
     pub files: Vec<&'f FileFact>,
+    /// The file that makes it invalid or stale, where it is one of several.
+    pub culprit: Option<&'f FileFact>,
     /// Files of less preferred paths that nobody has used up: probably misplaced.
     pub elsewhere: Vec<&'f FileFact>,
 }
@@ -36,6 +38,7 @@ pub(super) fn look<'f>(
         all.iter().map(|seen| (seen.derived.name.clone(), seen.derived.digest)).collect();
     for seen in &mut all {
         judge_freshness(workflow, state, &digests, &mut seen.derived);
+        seen.culprit = culprit(seen, &digests);
         seen.derived.changed = match record_of(workflow, state, phase, &seen.derived.name) {
             Some(recorded) => recorded != seen.derived.digest,
             None => false,
@@ -91,10 +94,11 @@ impl Seen<'_> {
 /// The files that count: of the first path with an unspent file, else of the first that matches.
 fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> Seen<'f> {
     let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
-    let groups: Vec<Vec<&FileFact>> = (0..artifact.paths.len())
+    let mut groups: Vec<Vec<&FileFact>> = (0..artifact.paths.len())
         .map(|pattern| observed.iter().filter(|file| file.pattern == pattern).collect())
         .filter(|group: &Vec<&FileFact>| !group.is_empty())
         .collect();
+    groups.iter_mut().for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
     let unspent = |group: &Vec<&FileFact>| {
         digest_of(group).is_none_or(|digest| !is_spent(workflow, state, &artifact.name, digest))
     };
@@ -105,8 +109,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         .filter(|(index, group)| *index != chosen && unspent(group))
         .flat_map(|(_, group)| group.iter().copied())
         .collect();
-    let mut files = groups.get(chosen).cloned().unwrap_or_default();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let files = groups.get(chosen).cloned().unwrap_or_default();
     let derived = Derived {
         name: artifact.name.clone(),
         present: !files.is_empty(),
@@ -115,13 +118,13 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         changed: false,
         digest: digest_of(&files),
         stale_because: None,
-        of: files.iter().filter_map(|file| judged(file)).flatten().collect(),
+        of: judged_by(&files),
         files: files
             .iter()
             .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
             .collect(),
     };
-    Seen { derived, files, elsewhere }
+    Seen { derived, files, culprit: None, elsewhere }
 }
 
 fn digest_of(files: &[&FileFact]) -> Option<Digest> {
@@ -131,6 +134,15 @@ fn digest_of(files: &[&FileFact]) -> Option<Digest> {
     let digests: Option<Vec<(&str, Digest)>> =
         files.iter().map(|file| Some((file.path.as_str(), file.digest?))).collect();
     digests.map(|digests| Digest::of_files(&digests))
+}
+
+/// The `of` maps of all files. Where two name different digests, one of them cannot stand.
+fn judged_by(files: &[&FileFact]) -> BTreeMap<String, Option<Digest>> {
+    let mut all: BTreeMap<String, Option<Digest>> = BTreeMap::new();
+    for (name, digest) in files.iter().filter_map(|file| judged(file)).flatten() {
+        all.entry(name).and_modify(|known| *known = known.filter(|_| *known == digest)).or_insert(digest);
+    }
+    all
 }
 
 /// The `of` map of a report: what it says it judged. A value that is no digest can never stand.
@@ -153,15 +165,33 @@ fn judge_freshness(
         Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
             Some(used_up(workflow, state, derived))
         }
-        _ => derived.of.iter().find_map(|(name, judged)| match digests.get(name.as_str()) {
-            None => Some(format!("it judged `{name}`, which the workflow does not know")),
-            Some(present) if judged.is_none() || present != judged => {
-                Some(format!("it judged another `{name}`"))
-            }
-            Some(_) => None,
-        }),
+        _ => derived.of.iter().find_map(|(name, judged)| stands_no_more(digests, name, *judged)),
     };
     derived.fresh = derived.stale_because.is_none();
+}
+
+/// Why what a report says it judged is not what is there now; `None` where it is.
+fn stands_no_more(
+    digests: &BTreeMap<ArtifactName, Option<Digest>>,
+    name: &str,
+    judged: Option<Digest>,
+) -> Option<String> {
+    match digests.get(name) {
+        None => Some(format!("it judged `{name}`, which the workflow does not know")),
+        Some(present) if judged.is_none() || *present != judged => {
+            Some(format!("it judged another `{name}`"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Writing any other file anew would not help.
+fn culprit<'f>(seen: &Seen<'f>, digests: &BTreeMap<ArtifactName, Option<Digest>>) -> Option<&'f FileFact> {
+    let is_faulty = |file: &&FileFact| {
+        let of = judged(file).unwrap_or_default();
+        !file.is_valid() || of.iter().any(|(name, digest)| stands_no_more(digests, name, *digest).is_some())
+    };
+    seen.files.iter().copied().find(is_faulty)
 }
 
 fn used_up(workflow: &Workflow, state: &State, derived: &Derived) -> String {
@@ -181,6 +211,9 @@ pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactNa
 }
 
 /// The latest record of an artifact, seen from a phase: outer `None` where there is no record.
+///
+/// A phase that was sent back to, and has been passed since, vouches for what it was entered with:
+/// otherwise an edited plan would stay `changed` although its new review has been passed.
 pub(super) fn record_of(
     workflow: &Workflow,
     state: &State,
@@ -191,19 +224,26 @@ pub(super) fn record_of(
         return Some(*entered);
     }
     let position = workflow.position(phase)?;
-    workflow.phases[..position]
-        .iter()
-        .rev()
-        .find_map(|earlier| state.actor(&earlier.id)?.left_with.get(artifact).copied())
+    workflow.phases[..position].iter().rev().find_map(|earlier| {
+        let actor = state.actor(&earlier.id)?;
+        actor.left_with.get(artifact).or_else(|| actor.entered_with.get(artifact)).copied()
+    })
 }
 
-/// The digest last recorded of an artifact anywhere, by which git may find it again.
-pub(super) fn last_recorded(state: &State, artifact: &ArtifactName) -> Option<Digest> {
-    let records = state
-        .actors
-        .values()
-        .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)]);
-    records.flatten().flatten().next().copied()
+/// The digest last recorded of an artifact, by which git may find it again.
+pub(super) fn last_recorded(
+    workflow: &Workflow,
+    state: &State,
+    phase: &PhaseId,
+    artifact: &ArtifactName,
+) -> Option<Digest> {
+    let from = workflow.position(phase)?;
+    let before = workflow.phases[..=from].iter().rev();
+    let phases = before.chain(&workflow.phases[from + 1..]);
+    phases
+        .filter_map(|phase| state.actor(&phase.id))
+        .flat_map(|actor| [actor.left_with.get(artifact), actor.entered_with.get(artifact)])
+        .find_map(|record| record.copied().flatten())
 }
 
 /// The value of one file as guards see it in `all`.

@@ -1,7 +1,7 @@
 //! The verdict: state, needs, rules, in that order.
 
 use super::apply::initial_state;
-use super::derive::{Seen, last_recorded, look};
+use super::derive::{Seen, is_spent, last_recorded, look};
 use super::expect;
 use super::scope::TaskScope;
 use super::{
@@ -11,6 +11,7 @@ use super::{
 use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, nearest};
 use crate::workflow::guard::{Held, Scope};
 use crate::workflow::{Outcome, Owner, Phase, Rule, Workflow};
+use serde_json::Value;
 
 /// Judges one task. Total: every combination of values yields a decision.
 #[must_use]
@@ -23,14 +24,14 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
                 "state.json is gone, but transcript.jsonl says there was one",
             )
             .hint(format!("orch recover {}", facts.task));
-            return broken(workflow, facts, "state-lost", vec![diagnostic]);
+            return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts));
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics
                 .iter()
                 .find(|diagnostic| diagnostic.is_error())
                 .map_or("state-invalid", |first| first.code);
-            return broken(workflow, facts, code, diagnostics.clone());
+            return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts));
         }
         Recorded::New => {
             fresh_state = initial_state(workflow);
@@ -40,7 +41,7 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     };
     let mut diagnostics = facts.diagnostics.clone();
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
-        return broken(workflow, facts, "unknown-phase", diagnostics);
+        return broken(workflow, facts, "unknown-phase", diagnostics, Vec::new());
     };
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
@@ -66,7 +67,9 @@ fn current_phase<'w>(
             let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
             let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
             let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
-            let hint = format!("{}its phases are {}", meant.unwrap_or_default(), known.join(", "));
+            let meant = meant.unwrap_or_default();
+            let known = known.join(", ");
+            let hint = format!("{meant}its phases are {known}; name `{name}` among the `aliases` of one");
             diagnostics.push(Diagnostic::error("unknown-phase", message).hint(hint));
             None
         }
@@ -86,10 +89,15 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
 }
 
 /// The decision for a task whose state cannot be used.
-fn broken(workflow: &Workflow, facts: &Facts, code: &'static str, diagnostics: Vec<Diagnostic>) -> Decision {
+fn broken(
+    workflow: &Workflow,
+    facts: &Facts,
+    code: &'static str,
+    diagnostics: Vec<Diagnostic>,
+    options: Vec<Choice>,
+) -> Decision {
     let first = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
     let reason = first.map_or_else(|| "the state cannot be used".to_owned(), |first| first.message.clone());
-    let task = facts.task.to_string();
     Decision {
         task: facts.task.clone(),
         workflow: workflow.name.clone(),
@@ -105,16 +113,21 @@ fn broken(workflow: &Workflow, facts: &Facts, code: &'static str, diagnostics: V
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
-        options: vec![choice(
-            "recover",
-            ["orch", "recover", &task],
-            Owner::Human,
-            "rebuild state.json from git history, else from the transcript and the artifacts",
-        )],
+        options,
         waived: Vec::new(),
         artifacts: Vec::new(),
         diagnostics,
     }
+}
+
+/// How a state that cannot be used comes back.
+fn ways_out(facts: &Facts) -> Vec<Choice> {
+    let state = facts.directory.join("state.json").map(|path| path.to_string()).unwrap_or_default();
+    let effect = "rebuild state.json from git history, else from the transcript and the artifacts";
+    vec![
+        choice("recover", ["orch", "recover", facts.task.as_str()], Owner::Human, effect),
+        choice("restore", ["git", "restore", "--", &state], Owner::Human, "take state.json back from git"),
+    ]
 }
 
 pub(super) fn choice<'s>(
@@ -220,16 +233,23 @@ impl Judge<'_> {
                     artifact: need.clone(),
                     path: self.path_of(need),
                     missing: !seen.derived.present,
-                    recorded: last_recorded(self.state, need),
+                    recorded: last_recorded(self.workflow, self.state, &self.phase.id, need),
                 })
             })
             .collect()
     }
 
-    /// Where an artifact lies, or would be written.
+    /// Whether the present bytes of an artifact have been used up by a send-back.
+    pub(super) fn is_used_up(&self, artifact: &ArtifactName) -> bool {
+        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+        seen.and_then(|seen| seen.derived.digest)
+            .is_some_and(|digest| is_spent(self.workflow, self.state, artifact, digest))
+    }
+
+    /// Where an artifact lies, or would be written; of several files, the one that is at fault.
     pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
-        match seen.and_then(|seen| seen.files.first()) {
+        match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
             Some(file) => file.path.clone(),
             None => self.workflow.artifact(artifact).map(expect::concrete_path).unwrap_or_default(),
         }
@@ -285,7 +305,7 @@ impl Judge<'_> {
         let mut fired = None;
         for rule in self.workflow.rules_from(&self.phase.id) {
             let held = rule.when.holds(scope);
-            self.note_move(rule, &held, decision);
+            self.note_move(rule, &held, fired.as_ref(), decision);
             if fired.is_some() {
                 decision.tried.push(tried(rule, Truth::NotTried, Vec::new()));
                 continue;
@@ -323,7 +343,12 @@ impl Judge<'_> {
         let reason = rule.because.clone();
         let verdict = match &rule.outcome {
             Outcome::To(to) => return self.lead(rule, to, scope),
-            Outcome::Run(action) => Verdict::Run(action.clone()),
+            Outcome::Run(action) => match self.bookkeeping(rule, scope) {
+                Ok(_) => Verdict::Run(action.clone()),
+                Err(reason) => {
+                    return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason };
+                }
+            },
             Outcome::Wait(what) => {
                 let owner = if rule.by_human { Owner::Human } else { self.phase.owner };
                 Verdict::Wait { what: what.clone(), owner }
@@ -333,18 +358,24 @@ impl Judge<'_> {
         Fired { rule, verdict, reason }
     }
 
+    /// What a rule sets, computed; the error says which value cannot be.
+    fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
+        let values = rule.set.iter().map(|(pointer, guard)| match guard.value(scope) {
+            Ok(value) => Ok((pointer.clone(), value)),
+            Err(message) => {
+                let id = &rule.id;
+                Err(format!("rule `{id}` cannot set `{pointer}`: in `{}`, {message}", guard.text()))
+            }
+        });
+        values.collect()
+    }
+
     /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?
     fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
-        let mut set = Vec::new();
-        for (pointer, guard) in &rule.set {
-            match guard.value(scope) {
-                Ok(value) => set.push((pointer.clone(), value)),
-                Err(message) => {
-                    let reason = format!("rule `{}` cannot set `{pointer}`: {message}", rule.id);
-                    return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason };
-                }
-            }
-        }
+        let set = match self.bookkeeping(rule, scope) {
+            Ok(set) => set,
+            Err(reason) => return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason },
+        };
         let Some(target) = self.workflow.phase(to) else {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
             return Fired { rule, verdict: Verdict::Error { code: "unknown-phase" }, reason };
@@ -368,8 +399,7 @@ impl Judge<'_> {
             confirm: None,
             by_human: rule.by_human,
         };
-        let attempts = self.state.attempt(to);
-        if is_back && attempts >= self.workflow.attempts_of(target) {
+        if let Some(attempts) = self.exhausted(to) {
             let reason =
                 format!("{}, but `{to}` has been attempted {attempts} times: a person decides", rule.because);
             return Fired {
@@ -379,6 +409,14 @@ impl Judge<'_> {
             };
         }
         Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
+    }
+
+    /// How often a phase has been attempted, where the rules may not send back to it any more.
+    fn exhausted(&self, to: &PhaseId) -> Option<u32> {
+        let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
+        let attempts = self.state.attempt(to);
+        let limit = self.workflow.attempts_of(self.workflow.phase(to)?);
+        (is_back && attempts >= limit).then_some(attempts)
     }
 
     /// What a move rests on: what its guard read, the outputs of the phase left, the needs of the next.
@@ -391,25 +429,10 @@ impl Judge<'_> {
 
     /// Whether the guard of a rule reads an artifact, directly or by a named expression.
     pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
-        let mut open: Vec<&crate::workflow::Guard> = vec![&rule.when];
-        while let Some(guard) = open.pop() {
-            for chain in guard.chains() {
-                if chain[0] == artifact {
-                    return true;
-                }
-                open.extend(
-                    self.workflow
-                        .defines
-                        .iter()
-                        .filter(|(name, _)| *name == chain[0])
-                        .map(|(_, define)| define),
-                );
-            }
-        }
-        false
+        self.workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact)
     }
 
-    fn note_move(&self, rule: &Rule, held: &Held, decision: &mut Decision) {
+    fn note_move(&self, rule: &Rule, held: &Held, fired: Option<&Fired<'_>>, decision: &mut Decision) {
         let Outcome::To(to) = &rule.outcome else { return };
         let false_parts =
             held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
@@ -425,6 +448,12 @@ impl Judge<'_> {
                     if need.missing { "missing" } else { "invalid" }
                 )
             }));
+        }
+        if let Some(first) = fired.filter(|_| unmet.is_empty()) {
+            unmet.push(format!("rule `{}` comes first", first.rule.id));
+        }
+        if let Some(attempts) = self.exhausted(to).filter(|_| unmet.is_empty()) {
+            unmet.push(format!("`{to}` has been attempted {attempts} times: a person decides"));
         }
         decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
     }
@@ -484,7 +513,7 @@ fn truth(result: &Result<bool, String>) -> Truth {
 }
 
 /// What a part of a guard saw, in words: ` (plan.ready is false)`.
-pub(super) fn saw(values: &[(String, Option<serde_json::Value>)]) -> String {
+pub(super) fn saw(values: &[(String, Option<Value>)]) -> String {
     let shown: Vec<String> = values
         .iter()
         .map(|(path, value)| match value {

@@ -14,25 +14,23 @@ pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     let listed = |state: ExpectState| -> Vec<&Expectation> {
         decision.expects.iter().filter(|expected| expected.state == state).collect()
     };
-    let paths =
-        |expected: &[&Expectation]| join(&expected.iter().map(|one| one.path.as_str()).collect::<Vec<_>>());
+    let are = |expected: &[&Expectation]| {
+        let paths: Vec<&str> = expected.iter().map(|one| one.path.as_str()).collect();
+        format!("{} {}", join(&paths), if paths.len() == 1 { "is" } else { "are" })
+    };
     let mut reasons = Vec::new();
     let invalid = listed(ExpectState::Invalid);
     if !invalid.is_empty() {
-        reasons.push(format!("{} is invalid", paths(&invalid)));
+        reasons.push(format!("{} invalid", are(&invalid)));
     }
     let stale = listed(ExpectState::Stale);
     if !stale.is_empty() {
         let because = stale.first().map(|one| one.because.as_str()).unwrap_or_default();
-        reasons.push(format!("{} is stale: {because}", paths(&stale)));
+        reasons.push(format!("{} stale: {because}", are(&stale)));
     }
     let missing = listed(ExpectState::Missing);
     if !missing.is_empty() {
-        reasons.push(format!("{} is missing", paths(&missing)));
-    }
-    let unmet = listed(ExpectState::Unmet);
-    if let Some(first) = unmet.first().filter(|_| reasons.is_empty()) {
-        reasons.push(format!("{} is there, but {}", first.path, first.because));
+        reasons.push(format!("{} missing", are(&missing)));
     }
     decision.reason = match reasons.as_slice() {
         [] => format!("no rule of `{}` fires: {}", judge.phase.id, closest(decision)),
@@ -166,16 +164,20 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     let onward = judge.workflow.rules_from(&judge.phase.id).find(|rule| leads_on(judge, rule));
     match decision.verdict.clone() {
         Verdict::Transition(transition) => {
-            let by = if transition.by_human { Owner::Human } else { Owner::Orch };
             let effect = format!("move to `{}`", transition.to);
-            decision.options.push(choice("next", ["orch", "next", task], by, effect));
+            let (id, by) =
+                if transition.by_human { ("approve", Owner::Human) } else { ("next", Owner::Orch) };
+            decision.options.push(choice(id, ["orch", id, task], by, effect));
             return;
         }
         Verdict::Handover { held, .. } => {
+            let effect = format!("let `{}` be attempted once more", held.to);
             if held.from.as_ref() != Some(&held.to) {
                 let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", "WHY"];
-                let effect = format!("let `{}` be attempted once more", held.to);
                 decision.options.push(choice("rollback", argv, Owner::Human, effect));
+            } else {
+                let argv = ["orch", "next", task, "--to", held.to.as_str(), "--override", "WHY"];
+                decision.options.push(choice("again", argv, Owner::Human, effect));
             }
         }
         Verdict::Choose(actions) => judge.choose_options(&actions, decision),
@@ -186,6 +188,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         .iter()
         .filter(|expected| expected.state == ExpectState::Stale)
         .map(|expected| expected.artifact.clone())
+        .filter(|artifact| judge.is_used_up(artifact))
         .collect();
     for artifact in stale {
         let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", "WHY"];

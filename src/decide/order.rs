@@ -205,13 +205,18 @@ fn reachable_phase<'w>(
     from: &PhaseId,
     name: &str,
 ) -> Result<&'w Phase, Refusal> {
-    let phase = named_phase(workflow, name)?;
+    let listed = format!("reachable from here are {}", join(reachable));
+    let Some(phase) = workflow.phase_named(name) else {
+        let meant = nearest(name, reachable.iter().map(PhaseId::as_str));
+        let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
+        return Err(Refusal::new("unknown-phase", message, format!("{meant}{listed}")));
+    };
     if reachable.contains(&phase.id) {
         return Ok(phase);
     }
     let message = format!("no rules lead from `{from}` to `{}`", phase.id);
-    let hint = format!("reachable from here are {}", join(reachable));
-    Err(Refusal::new("unreachable", message, hint))
+    Err(Refusal::new("unreachable", message, listed))
 }
 
 fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Refusal> {
@@ -251,7 +256,13 @@ fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Re
 /// A send-back ordered by a person; its target's needs must hold.
 fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Refusal> {
     let workflow = judge.workflow;
-    if workflow.position(&target.id) >= workflow.position(&judge.phase.id) {
+    if target.terminal {
+        let message = format!("`{}` is terminal; a task is not sent back into it", target.id);
+        return Err(Refusal::new("terminal", message, "name another phase with --to"));
+    }
+    // Out of a terminal phase every other phase is a way; it need not stand earlier in the document.
+    let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
+    if !is_earlier && kind != Kind::Reopen {
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
         let hint = format!("orch next {} --override WHY --to {}", judge.facts.task, target.id);
         return Err(Refusal::new("not-earlier", message, hint));

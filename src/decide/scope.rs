@@ -8,6 +8,7 @@ use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// The scope of one decision.
 pub(super) struct TaskScope<'a> {
@@ -17,6 +18,8 @@ pub(super) struct TaskScope<'a> {
     phase: Value,
     attempt: Value,
     task: Value,
+    /// Named expressions, each computed once: they may read one another many times over.
+    defines: Vec<OnceCell<Result<Value, String>>>,
 }
 
 impl<'a> TaskScope<'a> {
@@ -28,13 +31,20 @@ impl<'a> TaskScope<'a> {
         attempt: u32,
         task: &TaskId,
     ) -> Self {
+        let mut recorded = document(state, &workflow.phase_key);
+        if let Value::Object(members) = &mut recorded {
+            for (key, value) in &workflow.state.defaults {
+                members.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
         Self {
             workflow,
             seen,
-            state: document(state, &workflow.phase_key),
+            state: recorded,
             phase: Value::from(phase.as_str()),
             attempt: Value::from(attempt),
             task: Value::from(task.as_str()),
+            defines: vec![OnceCell::new(); workflow.defines.len()],
         }
     }
 
@@ -51,7 +61,9 @@ impl<'a> TaskScope<'a> {
             "count" => Value::from(seen.files.len()),
             "path" => seen.files.first().map_or(Value::Null, |file| Value::from(file.path.as_str())),
             "all" => seen.files.iter().map(|file| file_value(file)).collect(),
+            "problems" => problems(seen),
             "data" if derived.holds() => return follow(data(seen), path, 2),
+            "data" => Value::Null,
             _ if derived.holds() => match self.fact(seen, member) {
                 Some(Ok(value)) => value,
                 Some(Err(message)) => return Lookup::Failed(message),
@@ -82,12 +94,12 @@ impl Scope for TaskScope<'_> {
         if let Some(seen) = self.seen.iter().find(|seen| seen.derived.name.as_str() == root) {
             return self.artifact(seen, path);
         }
-        match self.workflow.defines.iter().find(|(name, _)| name == root) {
-            Some((_, define)) => match define.value(self) {
-                Ok(value) => settle(value, path, 1),
-                Err(message) => Lookup::Failed(message),
-            },
-            None => Lookup::Missing { depth: 0 },
+        let Some(index) = self.workflow.defines.iter().position(|(name, _)| name == root) else {
+            return Lookup::Missing { depth: 0 };
+        };
+        match self.defines[index].get_or_init(|| self.workflow.defines[index].1.value(self)) {
+            Ok(value) => follow(value, path, 1),
+            Err(message) => Lookup::Failed(message.clone()),
         }
     }
 }
@@ -120,6 +132,22 @@ fn data<'a>(seen: &'a Seen<'_>) -> &'a Value {
         [only] => only.data.as_deref().unwrap_or(&NULL),
         _ => &NULL,
     }
+}
+
+/// What is wrong with the files of an artifact, as a list of maps.
+fn problems(seen: &Seen<'_>) -> Value {
+    let shown = seen.files.iter().flat_map(|file| &file.problems).map(|problem| {
+        let place = problem.place.as_ref();
+        serde_json::json!({
+            "code": problem.code,
+            "severity": problem.severity.to_string(),
+            "line": place.and_then(|place| place.line),
+            "column": place.and_then(|place| place.column),
+            "pointer": place.and_then(|place| place.pointer.as_deref()),
+            "message": problem.message,
+        })
+    });
+    shown.collect()
 }
 
 /// A computed value, followed along the rest of a path.

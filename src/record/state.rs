@@ -113,7 +113,7 @@ impl Reader {
             waived: waived
                 .filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?)))
                 .collect(),
-            next_seq: history.last().map_or(1, |last| last.seq + 1),
+            next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
             updated_at: text(members, "updated_at").and_then(|at| Timestamp::parse(&at)),

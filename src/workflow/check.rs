@@ -3,7 +3,8 @@
 //! These are warnings: the machine runs, but hardly as its author meant it to.
 
 use super::diagram::block;
-use super::{Artifact, Document, Guard, Outcome, Rule, Workflow};
+use super::place::{advised, find_word, in_order};
+use super::{Artifact, Document, Outcome, Rule, Workflow};
 use crate::base::{Diagnostic, PhaseId, Place};
 
 /// Every finding about a compiled workflow and its document.
@@ -13,12 +14,12 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     phases(document, workflow, &mut findings);
     for (index, rule) in workflow.rules.iter().enumerate() {
         covered(workflow, index, rule, &mut findings);
-        unasked(workflow, rule, &mut findings);
+        unasked(document, workflow, rule, &mut findings);
         changed_too_late(workflow, index, rule, &mut findings);
     }
     unproduced(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
-    findings
+    in_order(findings.into_iter().map(advised).collect())
 }
 
 fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
@@ -63,8 +64,8 @@ fn implies(rule: &Rule, earlier: &Rule) -> bool {
 }
 
 /// `data` and named facts are missing keys unless valid, so a guard asks `.ready` or `.valid` first.
-fn unasked(workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
-    let reads = expand(workflow, &rule.when);
+fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
+    let reads = workflow.reads(&rule.when);
     for (index, chain) in reads.iter().enumerate() {
         let Some(artifact) = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == chain[0])
         else {
@@ -85,7 +86,8 @@ fn unasked(workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
                 artifact.name
             );
             let hint = "of an artifact that is not valid it is a missing key, and the guard an error";
-            findings.push(Diagnostic::warning("guard-unasked", message).at(rule.place.clone()).hint(hint));
+            let place = in_guard(document, rule, &chain.join("."));
+            findings.push(Diagnostic::warning("guard-unasked", message).at(place).hint(hint));
             return;
         }
     }
@@ -95,24 +97,10 @@ fn needs_validity(artifact: &Artifact, member: &str) -> bool {
     member == "data" || artifact.facts.iter().any(|(name, _)| name == member)
 }
 
-/// What a guard reads, named expressions replaced by what they read.
-fn expand(workflow: &Workflow, guard: &Guard) -> Vec<Vec<String>> {
-    let mut reads = Vec::new();
-    for chain in guard.chains() {
-        match workflow.defines.iter().find(|(name, _)| *name == chain[0]) {
-            Some((_, define)) => reads.extend(expand(workflow, define)),
-            None => reads.push(chain.to_vec()),
-        }
-    }
-    reads
-}
-
 /// A rule on `.changed` that sends back is useless behind a rule that moves on regardless.
 fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let asks_changed = |rule: &Rule| {
-        expand(workflow, &rule.when)
-            .iter()
-            .any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
+        workflow.reads(&rule.when).iter().any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
     };
     if !asks_changed(rule) || !rule.from.iter().any(|from| sends_back(workflow, rule, from)) {
         return;
@@ -160,6 +148,18 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
         let hint = format!("orch workflow fmt {}", workflow.name);
         let message = "the diagram does not show the rules as they are";
         findings.push(Diagnostic::warning("workflow-diagram", message).at(place).hint(hint));
+    }
+}
+
+/// The place of a word in the guard of a rule; of the rule, if the word stands in a named expression.
+fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
+    let line = usize::try_from(rule.place.line.unwrap_or(1)).unwrap_or(1);
+    let head: usize = document.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let guard = rule.when.text();
+    let found = document.text[head..].find(guard).filter(|_| guard.contains(word));
+    match found.zip(find_word(guard, word)) {
+        Some((start, offset)) => Place::at(&document.path, &document.text, head + start + offset, word.len()),
+        None => rule.place.clone(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a document to a [`Workflow`], with all problems at once.
 
+use super::place::{advised, bad_path, find_word, in_order, source_offset};
 use super::raw::{self, RawArtifact, RawPhase, RawRule, Spanned, Text};
 use super::{
     Action, Artifact, Document, Format, Guard, Outcome, Owner, Phase, Rule, SchemaText, StateShape, System,
@@ -13,8 +14,8 @@ use std::ops::Range;
 /// How often a phase may be attempted where the workflow does not say.
 const DEFAULT_ATTEMPTS: u32 = 5;
 /// What a guard may ask of any artifact.
-pub(super) const ARTIFACT_MEMBERS: [&str; 10] =
-    ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path"];
+pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
+    ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems"];
 /// What a named value of an artifact may ask.
 const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
 /// What a guard may ask beside artifacts and named expressions.
@@ -28,7 +29,7 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     let (raw, problems) = raw::read(document);
     let mut compiler = Compiler { document, system, problems };
     let workflow = compiler.workflow(raw);
-    let problems = compiler.problems;
+    let problems = in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
     (accepted, problems)
 }
@@ -46,7 +47,7 @@ impl Compiler<'_> {
 
     fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
         let place = self.place(span);
-        self.problems.push(diagnostic.at(place));
+        self.problems.push(advised(diagnostic.at(place)));
     }
 
     fn name<T>(&mut self, text: &Text, parse: impl Fn(&str) -> Result<T, InvalidName>) -> Option<T> {
@@ -99,7 +100,7 @@ impl Compiler<'_> {
 
     fn workflow(&mut self, raw: raw::RawWorkflow) -> Option<Workflow> {
         let top = Spanned { value: self.document.name.clone(), span: 0..0 };
-        let name = self.name(&top, |text| WorkflowName::new(text))?;
+        let name = self.name(&top, |text| WorkflowName::new(text));
         if raw.phases.is_empty() {
             let hint = "the machine stands in fenced blocks with the info string `toml orch`";
             let diagnostic = Diagnostic::error("workflow-empty", "the document declares no phase").hint(hint);
@@ -108,10 +109,10 @@ impl Compiler<'_> {
         }
         let artifacts: Vec<Artifact> =
             raw.artifacts.into_iter().filter_map(|artifact| self.artifact(artifact)).collect();
-        self.duplicates("artifact", artifacts.iter().map(|artifact| artifact.name.as_str()));
+        let defines = self.defines(&raw.defines, &artifacts);
         let phases: Vec<Phase> =
-            raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts)).collect();
-        self.aliases(&phases);
+            raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts, &defines)).collect();
+        self.aliases(&raw.phases);
         let actions: Vec<Action> = raw
             .actions
             .iter()
@@ -126,7 +127,7 @@ impl Compiler<'_> {
                 })
             })
             .collect();
-        let defines = self.defines(&raw.defines, &artifacts);
+        let phase_key = self.phase_key(raw.phase_key.as_ref());
         let initial = match &raw.initial {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
@@ -134,24 +135,32 @@ impl Compiler<'_> {
         let rules: Vec<Rule> = raw
             .rules
             .iter()
-            .filter_map(|rule| self.rule(rule, &phases, &artifacts, &defines, &actions))
+            .filter_map(|rule| {
+                let known =
+                    Known { phases: &phases, artifacts: &artifacts, defines: &defines, actions: &actions };
+                self.rule(rule, &known, &phase_key)
+            })
             .collect();
-        self.rule_ids(&rules);
+        self.rule_ids(&raw.rules);
+        self.defaults(&raw.defaults, &phase_key);
         let schema = raw.state_schema.as_ref().and_then(|text| self.schema(text));
         Some(Workflow {
             digest: self.digest(&artifacts, schema.as_ref()),
-            title: raw.title.map_or_else(|| name.to_string(), |title| title.value),
-            name,
+            title: raw.title.map_or_else(|| self.document.name.clone(), |title| title.value),
+            name: name?,
             path: self.document.path.clone(),
             initial: initial?,
-            phase_key: raw.phase_key.map_or_else(|| "phase".to_owned(), |key| key.value),
+            phase_key,
             attempts: raw.attempts.map_or(DEFAULT_ATTEMPTS, |count| clamp(count.value)),
             artifacts,
             phases,
             rules,
             defines,
             actions,
-            state: StateShape { schema, defaults: raw.defaults },
+            state: StateShape {
+                schema,
+                defaults: raw.defaults.into_iter().map(|(name, value)| (name.value, value)).collect(),
+            },
         })
     }
 
@@ -177,15 +186,11 @@ impl Compiler<'_> {
             }
         }
         let format = match &raw.format {
-            Some(text) => Format::named(&text.value).or_else(|| {
-                self.unknown(
-                    text,
-                    "workflow-value",
-                    "format",
-                    Format::ALL.iter().map(|format| format.as_str()),
-                );
-                None
-            })?,
+            Some(text) => Format::named(&text.value).unwrap_or_else(|| {
+                let known = Format::ALL.iter().map(|format| format.as_str());
+                self.unknown(text, "workflow-value", "format", known);
+                Format::Text
+            }),
             None => raw.paths.first().map_or(Format::Text, |path| Format::of_path(&path.value)),
         };
         let name = self.name(&raw.name, |text| ArtifactName::new(text))?;
@@ -200,7 +205,7 @@ impl Compiler<'_> {
                 self.problem(&fact.span, Diagnostic::error("workflow-duplicate", message));
                 continue;
             }
-            let Some(guard) = self.guard(text) else { continue };
+            let guard = self.guard(text);
             for chain in guard.chains() {
                 if !FACT_ROOTS.contains(&chain[0].as_str()) {
                     let root = self.inner(text, &chain[0]);
@@ -209,10 +214,7 @@ impl Compiler<'_> {
             }
             facts.push((fact.value.clone(), guard));
         }
-        let schema = match &raw.schema {
-            Some(text) => Some(self.schema(text)?),
-            None => None,
-        };
+        let schema = raw.schema.as_ref().and_then(|text| self.schema(text));
         let paths = raw.paths.into_iter().map(|path| path.value).collect();
         Some(Artifact {
             name,
@@ -225,7 +227,12 @@ impl Compiler<'_> {
         })
     }
 
-    fn phase(&mut self, raw: &RawPhase, artifacts: &[Artifact]) -> Option<Phase> {
+    fn phase(
+        &mut self,
+        raw: &RawPhase,
+        artifacts: &[Artifact],
+        defines: &[(String, Guard)],
+    ) -> Option<Phase> {
         if let Some(agent) = &raw.agent {
             self.agent(agent);
         }
@@ -239,17 +246,20 @@ impl Compiler<'_> {
             }
         };
         let needs = self.artifact_names(&raw.needs, artifacts);
-        for (need, text) in needs.iter().zip(&raw.needs) {
-            if artifacts.iter().any(|artifact| artifact.name == *need && !artifact.commit) {
+        for text in &raw.needs {
+            let need = &text.value;
+            if artifacts.iter().any(|artifact| artifact.name.as_str() == need && !artifact.commit) {
                 let message = format!("`{need}` is not committed (`commit = false`), so it can be no need");
                 self.problem(&text.span, Diagnostic::error("workflow-value", message));
             }
         }
-        let substate = raw.substate.as_ref().and_then(|text| {
-            let guard = self.guard(text)?;
-            self.check_names(text, &guard, artifacts, &[]);
-            Some(guard)
+        let substate = raw.substate.as_ref().map(|text| {
+            let guard = self.guard(text);
+            self.check_names(text, &guard, artifacts, defines);
+            guard
         });
+        self.twice(raw.needs.iter());
+        self.twice(raw.produces.iter().chain(&raw.may_produce));
         let produces = self.artifact_names(&raw.produces, artifacts);
         let optional = self.artifact_names(&raw.may_produce, artifacts);
         Some(Phase {
@@ -300,7 +310,7 @@ impl Compiler<'_> {
                 self.problem(&name.span, Diagnostic::error("workflow-duplicate", message));
                 continue;
             }
-            let Some(guard) = self.guard(text) else { continue };
+            let guard = self.guard(text);
             // A named expression sees those before it only, so that no circle can arise.
             self.check_names(text, &guard, artifacts, &defines);
             defines.push((name.value.clone(), guard));
@@ -308,14 +318,8 @@ impl Compiler<'_> {
         defines
     }
 
-    fn rule(
-        &mut self,
-        raw: &RawRule,
-        phases: &[Phase],
-        artifacts: &[Artifact],
-        defines: &[(String, Guard)],
-        actions: &[Action],
-    ) -> Option<Rule> {
+    fn rule(&mut self, raw: &RawRule, known: &Known<'_>, phase_key: &str) -> Option<Rule> {
+        let Known { phases, artifacts, defines, actions } = *known;
         let head = raw.span.start..raw.span.start + "[[rule]]".len().min(raw.span.len());
         let id = self
             .required(raw.id.as_ref(), &head, "id")
@@ -324,11 +328,13 @@ impl Compiler<'_> {
         let from = self.from(raw, &head, phases);
         let when = match &raw.when {
             Some(text) => {
-                let guard = self.guard(text)?;
+                let guard = self.guard(text);
                 self.check_names(text, &guard, artifacts, defines);
                 if guard.kind() == ValueKind::Other {
                     let message = "the guard does not yield true or false";
-                    self.problem(&text.span, Diagnostic::error("guard-not-boolean", message));
+                    let hint = "compare the value with something, for example `== 0`";
+                    let diagnostic = Diagnostic::error("guard-not-boolean", message).hint(hint);
+                    self.problem(&text.span, diagnostic);
                 }
                 guard
             }
@@ -348,13 +354,18 @@ impl Compiler<'_> {
             if !pointer.value.starts_with('/') {
                 let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
                 self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
-            } else if super::RESERVED_KEYS.iter().any(|key| pointer.value.split('/').nth(1) == Some(*key)) {
+            } else if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
                 let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
                 self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
-            } else if let Some(guard) = self.guard(text) {
+            } else {
+                let guard = self.guard(text);
                 self.check_names(text, &guard, artifacts, defines);
                 set.push((pointer.value.clone(), guard));
             }
+        }
+        if let Some((pointer, _)) = raw.set.first().filter(|_| raw.to.is_none() && raw.run.is_none()) {
+            let message = "`set` goes with `to` or `run` only";
+            self.problem(&pointer.span, Diagnostic::error("workflow-outcome", message));
         }
         Some(Rule {
             id: id?,
@@ -368,10 +379,14 @@ impl Compiler<'_> {
         })
     }
 
-    fn required(&mut self, text: Option<&Text>, span: &Range<usize>, key: &str) -> Option<Text> {
+    fn required(&mut self, text: Option<&Text>, head: &Range<usize>, key: &str) -> Option<Text> {
         let present = text.filter(|text| !text.value.trim().is_empty());
         if present.is_none() {
-            let message = format!("the rule has no `{key}`");
+            let (span, fault) = match text {
+                Some(blank) => (&blank.span, "is empty"),
+                None => (head, "is missing"),
+            };
+            let message = format!("`{key}` of the rule {fault}");
             self.problem(span, Diagnostic::error("workflow-missing-key", message));
         }
         present.cloned()
@@ -418,9 +433,17 @@ impl Compiler<'_> {
             return self.action_name(run, actions).map(Outcome::Run);
         }
         if let Some(wait) = &raw.wait {
+            if wait.value.trim().is_empty() {
+                let message = "`wait` does not say for what";
+                self.problem(&wait.span, Diagnostic::error("workflow-value", message));
+            }
             return Some(Outcome::Wait(wait.value.clone()));
         }
         let choices = raw.choose.as_deref().unwrap_or_default();
+        if choices.is_empty() {
+            let message = "`choose` names no action";
+            self.problem(head, Diagnostic::error("workflow-value", message));
+        }
         Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
     }
 
@@ -436,15 +459,14 @@ impl Compiler<'_> {
         found
     }
 
-    fn guard(&mut self, text: &Text) -> Option<Guard> {
-        match Guard::parse(&text.value) {
-            Ok(guard) => Some(guard),
-            Err(error) => {
-                let at = self.inside(text, error.offset);
-                self.problem(&(at..at + 1), Diagnostic::error(error.code, error.message));
-                None
-            }
-        }
+    /// A parsed guard. A faulty one is reported, and another stands for it, so that the names that
+    /// depend on it raise no false alarm; the document is refused all the same.
+    fn guard(&mut self, text: &Text) -> Guard {
+        Guard::parse(&text.value).unwrap_or_else(|error| {
+            let at = self.inside(text, error.offset);
+            self.problem(&(at..at + 1), Diagnostic::error(error.code, error.message));
+            Guard::always()
+        })
     }
 
     /// Checks every name that a guard reads.
@@ -479,6 +501,7 @@ impl Compiler<'_> {
                 Some(member) if members.contains(&member.as_str()) => {}
                 Some(member) => {
                     let mut at = self.inner(text, &format!("{root}.{member}"));
+                    at.span.start += root.len() + 1;
                     at.value.clone_from(member);
                     self.unknown(
                         &at,
@@ -499,65 +522,81 @@ impl Compiler<'_> {
 
     /// A word inside an expression, with its place in the document.
     fn inner(&self, text: &Text, word: &str) -> Text {
-        let start = self.inside(text, text.value.find(word).unwrap_or_default());
-        Spanned { value: word.to_owned(), span: start..start + word.len() }
+        let offset = find_word(&text.value, word).unwrap_or_default();
+        let (start, end) = (self.inside(text, offset), self.inside(text, offset + word.len()));
+        Spanned { value: word.to_owned(), span: start..end }
     }
 
     /// The offset in the document of an offset in a text, which stands there between quotes.
     fn inside(&self, text: &Text, offset: usize) -> usize {
-        let source = &self.document.text[text.span.clone()];
-        let quotes = if source.starts_with("\"\"\"") || source.starts_with("'''") { 3 } else { 1 };
-        let escaped = source[quotes.min(source.len())..].find(&text.value).unwrap_or_default();
-        (text.span.start + quotes + escaped + offset).min(text.span.end)
+        text.span.start + source_offset(&self.document.text[text.span.clone()], &text.value, offset)
     }
 
-    fn duplicates<'n>(&mut self, what: &str, names: impl Iterator<Item = &'n str>) {
-        let mut seen = Vec::new();
-        for name in names {
-            if seen.contains(&name) {
-                let message = format!("there are two of {what} `{name}`");
-                self.problem(&(0..0), Diagnostic::error("workflow-duplicate", message));
+    /// Names that stand twice in one list, or in two that must not share any.
+    fn twice<'t>(&mut self, texts: impl Iterator<Item = &'t Text>) {
+        let mut seen: Vec<&str> = Vec::new();
+        for text in texts {
+            if seen.contains(&text.value.as_str()) {
+                let message = format!("`{}` is named twice", text.value);
+                self.problem(&text.span, Diagnostic::error("workflow-duplicate", message));
             }
-            seen.push(name);
+            seen.push(&text.value);
         }
     }
 
-    fn aliases(&mut self, phases: &[Phase]) {
-        let names = phases.iter().flat_map(|phase| {
-            std::iter::once(phase.id.as_str()).chain(phase.aliases.iter().map(String::as_str))
-        });
-        let names: Vec<&str> = names.collect();
-        self.duplicates("phase name or alias", names.into_iter());
+    /// A phase must be found by each name that it, and only it, has.
+    fn aliases(&mut self, phases: &[RawPhase]) {
+        let mut seen: Vec<&str> = phases.iter().map(|phase| phase.name.value.as_str()).collect();
+        for alias in phases.iter().flat_map(|phase| &phase.aliases) {
+            if seen.contains(&alias.value.as_str()) {
+                let message = format!("`{}` is already a name of a phase", alias.value);
+                self.problem(&alias.span, Diagnostic::error("workflow-duplicate", message));
+            }
+            seen.push(&alias.value);
+        }
     }
 
-    fn rule_ids(&mut self, rules: &[Rule]) {
-        for (index, rule) in rules.iter().enumerate() {
-            if let Some(first) = rules[..index].iter().find(|other| other.id == rule.id) {
-                let line = first.place.line.unwrap_or_default();
-                let message = format!("rule `{}` is already declared on line {line}", rule.id);
-                self.problems.push(Diagnostic::error("workflow-duplicate", message).at(rule.place.clone()));
+    fn rule_ids(&mut self, rules: &[RawRule]) {
+        let ids: Vec<&Text> = rules.iter().filter_map(|rule| rule.id.as_ref()).collect();
+        for (index, id) in ids.iter().enumerate() {
+            if let Some(first) = ids[..index].iter().find(|other| other.value == id.value) {
+                let line = self.place(&first.span).line.unwrap_or_default();
+                let message = format!("rule `{}` is already declared on line {line}", id.value);
+                self.problem(&id.span, Diagnostic::error("workflow-duplicate", message));
             }
         }
     }
+
+    fn phase_key(&mut self, text: Option<&Text>) -> String {
+        let Some(text) = text else { return "phase".to_owned() };
+        if text.value.is_empty() || (text.value != "phase" && is_reserved(&text.value, "phase")) {
+            let message = format!("`{}` cannot hold the phase: orch keeps something else there", text.value);
+            self.problem(&text.span, Diagnostic::error("workflow-value", message));
+        }
+        text.value.clone()
+    }
+
+    fn defaults(&mut self, defaults: &[(Text, serde_json::Value)], phase_key: &str) {
+        for (name, _) in defaults.iter().filter(|(name, _)| is_reserved(&name.value, phase_key)) {
+            let message = format!("`{}` belongs to orch and can have no default", name.value);
+            self.problem(&name.span, Diagnostic::error("workflow-value", message));
+        }
+    }
+}
+
+/// What a rule may refer to.
+struct Known<'a> {
+    phases: &'a [Phase],
+    artifacts: &'a [Artifact],
+    defines: &'a [(String, Guard)],
+    actions: &'a [Action],
+}
+
+/// Whether a top-level key of the state belongs to `orch`.
+fn is_reserved(key: &str, phase_key: &str) -> bool {
+    key == phase_key || super::RESERVED_KEYS.contains(&key)
 }
 
 fn clamp(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Why a path is no path of an artifact.
-fn bad_path(path: &str) -> Option<&'static str> {
-    if path.is_empty() {
-        return Some("is empty");
-    }
-    if path.starts_with('/') || path.contains('\\') {
-        return Some("must be relative to the task, with `/` between its parts");
-    }
-    if path.split('/').any(|part| part == ".." || part == "." || part.is_empty() || part == ".git") {
-        return Some("must not contain empty parts, `.`, `..` or `.git`");
-    }
-    match path {
-        "state.json" | "transcript.jsonl" | "suggestion.json" => Some("names a file that orch itself writes"),
-        _ => None,
-    }
 }

@@ -8,6 +8,7 @@ mod compile;
 mod diagram;
 mod document;
 pub mod guard;
+mod place;
 mod raw;
 mod system;
 
@@ -250,6 +251,34 @@ impl Workflow {
     /// The phases that produce an artifact.
     pub fn producers<'a>(&'a self, artifact: &'a ArtifactName) -> impl Iterator<Item = &'a Phase> {
         self.phases.iter().filter(move |phase| phase.produces.contains(artifact))
+    }
+
+    /// What a guard reads in source order, each name of an expression replaced by what that reads.
+    #[must_use]
+    pub fn reads<'a>(&'a self, guard: &'a Guard) -> Vec<&'a [String]> {
+        let (mut found, mut expanded) = (Vec::new(), Vec::new());
+        self.collect_reads(guard, &mut expanded, &mut found);
+        found
+    }
+
+    /// Each named expression is gone into once only: two that each read the one before twice would
+    /// otherwise cost time without bounds.
+    fn collect_reads<'a>(
+        &'a self,
+        guard: &'a Guard,
+        expanded: &mut Vec<&'a str>,
+        found: &mut Vec<&'a [String]>,
+    ) {
+        for chain in guard.chains() {
+            match self.defines.iter().find(|(name, _)| *name == chain[0]) {
+                Some((name, define)) if !expanded.contains(&name.as_str()) => {
+                    expanded.push(name);
+                    self.collect_reads(define, expanded, found);
+                }
+                Some(_) => {}
+                None => found.push(chain),
+            }
+        }
     }
 
     /// How often a phase may be attempted by the rules alone.

@@ -4,8 +4,9 @@
 //! diagnostics, and what can be understood is passed on.
 
 use super::Document;
+use super::place::advised;
 use crate::base::{Diagnostic, Place, nearest};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ops::Range;
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
@@ -26,7 +27,7 @@ pub(super) struct RawWorkflow {
     pub phase_key: Option<Text>,
     pub attempts: Option<Spanned<i64>>,
     pub state_schema: Option<Text>,
-    pub defaults: Map<String, Value>,
+    pub defaults: Vec<(Text, Value)>,
     pub defines: Vec<(Text, Text)>,
     pub artifacts: Vec<RawArtifact>,
     pub phases: Vec<RawPhase>,
@@ -124,7 +125,7 @@ impl<'t, 'i> Entries<'t, 'i> {
 impl Reader<'_> {
     fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
         let place = Place::at(&self.document.path, &self.document.text, span.start, span.len());
-        self.problems.push(diagnostic.at(place));
+        self.problems.push(advised(diagnostic.at(place)));
     }
 
     fn finish(&mut self, entries: Entries<'_, '_>) {
@@ -187,10 +188,15 @@ impl Reader<'_> {
 
     fn count(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Spanned<i64>> {
         let value = entries.take(key)?;
-        let number = value.get_ref().as_integer().and_then(|number| number.as_str().parse::<i64>().ok());
-        match number {
+        let number = value.get_ref().as_integer();
+        match number.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok()) {
             Some(number) if number > 0 => Some(Spanned { value: number, span: value.span() }),
-            _ => {
+            Some(number) => {
+                let message = format!("`{key}` should be a whole number above zero, not {number}");
+                self.problem(&value.span(), Diagnostic::error("workflow-value", message));
+                None
+            }
+            None => {
                 self.wrong_type(key, value, "a whole number above zero");
                 None
             }
@@ -205,7 +211,10 @@ impl Reader<'_> {
     ) -> Vec<(Text, Text)> {
         self.named(key, value)
             .into_iter()
-            .filter_map(|(name, value)| Some((name, self.text_of(key, value)?)))
+            .filter_map(|(name, value)| {
+                let text = self.text_of(&name.value, value)?;
+                Some((name, text))
+            })
             .collect()
     }
 
@@ -323,7 +332,7 @@ impl Reader<'_> {
         let mut entries = Entries::new("`[state]`", table);
         raw.state_schema = self.text(&mut entries, "schema");
         for (name, value) in self.named("defaults", entries.take("defaults")) {
-            raw.defaults.insert(name.value, to_json(value.get_ref()));
+            raw.defaults.push((name, to_json(value.get_ref())));
         }
         self.finish(entries);
     }

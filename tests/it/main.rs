@@ -1,1 +1,4 @@
-//! The one integration test binary.
+//! The one integration test binary: whole rooms together, seen from outside.
+
+mod core;
+mod model;

@@ -1,6 +1,7 @@
 //! Evaluating a guard: every part on its own, with the values it saw.
 
-use super::value::{to_cel, to_json};
+use super::value::{in_order, to_cel, to_json};
+use super::walk::IN_ORDER;
 use super::{Guard, ParsedPart};
 use cel::{Context, Env};
 use serde_json::{Map, Value};
@@ -54,6 +55,9 @@ pub struct HeldPart {
     pub saw: Vec<(String, Option<Value>)>,
 }
 
+/// The paths a part read, each with the value there.
+type Sights = Vec<(String, Option<Value>)>;
+
 /// The standard functions are the same for every guard, and costly to set up.
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
@@ -98,11 +102,7 @@ impl Guard {
         HeldPart { text: part.text.clone(), result, saw }
     }
 
-    fn run(
-        &self,
-        part: &ParsedPart,
-        scope: &dyn Scope,
-    ) -> (Result<Value, String>, Vec<(String, Option<Value>)>) {
+    fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Sights) {
         let mut roots = Map::new();
         let mut failure = None;
         let mut saw = Vec::new();
@@ -113,7 +113,7 @@ impl Guard {
                 Lookup::Found(value) => Some(value.as_ref().clone()),
                 _ => None,
             };
-            largest = largest.max(shown.as_ref().map_or(0, longest_array));
+            largest = largest.max(shown.as_ref().map_or(0, most_elements));
             saw.push((chain.join("."), shown));
             match found {
                 Lookup::Found(value) => graft(&mut roots, chain, Some(value.into_owned())),
@@ -130,6 +130,9 @@ impl Guard {
             return (Err(format!("nested macros over {largest} elements would take too long")), saw);
         }
         let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
+        if part.has_macros && context.add_function(IN_ORDER, in_order).is_err() {
+            return (Err("macros are not available".to_owned()), saw);
+        }
         for (name, value) in &roots {
             context.add_variable_from_value(name.as_str(), to_cel(value));
         }
@@ -179,10 +182,12 @@ fn graft(roots: &mut Map<String, Value>, path: &[String], value: Option<Value>) 
     }
 }
 
-fn longest_array(value: &Value) -> usize {
+fn most_elements(value: &Value) -> usize {
     match value {
-        Value::Array(items) => items.len().max(items.iter().map(longest_array).max().unwrap_or_default()),
-        Value::Object(members) => members.values().map(longest_array).max().unwrap_or_default(),
+        Value::Array(items) => items.len().max(items.iter().map(most_elements).max().unwrap_or_default()),
+        Value::Object(members) => {
+            members.len().max(members.values().map(most_elements).max().unwrap_or_default())
+        }
         _ => 0,
     }
 }
@@ -246,6 +251,62 @@ mod tests {
             ("a.gone || a.ok", Ok(true)),
         ] {
             assert_eq!(holds(text, scope.clone()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn macros_go_through_a_map_in_the_order_of_its_keys() {
+        let map: Map<String, Value> = (0..64).map(|n| (format!("k{}", n * 37 % 64), json!(n))).collect();
+        let mut keys: Vec<&String> = map.keys().collect();
+        keys.sort();
+        for text in ["a.map(k, k)", "a.filter(k, true)", "a.map(k, a[k] >= 0, k)"] {
+            let value = Guard::parse(text).expect(text).value(&Json(json!({ "a": map })));
+            assert_eq!(value, Ok(json!(keys)), "{text}");
+        }
+        assert_eq!(
+            holds("a.all(k, k.startsWith('k')) && !a.exists(k, k == 'x')", json!({ "a": map })),
+            Ok(true)
+        );
+    }
+
+    #[test]
+    fn no_number_is_too_large_to_be_judged() {
+        let scope =
+            json!({"min": i64::MIN, "max": i64::MAX, "big": u64::MAX, "f": 1e308, "z": 0, "m": -1, "s": "x"});
+        for text in [
+            "max + 1",
+            "min - 1",
+            "-min",
+            "min / m",
+            "min % m",
+            "max * max",
+            "big + big",
+            "f * f",
+            "z / z",
+            "z % z",
+            "int(f)",
+            "uint(m)",
+            "int(s)",
+            "double(s)",
+            "s[0]",
+            "[1][max]",
+            "size(z)",
+            "int(big)",
+            "f / z",
+            "big - f",
+            "timestamp(s)",
+            "duration(s)",
+            "bytes(s)",
+            "string(min)",
+            "s.matches('(')",
+            "{}[s]",
+            "min == big",
+            "max < f",
+        ] {
+            if let Ok(guard) = Guard::parse(text) {
+                let (first, again) = (guard.value(&Json(scope.clone())), guard.value(&Json(scope.clone())));
+                assert_eq!(first, again, "{text}");
+            }
         }
     }
 

@@ -33,6 +33,7 @@ struct ParsedPart {
     text: String,
     expression: IdedExpr,
     chains: Vec<Vec<String>>,
+    has_macros: bool,
 }
 
 impl Guard {

@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
-        let expression =
+        let mut expression =
             parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         if walk::macro_depth(&expression) > MAX_MACRO_DEPTH {
             return Err(GuardError {
@@ -41,15 +41,13 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
                 message: format!("macros nest deeper than {MAX_MACRO_DEPTH}"),
             });
         }
-        parts.push(ParsedPart {
-            text: source.trim().to_owned(),
-            chains: walk::chains(&expression),
-            expression,
-        });
+        let (chains, has_macros) = (walk::chains(&expression), walk::macro_depth(&expression) > 0);
+        walk::put_in_order(&mut expression);
+        parts.push(ParsedPart { text: source.trim().to_owned(), chains, has_macros, expression });
     }
     let kind = match parts.as_slice() {
         [only] => walk::kind(&only.expression),
-        _ => walk::ValueKind::Bool,
+        several => walk::of_operands(several.iter().map(|part| &part.expression)),
     };
     let nested_macros = parts.iter().any(|part| walk::macro_depth(&part.expression) > 1);
     Ok(Guard(Arc::new(Inner { text: text.trim().to_owned(), parts, kind, nested_macros })))

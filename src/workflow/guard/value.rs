@@ -27,6 +27,23 @@ pub(super) fn to_cel(value: &Value) -> Cel {
     }
 }
 
+/// What a macro goes through: the keys of a map in their order, anything else as it is.
+pub(super) fn in_order(value: Cel) -> Cel {
+    let Cel::Map(map) = &value else { return value };
+    let mut keys: Vec<&Key> = map.map.keys().collect();
+    keys.sort();
+    Cel::List(Arc::new(keys.into_iter().map(key_value).collect()))
+}
+
+fn key_value(key: &Key) -> Cel {
+    match key {
+        Key::String(text) => Cel::String(Arc::clone(text)),
+        Key::Int(number) => Cel::Int(*number),
+        Key::Uint(number) => Cel::UInt(*number),
+        Key::Bool(value) => Cel::Bool(*value),
+    }
+}
+
 /// The JSON value of a CEL value; `None` for what JSON cannot hold (functions, bytes, NaN).
 pub(super) fn to_json(value: &Cel) -> Option<Value> {
     match value {

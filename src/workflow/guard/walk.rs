@@ -1,7 +1,7 @@
 //! What a parsed expression reads and yields, found by walking its tree.
 
 use cel::IdedExpr;
-use cel::common::ast::{EntryExpr, Expr, LiteralValue, operators};
+use cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
 
 /// What kind of value an expression yields, as far as its form tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,20 @@ pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
     found
 }
 
+/// The function that every macro's range goes through; no guard can call it, for it is no CEL name.
+pub(super) const IN_ORDER: &str = "@in_order";
+
+/// Makes macros go through maps in the order of their keys, which the evaluator itself leaves to chance.
+pub(super) fn put_in_order(expression: &mut IdedExpr) {
+    if let Expr::Comprehension(inner) = &mut expression.expr {
+        let range = std::mem::take(&mut inner.iter_range);
+        let id = range.id;
+        let call = CallExpr { func_name: IN_ORDER.to_owned(), target: None, args: vec![range] };
+        inner.iter_range = IdedExpr { id, expr: Expr::Call(call) };
+    }
+    children_mut(expression).into_iter().for_each(put_in_order);
+}
+
 /// How deep macros nest in an expression; 0 without any.
 pub(super) fn macro_depth(expression: &IdedExpr) -> usize {
     let below = children(expression).into_iter().map(macro_depth).max().unwrap_or_default();
@@ -35,10 +49,11 @@ pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
         Expr::Literal(_) | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => ValueKind::Other,
         Expr::Call(call) => match call.func_name.as_str() {
             operators::CONDITIONAL => call.args.last().map_or(ValueKind::Unknown, kind),
-            operators::LOGICAL_AND
-            | operators::LOGICAL_OR
-            | operators::LOGICAL_NOT
-            | operators::EQUALS
+            // Of operands that are no booleans it yields an error.
+            operators::LOGICAL_AND | operators::LOGICAL_OR | operators::LOGICAL_NOT => {
+                of_operands(&call.args)
+            }
+            operators::EQUALS
             | operators::NOT_EQUALS
             | operators::GREATER
             | operators::GREATER_EQUALS
@@ -68,6 +83,12 @@ pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
         },
         _ => ValueKind::Unknown,
     }
+}
+
+/// The kind of `&&`, `||` or `!`: a boolean, unless an operand is certainly none.
+pub(super) fn of_operands<'a>(operands: impl IntoIterator<Item = &'a IdedExpr>) -> ValueKind {
+    let is_other = operands.into_iter().any(|operand| kind(operand) == ValueKind::Other);
+    if is_other { ValueKind::Other } else { ValueKind::Bool }
 }
 
 fn collect(expression: &IdedExpr, bound: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
@@ -126,6 +147,33 @@ fn children(expression: &IdedExpr) -> Vec<&IdedExpr> {
     }
 }
 
+fn children_mut(expression: &mut IdedExpr) -> Vec<&mut IdedExpr> {
+    match &mut expression.expr {
+        Expr::Call(call) => call.target.as_deref_mut().into_iter().chain(&mut call.args).collect(),
+        Expr::Comprehension(inner) => vec![
+            &mut inner.iter_range,
+            &mut inner.accu_init,
+            &mut inner.loop_cond,
+            &mut inner.loop_step,
+            &mut inner.result,
+        ],
+        Expr::List(list) => list.elements.iter_mut().collect(),
+        Expr::Map(map) => map.entries.iter_mut().flat_map(|entry| entry_mut(&mut entry.expr)).collect(),
+        Expr::Struct(structure) => {
+            structure.entries.iter_mut().flat_map(|entry| entry_mut(&mut entry.expr)).collect()
+        }
+        Expr::Select(select) => vec![&mut select.operand],
+        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
+    }
+}
+
+fn entry_mut(entry: &mut EntryExpr) -> Vec<&mut IdedExpr> {
+    match entry {
+        EntryExpr::StructField(field) => vec![&mut field.value],
+        EntryExpr::MapEntry(entry) => vec![&mut entry.key, &mut entry.value],
+    }
+}
+
 fn entries<'a>(entries: impl Iterator<Item = &'a EntryExpr>) -> Vec<&'a IdedExpr> {
     entries
         .flat_map(|entry| match entry {
@@ -153,6 +201,8 @@ mod tests {
         for (text, kind) in [
             ("a == b", ValueKind::Bool),
             ("a && b", ValueKind::Bool),
+            ("a && 'b'", ValueKind::Other),
+            ("a || size(b)", ValueKind::Other),
             ("[1].exists(x, x > 0)", ValueKind::Bool),
             ("size(a)", ValueKind::Other),
             ("'text'", ValueKind::Other),

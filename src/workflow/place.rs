@@ -1,0 +1,152 @@
+//! Where in a document a fault lies, and what to do about each kind of fault.
+
+use crate::base::Diagnostic;
+
+/// The offset of a whole word, or of a path of words, in an expression; strings in it do not count.
+pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
+    let is_inner = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let mut quote = None;
+    let mut outside = vec![false; text.len()];
+    for (at, char) in text.char_indices() {
+        match quote {
+            Some(open) if char == open => quote = None,
+            Some(_) => {}
+            None if matches!(char, '"' | '\'') => quote = Some(char),
+            None => outside[at] = true,
+        }
+    }
+    let found = text.match_indices(word).map(|(at, _)| at).find(|at| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        outside[*at]
+            && !before.is_some_and(|char| is_inner(char) || char == '.')
+            && !after.is_some_and(is_inner)
+    });
+    found.or_else(|| text.find(word))
+}
+
+/// The offset in `source`, a TOML string with its quotes, of an offset in the text it stands for.
+pub(super) fn source_offset(source: &str, text: &str, offset: usize) -> usize {
+    let is_long = source.starts_with("\"\"\"") || source.starts_with("'''");
+    let escapes = source.starts_with('"');
+    let quotes = if is_long { 3 } else { 1 };
+    let mut at = quotes.min(source.len());
+    // A line break right behind the opening quotes does not count.
+    for skipped in ["\r\n", "\n"] {
+        if is_long && source[at..].starts_with(skipped) {
+            at += skipped.len();
+            break;
+        }
+    }
+    for char in text[..offset.min(text.len())].chars() {
+        at = skip_joint(source, at, escapes);
+        let rest = &source[at..];
+        at += match rest.chars().next() {
+            Some('\\') if escapes => match rest.as_bytes().get(1) {
+                Some(b'x') => 4,
+                Some(b'u') => 6,
+                Some(b'U') => 10,
+                _ => 2,
+            },
+            Some('\r') if char == '\n' => 2,
+            Some(same) => same.len_utf8(),
+            None => 0,
+        };
+        at = at.min(source.len());
+    }
+    skip_joint(source, at, escapes)
+}
+
+/// Goes over a backslash at the end of a line, which joins it with the next.
+fn skip_joint(source: &str, at: usize, escapes: bool) -> usize {
+    let rest = source.get(at..).unwrap_or_default();
+    match rest.strip_prefix('\\').filter(|rest| escapes && rest.starts_with([' ', '\t', '\r', '\n'])) {
+        Some(joined) => at + 1 + (joined.len() - joined.trim_start().len()),
+        None => at,
+    }
+}
+
+/// Findings in the order of the document.
+pub(super) fn in_order(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    findings.sort_by_key(|finding| finding.place.as_ref().map(|place| (place.line, place.column)));
+    findings
+}
+
+/// A finding with advice: its own, or what helps with every finding of its code.
+pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.hint.is_some() {
+        return diagnostic;
+    }
+    let hint = match diagnostic.code {
+        "workflow-syntax" => {
+            "the blocks `toml orch` of a document form one TOML text: mind headings used twice"
+        }
+        "workflow-name" => "choose a name of letters, digits and underscores",
+        "workflow-duplicate" => "choose another name",
+        "workflow-missing-key" => {
+            "every rule has `id`, `from`, one outcome and `because`; every artifact `path`"
+        }
+        "workflow-outcome" => "keep one of them; write a second rule for the other",
+        "workflow-covered-rule" => "put the narrower rule first, or remove it",
+        "workflow-unreachable-phase" => "add a rule that leads to it, or remove it",
+        "workflow-unproduced" => "name it under `produces` or `may_produce` of a phase",
+        "guard-syntax" => "a guard is a CEL expression, for example `plan.ready && plan.data.ok`",
+        "guard-limit" => "name parts of it under `[define]`, or as facts of an artifact",
+        "workflow-value" => "correct the value",
+        _ => return diagnostic,
+    };
+    diagnostic.hint(hint)
+}
+
+/// Why a path is no path of an artifact.
+pub(super) fn bad_path(path: &str) -> Option<&'static str> {
+    if path.is_empty() {
+        return Some("is empty");
+    }
+    if path.starts_with('/') || path.contains('\\') {
+        return Some("must be relative to the task, with `/` between its parts");
+    }
+    if path.split('/').any(|part| part == ".." || part == "." || part.is_empty() || part == ".git") {
+        return Some("must not contain empty parts, `.`, `..` or `.git`");
+    }
+    if let Some(open) = path.rfind(['[', '{'])
+        && !path[open..].contains([']', '}'])
+    {
+        return Some("opens a bracket and does not close it");
+    }
+    match path {
+        "state.json" | "transcript.jsonl" | "suggestion.json" => Some("names a file that orch itself writes"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_whole_and_outside_strings() {
+        for (text, word, at) in [
+            ("plan_review.ok && plan.ok", "plan", 18),
+            ("a == 'plan' && plan.ok", "plan", 15),
+            ("x.plan && plan", "plan", 10),
+            ("plan.ok && plan.okay", "plan.okay", 11),
+        ] {
+            assert_eq!(find_word(text, word), Some(at), "{text}");
+        }
+    }
+
+    #[test]
+    fn offsets_lead_through_quotes_and_escapes() {
+        for (source, text, offset, expected) in [
+            (r#""ab""#, "ab", 1, 2),
+            (r#""a\"bc""#, "a\"bc", 2, 4),
+            (r#""\u00e4bc""#, "äbc", 2, 7),
+            ("'''\nab'''", "ab", 1, 5),
+            ("\"\"\"a\\\n   b\"\"\"", "ab", 1, 9),
+            ("'a\\b'", "a\\b", 2, 3),
+        ] {
+            assert_eq!(source_offset(source, text, offset), expected, "{source}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The pure core from outside: stories as data, documents with faults, properties.
+
+mod documents;
+mod properties;
+mod stories;
+pub mod world;

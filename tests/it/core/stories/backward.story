@@ -1,0 +1,383 @@
+# The ways back
+
+## a refused plan goes back and must be new
+//- at plan_review
+//- review/plan-review.json
+{"ok": false}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- records
+planning: active #2, spent 1 plan, substate "formalizing"
+plan_review: sent_back #1, spent 1 plan_review
+rev 2 rounds=0
+//- planning/plan.json
+{"n": "better"}
+//- settle
+planning -> plan_review (planned) on plan
+plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan-review.json stale, of plan
+  option orch confirm t-1 plan_review --reason WHY
+  option orch next t-1 --override WHY
+
+## a blocking issue refuses the plan although it is ok
+//- at plan_review
+//- review/plan-review.json
+{"ok": true, "blocking": 1}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## the fix that is already written counts
+//- at plan_review
+//- planning/plan.json
+{"n": "edited while it was reviewed"}
+//- review/plan-review.json
+{"ok": false}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning -> plan_review (planned) on plan
+plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan-review.json stale, of plan
+  option orch confirm t-1 plan_review --reason WHY
+  option orch next t-1 --override WHY
+
+## a refused patch goes back to the code
+//- at review
+//- review/code/ann.json
+{"ok": false}
+//- settle
+review -> codegen (review-refused) on plan, code_review
+codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++better
+//- settle
+codegen#2 waits for agent: code/tasks.md is stale: unchanged since attempt 1 was sent back
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/tasks.md
+- [x] better
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review#2 waits for agent: review/code/ann.json is stale: unchanged since attempt 1 was sent back
+  expects review/code/ann.json stale, of patch, plan
+  option orch confirm t-1 code_review --reason WHY
+  option orch next t-1 --override WHY
+
+## a code review may find the plan flawed
+//- at review
+//- review/code/ann.json
+{"ok": true, "plan_flawed": true}
+//- settle
+review -> planning (plan-flawed) on code_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- records
+planning: active #2, spent 1 plan, substate "formalizing"
+plan_review: sent_back #1, spent 1 plan_review
+codegen: sent_back #1, spent 1 patch, spent 1 tasks
+review: sent_back #1, spent 1 code_review
+rev 4 rounds=0
+
+## a failing test goes back to the code, and is counted
+//- at test
+//- eval/report.json
+{"passed": false}
+//- settle
+test -> codegen (failed) on plan, test_report
+codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- records
+planning: done #1, left with no notes, plan, substate "formalizing"
+plan_review: done #1, left with plan_review
+codegen: active #2, entered with plan, spent 1 patch, spent 1 tasks
+review: sent_back #1, spent 1 code_review
+test: sent_back #1, spent 1 test_report
+rev 5 rounds=1
+//- show
+codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+
+## a flaky test is run again, and a new report decides
+//- at test
+//- eval/report.json
+{"passed": false, "flaky": true, "at": 1}
+//- settle
+test -> test (flaky) on patch, test_report
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": true, "at": 2}
+//- settle
+test -> accept (tested) on patch, test_report
+accept#1 waits for human: accept/decision.json is missing
+  expects accept/decision.json missing, of patch, test_report
+  option orch next t-1 --override WHY
+
+## the same failing report does not loop
+//- at test
+//- eval/report.json
+{"passed": false, "flaky": true, "at": 1}
+//- settle
+test -> test (flaky) on patch, test_report
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+//- settle
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+
+## a phase tried often enough is handed to a person
+//- at test
+//- eval/report.json
+{"passed": false, "flaky": true, "at": 1}
+//- settle
+test -> test (flaky) on patch, test_report
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": false, "flaky": true, "at": 2}
+//- settle
+test -> test (flaky) on patch, test_report
+test#3 waits for agent: eval/report.json is stale: unchanged since attempt 2 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": false, "flaky": true, "at": 3}
+//- settle
+test#3 handover, holding -> test: a flaky test failed; run it again, but `test` has been attempted 3 times: a person decides
+  option orch next t-1 --to test --override WHY
+  option orch next t-1 --override WHY
+//- explain
+plan-edited (to plan_review): does not hold
+  plan.changed: plan.changed=false
+late-block (to planning): does not hold
+  plan_review.changed: plan_review.changed=false
+  !plan_is_good: plan_is_good=true
+patch-swapped (to review): does not hold
+  patch.changed: patch.changed=false
+tested (to accept): does not hold
+  test_report.passed: test_report.passed=false
+flaky (to test): holds
+failed (to codegen): not tried
+move -> plan_review by plan-edited: plan.changed (plan.changed is false)
+move -> planning by late-block: plan_review.changed (plan_review.changed is false); !plan_is_good (plan_is_good is true)
+move -> review by patch-swapped: patch.changed (patch.changed is false)
+move -> accept by tested: test_report.passed (test_report.passed is false)
+move -> test by flaky: `test` has been attempted 3 times: a person decides
+move -> codegen by failed: rule `flaky` comes first
+//- order: override --to test the network was down
+test -> test (override) on patch, test_report
+test#4 waits for agent: eval/report.json is stale: unchanged since attempt 3 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": true, "at": 4}
+//- settle
+test -> accept (tested) on patch, test_report
+accept#1 waits for human: accept/decision.json is missing
+  expects accept/decision.json missing, of patch, test_report
+  option orch next t-1 --override WHY
+
+## five attempts at a phase, then a person decides
+//- at review
+//- review/code/ann.json
+{"ok": false, "n": 1}
+//- settle
+review -> codegen (review-refused) on plan, code_review
+codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++2
+//- code/tasks.md
+- [x] 2
+//- review/code/ann.json
+{"ok": false, "n": 2}
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review -> codegen (review-refused) on plan, code_review
+codegen#3 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 2 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++3
+//- code/tasks.md
+- [x] 3
+//- review/code/ann.json
+{"ok": false, "n": 3}
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review -> codegen (review-refused) on plan, code_review
+codegen#4 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 3 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++4
+//- code/tasks.md
+- [x] 4
+//- review/code/ann.json
+{"ok": false, "n": 4}
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review -> codegen (review-refused) on plan, code_review
+codegen#5 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 4 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++5
+//- code/tasks.md
+- [x] 5
+//- review/code/ann.json
+{"ok": false, "n": 5}
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review#5 handover, holding -> codegen: a code review refuses the patch, but `codegen` has been attempted 5 times: a person decides
+  option orch rollback t-1 --to codegen --reason WHY
+  option orch next t-1 --override WHY
+//- order: rollback --to codegen one more try
+review -> codegen (rollback) on plan, patch, code_review
+codegen#6 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 5 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++6
+//- code/tasks.md
+- [x] 6
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review#6 waits for agent: review/code/ann.json is stale: unchanged since attempt 5 was sent back
+  expects review/code/ann.json stale, of patch, plan
+  option orch confirm t-1 code_review --reason WHY
+  option orch next t-1 --override WHY
+
+## acceptance asks for rework
+//- at accept
+//- accept/decision.json
+{"verdict": "needs_work"}
+//- settle
+accept -> codegen (rework) on plan, decision
+codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+
+## acceptance asks for another test run
+//- at accept
+//- accept/decision.json
+{"verdict": "retest"}
+//- settle
+accept -> test (retest) on patch, decision
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+
+## acceptance sends back to the plan
+//- at accept
+//- accept/decision.json
+{"verdict": "replan"}
+//- settle
+accept -> planning (replan) on decision
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## acceptance asks for a revert, and a person agrees to its end
+//- at accept
+//- accept/decision.json
+{"verdict": "revert"}
+//- settle
+accept -> revert (revert-asked) on decision
+revert#1 waits for agent: revert/record.json is missing
+  expects revert/record.json missing, of decision
+  option orch next t-1 --override WHY
+//- revert/record.json
+{"reason": "regression"}
+//- settle
+revert#1 asks a person to agree: the revert is recorded
+  option orch approve t-1
+//- approve
+done#1 done: the task is in `done`, which is terminal
+  option orch reopen t-1 --reason WHY
+
+## old bytes stay used up even if they come back
+//- at plan_review
+//- review/plan-review.json
+{"ok": false, "n": 1}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- planning/plan.json
+{"n": "new"}
+//- settle
+planning -> plan_review (planned) on plan
+plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan-review.json stale, of plan
+  option orch confirm t-1 plan_review --reason WHY
+  option orch next t-1 --override WHY
+//- review/plan-review.json
+{"ok": false, "n": 2}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#3 waits for agent: planning/plan.json is stale: unchanged since attempt 2 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- planning/plan.json
+{"n":0,"of":{}}
+//- show
+planning#3 due -> plan_review: the plan is there and leaves no question open
+  option orch next t-1

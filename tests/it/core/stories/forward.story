@@ -1,0 +1,269 @@
+# The way forward
+
+## a new task asks for its plan
+//- show
+planning#1 waits for agent: planning/plan.json is missing
+  expects planning/plan.json missing
+  option orch next t-1 --override WHY
+
+## the happy path
+//- planning/plan.json
+{"title": "export"}
+//- settle
+planning -> plan_review (planned) on plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  expects review/plan-review.json missing, of plan
+  option orch next t-1 --override WHY
+//- review/plan-review.json
+{"ok": true, "of": {"plan": "@plan"}}
+//- settle
+plan_review -> codegen (plan-accepted) on plan, plan_review
+codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
+  expects code/diff.patch missing, of plan
+  expects code/tasks.md missing, of plan
+  option orch next t-1 --override WHY
+//- code/diff.patch
++export
+//- code/tasks.md
+- [x] write it
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review#1 waits for agent: review/code/code_review.json is missing
+  expects review/code/code_review.json missing, of patch, plan
+  option orch next t-1 --override WHY
+//- review/code/ann.json
+{"ok": true, "of": {"plan": "@plan", "patch": "@patch"}}
+//- settle
+review -> test (reviewed) on patch, code_review
+test#1 waits for agent: eval/report.json is missing
+  expects eval/report.json missing, of patch
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": true, "of": {"patch": "@patch"}}
+//- settle
+test -> accept (tested) on patch, test_report
+accept#1 waits for human: accept/decision.json is missing
+  expects accept/decision.json missing, of patch, test_report
+  option orch next t-1 --override WHY
+//- accept/decision.json
+{"verdict": "accepted"}
+//- settle
+accept -> done (accepted) on decision
+done#1 done: the task is in `done`, which is terminal
+  option orch reopen t-1 --reason WHY
+//- records
+planning: done #1, left with no notes, plan, substate "formalizing"
+plan_review: done #1, left with plan_review
+codegen: done #1, left with patch, tasks
+review: done #1, left with code_review
+test: done #1, left with test_report
+accept: done #1, left with decision
+revert: skipped #0, left with no revert_record
+done: active #1
+rev 6 rounds=0
+
+## everything there at once settles in one go
+//- planning/plan.json
+{}
+//- review/plan-review.json
+{"ok": true}
+//- code/diff.patch
++1
+//- code/tasks.md
+- [x] one
+//- review/code/a.json
+{"ok": true}
+//- eval/report.json
+{"passed": true}
+//- accept/decision.json
+{"verdict": "accepted"}
+//- settle
+planning -> plan_review (planned) on plan
+plan_review -> codegen (plan-accepted) on plan, plan_review
+codegen -> review (coded) on plan, patch, tasks
+review -> test (reviewed) on patch, code_review
+test -> accept (tested) on patch, test_report
+accept -> done (accepted) on decision
+done#1 done: the task is in `done`, which is terminal
+  option orch reopen t-1 --reason WHY
+
+## an open question keeps the plan where it is
+//- planning/plan.json
+{"questions": ["which format?"]}
+//- settle
+planning#1 waits for agent: no rule of `planning` fires: planned: `plan.questions == 0` (plan.questions is 1)
+  expects planning/plan.json unmet
+  option orch next t-1 --override WHY
+//- explain
+planned (to plan_review): does not hold
+  plan.questions == 0: plan.questions=1
+move -> plan_review by planned: plan.questions == 0 (plan.questions is 1)
+
+## an open check box keeps the code where it is
+//- at codegen
+//- code/diff.patch
++1
+//- code/tasks.md
+- [x] one
+- [ ] two
+//- settle
+codegen#1 waits for agent: no rule of `codegen` fires: plan-edited: `plan.changed` (plan.changed is false); late-block: `plan_review.changed` (plan_review.changed is false); coded: `tasks.open == 0` (tasks.open is 1)
+  expects code/tasks.md unmet, of plan
+  option orch next t-1 --override WHY
+
+## an empty file is never valid
+//- planning/plan.json
+//- settle
+planning#1 waits for agent: planning/plan.json is invalid
+  expects planning/plan.json invalid
+  option orch next t-1 --override WHY
+  unreadable: the file is empty
+
+## a file that its schema refuses
+//- planning/plan.json !invalid
+{"title": 3}
+//- settle
+planning#1 waits for agent: planning/plan.json is invalid
+  expects planning/plan.json invalid
+  option orch next t-1 --override WHY
+  unreadable: the schema refuses it
+
+## a file that does not parse
+//- planning/plan.json
+{"title":
+//- settle
+planning#1 waits for agent: planning/plan.json is invalid
+  expects planning/plan.json invalid
+  option orch next t-1 --override WHY
+  unreadable: EOF while parsing a value at line 2 column 0
+
+## an optional output is never asked for, but mended
+//- planning/notes.md !invalid
+a note
+//- show
+planning#1 waits for agent: planning/notes.md is invalid; planning/plan.json is missing
+  expects planning/plan.json missing
+  expects planning/notes.md invalid
+  option orch next t-1 --override WHY
+  unreadable: the schema refuses it
+
+## a phase accepts by one of several verdicts, and says which words it knows
+//- at accept
+//- accept/decision.json
+{"verdict": "perhaps"}
+//- settle
+accept#1 waits for human: no rule of `accept` fires: plan-edited: `plan.changed` (plan.changed is false); late-block: `plan_review.changed` (plan_review.changed is false); patch-swapped: `patch.changed` (patch.changed is false); accepted: `decision.verdict == 'accepted'` (decision.verdict is "perhaps"); rework: `decision.verdict == 'needs_work'` (decision.verdict is "perhaps"); retest: `decision.verdict == 'retest'` (decision.verdict is "perhaps"); replan: `decision.verdict == 'replan'` (decision.verdict is "perhaps"); revert-asked: `decision.verdict == 'revert'` (decision.verdict is "perhaps")
+  expects accept/decision.json unmet, of patch, test_report
+  option orch next t-1 --override WHY
+
+## a substate says where within a phase the task stands
+//- planning/plan.json
+{}
+//- settle
+planning -> plan_review (planned) on plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  expects review/plan-review.json missing, of plan
+  option orch next t-1 --override WHY
+//- records
+planning: done #1, left with no notes, plan, substate "formalizing"
+plan_review: active #1
+rev 1 rounds=0
+
+## two reviewers must both agree
+//- at review
+//- review/code/ann.json
+{"ok": true, "of": {"patch": "@patch"}}
+//- review/code/bob.json
+{"ok": false, "of": {"patch": "@patch"}}
+//- show
+review#1 due -> codegen: a code review refuses the patch
+  option orch next t-1
+
+## of two reviews that judged different patches, one is stale
+//- at review
+//- review/code/ann.json
+{"ok": true, "of": {"patch": "0000000000000000000000000000000000000000"}}
+//- review/code/bob.json
+{"ok": true, "of": {"patch": "@patch"}}
+//- show
+review#1 waits for agent: review/code/ann.json is stale: it judged another `patch`
+  expects review/code/ann.json stale, of patch, plan
+  option orch next t-1 --override WHY
+
+## the first path with an unspent file wins
+//- planning/plan.json
+{"n": 1}
+//- plan.json
+{"n": 2}
+//- show
+planning#1 due -> plan_review: the plan is there and leaves no question open
+  option orch next t-1
+  artifact-elsewhere: `plan` is read from planning/plan.json, so this file does not count (remove one of the two)
+
+## a misplaced report is read where it lies
+//- at plan_review
+//- planning/plan-review.json
+{"ok": true, "of": {"plan": "@plan"}}
+//- settle
+plan_review -> codegen (plan-accepted) on plan, plan_review
+codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
+  expects code/diff.patch missing, of plan
+  expects code/tasks.md missing, of plan
+  option orch next t-1 --override WHY
+
+## once the preferred file is used up, another path counts
+//- at plan_review
+//- review/plan-review.json
+{"ok": false, "n": 1}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  expects planning/plan.json stale
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- planning/plan.json
+{"n": 2}
+//- settle
+planning -> plan_review (planned) on plan
+plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan-review.json stale, of plan
+  option orch confirm t-1 plan_review --reason WHY
+  option orch next t-1 --override WHY
+//- planning/plan-review.json
+{"ok": true, "n": 2}
+//- settle
+plan_review -> codegen (plan-accepted) on plan, plan_review
+codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
+  expects code/diff.patch missing, of plan
+  expects code/tasks.md missing, of plan
+  option orch next t-1 --override WHY
+
+## of two reviews the invalid one is asked for
+//- at review
+//- review/code/ann.json
+{"ok": true}
+//- review/code/bob.json !invalid
+{"ok": "perhaps"}
+//- show
+review#1 waits for agent: review/code/bob.json is invalid
+  expects review/code/bob.json invalid, of patch, plan
+  option orch next t-1 --override WHY
+  unreadable: the schema refuses it
+
+## of two reviews the one that judged another patch is asked for
+//- at review
+//- review/code/ann.json
+{"ok": true, "of": {"patch": "@patch"}}
+//- review/code/bob.json
+{"ok": true, "of": {"patch": "0000000000000000000000000000000000000000"}}
+//- show
+review#1 waits for agent: review/code/bob.json is stale: it judged another `patch`
+  expects review/code/bob.json stale, of patch, plan
+  option orch next t-1 --override WHY
+//- review/code/bob.json
+{"ok": true, "of": {"patch": "@patch"}}
+//- settle
+review -> test (reviewed) on patch, code_review
+test#1 waits for agent: eval/report.json is missing
+  expects eval/report.json missing, of patch
+  option orch next t-1 --override WHY

@@ -1,0 +1,235 @@
+//! A task without a disk: files, state and transcript as texts, judged by the core.
+//!
+//! The state goes through its file format at every step, so every story is also a clone's story.
+
+use globset::{GlobBuilder, GlobMatcher};
+use orch::base::{ArtifactName, Diagnostic, Digest, RepoPath, TaskId, Timestamp};
+use orch::decide::{
+    ActorKind, By, Decision, Facts, FileFact, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
+    derive, evaluate, initial_state, settle,
+};
+use orch::record::{read_state, rebuild, transcript_line, write_state};
+use orch::workflow::{Document, Format, System, Workflow, compile};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// The workflow that most stories are told on.
+pub static LIFECYCLE: LazyLock<Arc<Workflow>> = LazyLock::new(|| {
+    let text = include_str!("../../../fixtures/workflows/valid/lifecycle.md");
+    Arc::new(compiled("lifecycle", text))
+});
+
+/// Compiles a document that must be without fault.
+pub fn compiled(name: &str, text: &str) -> Workflow {
+    let document = Document::new(name, format!("{name}.md"), text);
+    let (workflow, problems) = compile(&document, &System::empty());
+    workflow.unwrap_or_else(|| panic!("{problems:#?}"))
+}
+
+/// A file of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its text.
+    pub text: String,
+    /// Whether its schema refuses it.
+    pub refused: bool,
+}
+
+/// One task, held in memory.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// The machine that judges it.
+    pub workflow: Arc<Workflow>,
+    /// Its files, by path.
+    pub files: BTreeMap<String, File>,
+    /// The text of `state.json`, if there is one.
+    pub state: Option<String>,
+    /// The text of `transcript.jsonl`.
+    pub transcript: String,
+    matchers: Arc<Vec<Vec<GlobMatcher>>>,
+    clock: i64,
+}
+
+impl World {
+    /// A new task without any file.
+    pub fn new(workflow: Arc<Workflow>) -> Self {
+        let matcher = |path: &String| {
+            GlobBuilder::new(path).literal_separator(true).build().expect("a valid glob").compile_matcher()
+        };
+        let matchers = workflow.artifacts.iter().map(|one| one.paths.iter().map(matcher).collect()).collect();
+        Self {
+            workflow,
+            files: BTreeMap::new(),
+            state: None,
+            transcript: String::new(),
+            matchers: Arc::new(matchers),
+            clock: 1_700_000_000,
+        }
+    }
+
+    /// Writes a file that its schema accepts.
+    pub fn write(&mut self, path: &str, text: impl Into<String>) {
+        self.files.insert(path.to_owned(), File { text: text.into(), refused: false });
+    }
+
+    /// What is observed of the task.
+    pub fn facts(&self) -> Facts {
+        let mut artifacts = BTreeMap::new();
+        for (artifact, matchers) in self.workflow.artifacts.iter().zip(self.matchers.iter()) {
+            let found = self.files.iter().filter_map(|(path, file)| {
+                let pattern = matchers.iter().position(|matcher| matcher.is_match(path))?;
+                Some(file_fact(pattern, path, file, artifact.format))
+            });
+            artifacts.insert(artifact.name.clone(), found.collect());
+        }
+        Facts {
+            task: TaskId::new("t-1").expect("valid"),
+            directory: RepoPath::new("tasks/t-1").expect("valid"),
+            artifacts,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// What stands where `state.json` belongs.
+    pub fn recorded(&self) -> Recorded {
+        let Some(text) = &self.state else {
+            return if self.transcript.is_empty() { Recorded::New } else { Recorded::Lost };
+        };
+        let Ok(value) = serde_json::from_str::<Value>(text) else {
+            return Recorded::Broken(vec![Diagnostic::error("json-syntax", "state.json is no JSON")]);
+        };
+        match read_state(&value, text, &self.workflow.phase_key) {
+            Ok(state) => Recorded::Known(Box::new(state)),
+            Err(faults) => Recorded::Broken(
+                faults.into_iter().map(|fault| Diagnostic::error(fault.code, fault.message)).collect(),
+            ),
+        }
+    }
+
+    /// The state as recorded; the initial one where nothing usable is.
+    pub fn known(&self) -> State {
+        match self.recorded() {
+            Recorded::Known(state) => *state,
+            _ => initial_state(&self.workflow),
+        }
+    }
+
+    /// The decision on the task as it is.
+    pub fn decide(&self) -> Decision {
+        evaluate(&self.workflow, &self.recorded(), &self.facts())
+    }
+
+    /// Who applies a transition here, and when.
+    pub fn stamp(&mut self) -> Stamp {
+        self.clock += 60;
+        Stamp {
+            at: Timestamp::from_seconds(self.clock),
+            by: By { kind: ActorKind::Human, name: "Ann".to_owned() },
+        }
+    }
+
+    /// Applies one transition and records it.
+    pub fn apply(&mut self, transition: &Transition) {
+        let stamp = self.stamp();
+        let next = apply(&self.workflow, &self.known(), &self.facts(), transition, &stamp);
+        self.record(&next);
+    }
+
+    /// Settles the task as `orch` does by itself, recording each step.
+    pub fn settle(&mut self) -> Settled {
+        let (stamp, facts) = (self.stamp(), self.facts());
+        let settled = settle(&self.workflow, &self.recorded(), &facts, &stamp, &|_| true);
+        for step in &settled.steps {
+            self.record(&step.state);
+        }
+        settled
+    }
+
+    /// Applies the transition that is due, a person agreeing.
+    pub fn approve(&mut self) {
+        if let Verdict::Transition(transition) = self.decide().verdict {
+            self.apply(&transition);
+        }
+    }
+
+    /// Rebuilds the state from the transcript; whether that gave one.
+    pub fn recover(&mut self) -> bool {
+        let Some(Ok(state)) = rebuild(&self.transcript, &self.workflow.phase_key) else { return false };
+        self.state = Some(write_state(&state, &self.workflow.phase_key, "schema"));
+        true
+    }
+
+    /// The present digest of an artifact, as the task's state makes its files count.
+    pub fn digest(&self, artifact: &str) -> Option<Digest> {
+        let state = self.known();
+        let phase = state.phase.as_deref().and_then(|name| self.workflow.phase_named(name));
+        let phase = phase.map_or(&self.workflow.initial, |phase| &phase.id);
+        let derived = derive(&self.workflow, &state, phase, &self.facts());
+        derived.into_iter().find(|one| one.name.as_str() == artifact)?.digest
+    }
+
+    /// Writes what is expected, and settles, until the task is in `phase`.
+    pub fn reach(&mut self, phase: &str) {
+        for _ in 0..20 {
+            let decision = self.settle().decision;
+            if decision.phase.as_ref().is_some_and(|now| now.as_str() == phase) {
+                return;
+            }
+            for expected in decision.expects {
+                self.write(&expected.path, passing(expected.artifact.as_str(), 0, &expected.of));
+            }
+        }
+        panic!("no way to {phase}");
+    }
+
+    fn record(&mut self, state: &State) {
+        self.state = Some(write_state(state, &self.workflow.phase_key, "schema"));
+        self.transcript.push_str(&transcript_line(state, &self.workflow.phase_key));
+    }
+}
+
+/// A text of an artifact of the lifecycle that lets the task move on, different for each `n`.
+pub fn passing(artifact: &str, n: u64, of: &BTreeMap<ArtifactName, Digest>) -> String {
+    let of: serde_json::Map<String, Value> =
+        of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string()))).collect();
+    let of = Value::Object(of);
+    match artifact {
+        "plan_review" | "code_review" => json!({"n": n, "ok": true, "of": of}).to_string(),
+        "test_report" => json!({"n": n, "passed": true, "of": of}).to_string(),
+        "decision" => json!({"n": n, "verdict": "accepted", "of": of}).to_string(),
+        "tasks" => format!("---\nof: {of}\n---\n- [x] task {n}\n"),
+        "patch" => format!("+line {n}\n"),
+        _ => json!({"n": n, "of": of}).to_string(),
+    }
+}
+
+fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFact {
+    let read = match format {
+        _ if file.text.is_empty() => Err("the file is empty".to_owned()),
+        _ if file.refused => Err("the schema refuses it".to_owned()),
+        Format::Json => serde_json::from_str(&file.text).map_err(|error| error.to_string()),
+        Format::Markdown => Ok(markdown(&file.text)),
+        _ => Ok(json!({"bytes": file.text.len(), "lines": file.text.lines().count()})),
+    };
+    let (data, problems) = match read {
+        Ok(data) => (Some(Arc::new(data)), Vec::new()),
+        Err(message) => (None, vec![Diagnostic::error("unreadable", message)]),
+    };
+    let digest = Some(Digest::of_blob(file.text.as_bytes()));
+    FileFact { pattern, path: path.to_owned(), digest, data, problems }
+}
+
+/// Check boxes, and a front matter whose values are JSON: as much as stories need.
+fn markdown(text: &str) -> Value {
+    let ticked = |mark: &str| text.lines().filter(|line| line.trim_start().starts_with(mark)).count();
+    let (done, open) = (ticked("- [x]"), ticked("- [ ]"));
+    let front = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map(|(front, _)| {
+        let members = front.lines().filter_map(|line| {
+            let (key, value) = line.split_once(": ")?;
+            Some((key.to_owned(), serde_json::from_str::<Value>(value).ok()?))
+        });
+        Value::Object(members.collect())
+    });
+    json!({"done": done, "total": done + open, "front_matter": front})
+}
