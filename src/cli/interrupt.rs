@@ -16,8 +16,3 @@ pub(super) fn on_interrupt(then: impl Fn() + Send + 'static) {
     // Without a handler Ctrl-C still ends the process, only less politely.
     let _ = ctrlc::set_handler(handler);
 }
-
-/// Whether an interrupt has come.
-pub(super) fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
-}

@@ -165,9 +165,8 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     match decision.verdict.clone() {
         Verdict::Transition(transition) => {
             let effect = format!("move to `{}`", transition.to);
-            let (id, by) =
-                if transition.by_human { ("approve", Owner::Human) } else { ("next", Owner::Orch) };
-            decision.options.push(choice(id, ["orch", id, task], by, effect));
+            let by = if transition.by_human { Owner::Human } else { Owner::Orch };
+            decision.options.push(choice("next", ["orch", "next", task], by, effect));
             return;
         }
         Verdict::Handover { held, .. } => {

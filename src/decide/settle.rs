@@ -22,7 +22,8 @@ pub struct Step {
     pub state: State,
 }
 
-/// Applies transitions as long as one is due and `may` allows it.
+/// Applies transitions as long as one is due and `may` allows it; a rule that asks for a person
+/// (`by_human`) is for `may` to judge.
 ///
 /// A phase may be entered again only if some digest has been used up since it was last entered. As
 /// every digest is used up at most once, this ends. If the rules would go round without using
@@ -45,7 +46,7 @@ pub fn settle(
     let mut steps: Vec<Step> = Vec::new();
     let mut decision = first.clone();
     while let Some(transition) = decision.transition().cloned() {
-        if transition.by_human || !may(&transition) {
+        if !may(&transition) {
             break;
         }
         let next = apply(workflow, &state, facts, &transition, stamp);

@@ -108,7 +108,7 @@ impl Engine {
         };
         let mut decision = if unborn && !matches!(recorded, Recorded::Lost | Recorded::Broken(_)) {
             let stamp = self.caller.own_stamp();
-            let mut settled = settle(workflow, &recorded, &observed.facts, &stamp, &|_| true).decision;
+            let mut settled = settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
             settled.diagnostics.push(Diagnostic::note("unborn", message).hint(format!("orch new {}", task.id)));
             settled

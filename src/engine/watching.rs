@@ -186,7 +186,7 @@ impl<'e> Watching<'e> {
         let apply = self.engine.config().watch.apply.clone();
         let broken_settings = self.engine.findings().iter().any(crate::base::Diagnostic::is_error);
         let may = move |transition: &Transition| {
-            !broken_settings && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
+            !broken_settings && !transition.by_human && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
         };
         self.engine.advance(tasks, &Plan { may: &may, once: false, own: true, dry_run: self.dry_run })
     }

@@ -68,11 +68,6 @@ impl Engine {
         format!("{}/workflows/{name}.md", self.config.system)
     }
 
-    /// Forgets what was loaded, after the system directory has changed.
-    pub(super) fn forget_workflows(&mut self) {
-        self.workflows.borrow_mut().clear();
-    }
-
     fn unknown_workflow(&self, name: &str) -> Diagnostic {
         let names = self.workflow_names();
         let hint = match nearest(name, names.iter().map(String::as_str)) {

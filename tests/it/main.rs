@@ -1,4 +1,7 @@
 //! The one integration test binary: whole rooms together, seen from outside.
 
+mod cli;
 mod core;
+mod harness;
 mod model;
+mod tidy;

@@ -56,7 +56,10 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 
 fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let wanted = args.to.as_deref().or(args.expect.as_deref());
-    let may = |transition: &Transition| wanted.is_none_or(|phase| transition.to.as_str() == phase);
+    let person = context.caller.kind == ActorKind::Human;
+    let may = |transition: &Transition| {
+        (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to.as_str() == phase)
+    };
     let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
@@ -101,9 +104,4 @@ fn refused(decision: &Decision, wanted: Option<&str>, context: &Context, ui: &Ui
             Ok(ExitCode::Nothing)
         }
     }
-}
-
-/// Whether a caller counts as a person.
-pub(super) fn is_person(context: &Context) -> bool {
-    context.caller.kind == ActorKind::Human
 }

@@ -1,0 +1,1 @@
+//! The binary, run as a user runs it.
