@@ -118,8 +118,11 @@ mod tests {
 
     #[test]
     fn an_event_is_one_flat_line() {
-        let held =
-            Happening::Held { task: "t-42".to_owned(), reason: "a `git commit`\nis open".to_owned(), hint: None };
+        let held = Happening::Held {
+            task: "t-42".to_owned(),
+            reason: "a `git commit`\nis open".to_owned(),
+            hint: None,
+        };
         assert_eq!(held.text(Paint::PLAIN, 0), "t-42: held back: a `git commit` is open\n");
         assert_eq!(
             line(&Event::new(Timestamp::from_seconds(0), held)),

@@ -152,7 +152,7 @@ impl Explanation {
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let suggestion = &self.suggestion;
         let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
-        let substate = self.substate.as_ref().map_or(String::new(), |value| format!(" / {}", value_text(value)));
+        let substate = substate_text(self.substate.as_ref());
         let mut out = columns(
             &[vec![
                 styled(&suggestion.task, Style::Strong),
@@ -166,8 +166,10 @@ impl Explanation {
         paragraph(&mut out, &suggestion.reason, 4, 0, width);
         self.rules_text(&mut out, phase, paint, width);
         self.artifacts_text(&mut out, paint, width);
-        for finding in &suggestion.diagnostics {
+        if !suggestion.diagnostics.is_empty() {
             out.push('\n');
+        }
+        for finding in &suggestion.diagnostics {
             paragraph(&mut out, &finding_line(finding), 0, 4, width);
         }
         out
@@ -181,26 +183,59 @@ impl Explanation {
             });
             return;
         }
-        out.push_str(&format!("\nrules of {phase}, in order ({})\n", one_line(&self.document)));
-        // One table for all rules, so that the columns of every guard line up.
-        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        out.push('\n');
+        paragraph(out, &format!("rules of {phase}, in order ({})", self.document), 0, 2, width);
         for (number, rule) in self.rules.iter().enumerate() {
-            let place = rule.line.map_or(String::new(), |line| format!(", line {line}"));
-            out.push_str(&format!("  {}. {}", number + 1, paint.paint(Style::Strong, &one_line(&rule.rule))));
-            out.push_str(&format!(": {}{place}\n", shorten(&rule.outcome, SHORT)));
-            let (word, style) = verdict_word(rule.result, true);
-            let mut line = String::new();
-            paragraph(&mut line, &rule.error.as_ref().map_or(word.to_owned(), |e| format!("{word}: {e}")), 5, 2, width);
-            for text in line.lines() {
-                out.push_str(&paint.paint(style, text));
-                out.push('\n');
-            }
-            if rule.result != "not-tried" {
-                rows.clear();
-                rule.parts.iter().for_each(|part| part_rows(&mut rows, part, &self.suggestion.path));
-                out.push_str(&columns(&rows, 5, paint, width));
+            let place = rule.line.map_or(String::new(), |line| format!(" (line {line})"));
+            let outcome = shorten(&rule.outcome, SHORT);
+            paragraph(out, &format!("{}. {}: {outcome}{place}", number + 1, rule.rule), 2, 3, width);
+            let (word, style) = match rule.result {
+                "true" => ("fires", Style::Good),
+                "false" => ("does not hold", Style::Dim),
+                "error" => ("cannot be evaluated", Style::Bad),
+                _ => ("not tried: a rule before it decided", Style::Dim),
+            };
+            let because = rule.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+            painted(out, &format!("{word}{because}"), 5, style, paint, width);
+            for part in rule.parts.iter().filter(|_| rule.result != "not-tried") {
+                self.part_text(out, part, paint, width);
             }
         }
+    }
+
+    /// A part of a guard, and below it the values it saw, unless it is itself the only one.
+    fn part_text(&self, out: &mut String, part: &GuardPart, paint: Paint, width: usize) {
+        let task = self.suggestion.path.as_str();
+        let style = match part.result {
+            "true" => Style::Good,
+            "error" => Style::Bad,
+            "false" => Style::Warn,
+            _ => Style::Dim,
+        };
+        let from = |seen: &Seen| {
+            seen.path.as_ref().map_or(String::new(), |path| format!("  ({})", below(task, path)))
+        };
+        // Cells made by hand: the padding, and the file after a long value, must not be cut away.
+        let word = (format!("{:5}", part.result), Some(style));
+        let mut text = shorten(&part.text, SHORT);
+        let obvious = match part.saw.as_slice() {
+            [only] => only.name == part.text && only.value.is_boolean(),
+            _ => false,
+        };
+        if obvious {
+            part.saw.iter().for_each(|seen| text.push_str(&from(seen)));
+        }
+        out.push_str(&columns(&[vec![word, (text, None)]], 5, paint, width));
+        if obvious {
+            return;
+        }
+        let row = |seen: &Seen| -> Vec<Cell> {
+            let value =
+                if seen.missing { "is missing".to_owned() } else { format!("= {}", value_text(&seen.value)) };
+            vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
+        };
+        let rows: Vec<Vec<Cell>> = part.saw.iter().map(row).collect();
+        out.push_str(&columns(&rows, 14, paint, width));
     }
 
     fn artifacts_text(&self, out: &mut String, paint: Paint, width: usize) {
@@ -208,7 +243,8 @@ impl Explanation {
             return;
         }
         out.push_str("\nartifacts\n");
-        let rows: Vec<Vec<Cell>> = self.artifacts.iter().map(|facts| facts.row(&self.suggestion.path)).collect();
+        let rows: Vec<Vec<Cell>> =
+            self.artifacts.iter().map(|facts| facts.row(&self.suggestion.path)).collect();
         out.push_str(&columns(&rows, 2, paint, width));
     }
 }
@@ -232,36 +268,32 @@ impl ArtifactFacts {
         }
         notes.extend(self.stale_because.iter().map(|why| one_line(why)));
         let digest = self.digest.as_deref().map_or(String::new(), |digest| digest.chars().take(10).collect());
-        vec![plain(&self.artifact), styled(word, style), plain(place), styled(digest, Style::Dim), plain(notes.join("; "))]
+        vec![
+            plain(&self.artifact),
+            styled(word, style),
+            plain(place),
+            styled(digest, Style::Dim),
+            plain(notes.join("; ")),
+        ]
     }
 }
 
-fn part_rows(rows: &mut Vec<Vec<Cell>>, part: &GuardPart, task: &str) {
-    let (word, style) = verdict_word(part.result, false);
-    let mut head = vec![styled(word, style), plain(&part.text)];
-    if let Some(error) = &part.error {
-        head.push(plain(error));
+/// A wrapped and indented text in one style.
+fn painted(out: &mut String, text: &str, indent: usize, style: Style, paint: Paint, width: usize) {
+    let mut lines = String::new();
+    paragraph(&mut lines, text, indent, 2, width);
+    for line in lines.lines() {
+        out.push_str(&paint.paint(style, line));
+        out.push('\n');
     }
-    let mut seen = part.saw.iter().map(|seen| {
-        let value = if seen.missing { "missing".to_owned() } else { value_text(&seen.value) };
-        let from = seen.path.as_ref().map_or(String::new(), |path| format!("({})", below(task, path)));
-        [plain(format!("{} = {value}", seen.name)), styled(from, Style::Dim)]
-    });
-    if part.error.is_none() {
-        head.extend(seen.next().into_iter().flatten());
-    }
-    rows.push(head);
-    rows.extend(seen.map(|cells| [plain(""), plain("")].into_iter().chain(cells).collect()));
 }
 
-fn verdict_word(result: &str, rule: bool) -> (&'static str, Style) {
-    match (result, rule) {
-        ("true", true) => ("holds", Style::Good),
-        ("true", false) => ("true", Style::Good),
-        ("false", true) => ("does not hold", Style::Dim),
-        ("false", false) => ("false", Style::Warn),
-        ("error", _) => ("error", Style::Bad),
-        _ => ("not tried: a rule before it decided", Style::Dim),
+/// Where within the phase a task stands, as it follows the name of the phase.
+pub(super) fn substate_text(substate: Option<&Value>) -> String {
+    match substate {
+        Some(Value::String(text)) => format!(" / {}", shorten(text, SHORT)),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => format!(" / {}", value_text(other)),
     }
 }
 

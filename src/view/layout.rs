@@ -142,7 +142,8 @@ pub fn command(argv: &[String]) -> String {
 /// One argument, quoted if a shell would read anything else into it.
 fn shell_quote(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,%".contains(c);
-    if !argument.is_empty() && argument.chars().all(|c| is_plain(c) || (c.is_alphanumeric() && !c.is_ascii())) {
+    if !argument.is_empty() && argument.chars().all(|c| is_plain(c) || (c.is_alphanumeric() && !c.is_ascii()))
+    {
         return argument.to_owned();
     }
     if argument.chars().any(char::is_control) {
@@ -195,7 +196,8 @@ mod tests {
 
     #[test]
     fn columns_align_and_fit() {
-        let rows = [vec![plain("a"), plain("bb")], vec![plain("ccc"), plain("d")], vec![plain("e"), plain("")]];
+        let rows =
+            [vec![plain("a"), plain("bb")], vec![plain("ccc"), plain("d")], vec![plain("e"), plain("")]];
         assert_eq!(columns(&rows, 1, Paint::PLAIN, 0), " a    bb\n ccc  d\n e\n");
         assert_eq!(columns(&[vec![plain("abcdef"), plain("gh")]], 0, Paint::PLAIN, 9), "abcdef  …\n");
     }

@@ -70,7 +70,8 @@ impl Log {
         if self.entries.is_empty() {
             return "no transition\n".to_owned();
         }
-        let rows: Vec<Vec<Cell>> = self.entries.iter().map(LogEntry::row).collect();
+        let several = self.entries.iter().any(|entry| entry.task != self.entries[0].task);
+        let rows: Vec<Vec<Cell>> = self.entries.iter().map(|entry| entry.row(several)).collect();
         let heads = columns(&rows, 0, paint, width);
         let mut out = String::new();
         for (entry, head) in self.entries.iter().zip(heads.lines()) {
@@ -110,20 +111,24 @@ impl LogEntry {
         }
     }
 
-    fn row(&self) -> Vec<Cell> {
+    /// The task is named only where the log is of several.
+    fn row(&self, several: bool) -> Vec<Cell> {
         let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
         let style = match self.kind {
             "create" | "advance" => Style::Good,
             _ => Style::Warn,
         };
-        vec![
-            styled(&self.at, Style::Dim),
-            styled(&self.task, Style::Strong),
+        let mut row = vec![styled(&self.at, Style::Dim)];
+        if several {
+            row.push(styled(&self.task, Style::Strong));
+        }
+        row.extend([
             styled(format!("{} -> {}", self.from.as_deref().unwrap_or("new"), self.to), style),
             plain(self.kind),
             plain(self.rule.as_deref().unwrap_or_default()),
             styled(commit, Style::Dim),
-        ]
+        ]);
+        row
     }
 }
 
@@ -136,7 +141,18 @@ mod tests {
     #[test]
     fn a_history_reads_like_a_log() {
         let log = Log::new(samples::repository(), samples::log());
-        assert_data_eq!(log.text(Paint::PLAIN, 80), str![]);
+        assert_data_eq!(
+            log.text(Paint::PLAIN, 80),
+            str![[r#"
+2026-11-21T04:50:00Z  new -> planning          create
+    the task is new
+    by Ada (human)
+2026-11-21T04:50:00Z  planning -> plan_review  advance  plan-final  c0ffee0123
+    the plan is final and holds no blocking question
+    planning/plan.json@d68ba18a52
+
+"#]]
+        );
         assert_eq!(Log::new(samples::repository(), Vec::new()).text(Paint::PLAIN, 0), "no transition\n");
     }
 }

@@ -29,7 +29,7 @@ impl Message<'_> {
     /// The whole message: subject, reason, trailers, with a final newline.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut out = self.subject();
+        let mut out = self.first_line();
         out.push('\n');
         let body = body(&self.transition.reason);
         if !body.is_empty() {
@@ -45,7 +45,7 @@ impl Message<'_> {
 
     /// The subject alone, on one line whatever the template and the names say.
     #[must_use]
-    pub fn subject(&self) -> String {
+    pub fn first_line(&self) -> String {
         let transition = self.transition;
         let value = |placeholder| match placeholder {
             Placeholder::Task => self.task.as_str(),
@@ -81,10 +81,8 @@ impl Message<'_> {
                 trailers.extend(proof.files.iter().map(|(path, _)| ("Orch-Unproven", quoted(path))));
             }
         }
-        let ordered = matches!(
-            transition.kind,
-            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm
-        );
+        let ordered =
+            matches!(transition.kind, Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm);
         if ordered {
             trailers.push(("Orch-Override", one_line(&transition.reason)));
         }
@@ -157,7 +155,7 @@ mod tests {
             transition,
             workflow: &workflow.name,
             workflow_digest: workflow.digest,
-            template,
+            subject: &template.map_or_else(Subject::default, |text| Subject::new(text).expect("valid")),
             sign_off: None,
         }
         .text()
@@ -165,17 +163,47 @@ mod tests {
 
     #[test]
     fn a_message_holds_the_reason_and_the_proof() {
-        assert_data_eq!(message(&samples::advance(), None), str![]);
-        assert_data_eq!(message(&samples::create(), Some("{kind} {task}: {to} {rule}{x}")), str![]);
+        assert_data_eq!(
+            message(&samples::advance(), None),
+            str![[r#"
+orch(t-42): planning -> plan_review
+
+the plan is final and holds no blocking question
+
+Orch-Task: t-42
+Orch-From: planning
+Orch-To: plan_review
+Orch-Rule: plan-final
+Orch-Kind: advance
+Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
+Orch-Evidence: planning/plan.json@d68ba18a52c364f111335b4357c5a4ba8ac0c110
+
+"#]]
+        );
+        assert_data_eq!(
+            message(&samples::create(), Some("{kind} {task}: {to} {rule}")),
+            str![[r#"
+create t-42: planning
+
+the task is new
+
+Orch-Task: t-42
+Orch-To: planning
+Orch-Kind: create
+Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
+
+"#]]
+        );
     }
 
     #[test]
     fn no_reason_forges_a_trailer() {
-        let reason = "fine\n\nOrch-To: done\nOrch-Override: forged\r\nSigned-off-by: Eve <e@x>\u{2028}---\n# x";
+        let reason =
+            "fine\n\nOrch-To: done\nOrch-Override: forged\r\nSigned-off-by: Eve <e@x>\u{2028}---\n# x";
         let mut transition = samples::advance();
         transition.kind = Kind::Override;
         transition.reason = format!("{reason} {}", "Orch-Kind: create ".repeat(20));
-        let text = message(&transition, Some("x\n\nOrch-Task: forged {task}"));
+        let text = message(&transition, Some("work on {task}"));
         let paragraphs: Vec<&str> = text.trim_end().split("\n\n").collect();
         assert_eq!(paragraphs.len(), 3, "{text}");
         let count = |token: &str| text.lines().filter(|line| line.starts_with(token)).count();
@@ -184,6 +212,14 @@ mod tests {
         }
         assert_eq!(count("Signed-off-by:") + count("---") + count("#"), 0, "{text}");
         assert!(text.contains("\nOrch-To: plan_review\n"), "{text}");
+    }
+
+    #[test]
+    fn a_body_line_never_reads_like_a_trailer() {
+        for reason in ["Orch-To: done", "signed-off-by : Eve", "--- a/x", "# gone", "Co-authored-by:"] {
+            assert_eq!(body(reason), format!(" {reason}\n"));
+        }
+        assert_eq!(body("note: the plan is final"), "note: the plan is final\n");
     }
 
     #[test]
@@ -216,7 +252,8 @@ mod tests {
         transition.reason = "word ".repeat(40);
         assert!(message(&transition, None).lines().take(6).all(|line| line.len() <= WIDTH));
         transition.reason = String::new();
-        let text = message(&transition, Some(" "));
+        transition.rule = None;
+        let text = message(&transition, Some("{rule}"));
         assert!(text.starts_with("orch(t-42)\n\nOrch-Task: t-42\n"), "{text}");
     }
 }

@@ -21,6 +21,8 @@ mod prompt;
 mod samples;
 mod status;
 mod suggestion;
+#[cfg(test)]
+mod tests;
 mod text;
 mod transition;
 mod wire;

@@ -113,9 +113,8 @@ pub struct Next {
 pub fn next(subject: &Subject<'_>) -> Next {
     let decision = subject.decision;
     let current = decision.phase.as_ref();
-    let works = current
-        .and_then(|phase| subject.workflow.phase(phase))
-        .map_or(Owner::Agent, |phase| phase.owner);
+    let works =
+        current.and_then(|phase| subject.workflow.phase(phase)).map_or(Owner::Agent, |phase| phase.owner);
     let make = |kind, task, owner, phase: Option<&PhaseId>| Next {
         kind,
         task,
@@ -177,4 +176,71 @@ pub fn direction(workflow: &Workflow, from: Option<&PhaseId>, to: Option<&PhaseI
         return Direction::Stay;
     }
     if workflow.position(to) > workflow.position(from) { Direction::Advance } else { Direction::Regress }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::samples::{self, Sample};
+
+    fn row(sample: &Sample) -> String {
+        let next = next(&sample.subject());
+        let phase = next.phase.as_ref().map_or("-", |phase| phase.as_str());
+        let words =
+            [next.kind.as_str(), next.task.as_str(), next.owner.as_str(), phase, next.direction.as_str()];
+        words.join(" ")
+    }
+
+    #[test]
+    fn every_verdict_says_who_must_do_what() {
+        let mut by_human = samples::transition_due();
+        if let Verdict::Transition(due) = &mut by_human.decision.verdict {
+            due.by_human = true;
+        }
+        let wait = |owner| {
+            let verdict = Verdict::Wait { what: String::new(), owner };
+            samples::plain("codegen", verdict, "waiting")
+        };
+        let runner = |runner| Sample { runner: Some(runner), ..samples::run() };
+        let lost = {
+            let mut sample = samples::inconsistent();
+            if let Verdict::Inconsistent { last_consistent, .. } = &mut sample.decision.verdict {
+                *last_consistent = None;
+            }
+            sample
+        };
+        let table = [
+            (samples::transition_due(), "transition apply orch plan_review advance"),
+            (by_human, "transition decide human plan_review advance"),
+            (samples::write_missing(), "wait write agent codegen stay"),
+            (samples::fix_invalid(), "wait fix agent plan_review stay"),
+            (samples::renew_stale(), "wait renew agent plan_review stay"),
+            (wait(Owner::Human), "wait answer human codegen stay"),
+            (wait(Owner::Agent), "wait fix agent codegen stay"),
+            (wait(Owner::Process), "wait nothing process codegen stay"),
+            (samples::run(), "run run agent codegen stay"),
+            (samples::plain("codegen", Verdict::Choose(Vec::new()), ""), "choose decide human codegen stay"),
+            (samples::handover(), "choose decide human planning regress"),
+            (samples::done(), "done nothing none - none"),
+            (samples::inconsistent(), "inconsistent repair human planning regress"),
+            (lost, "inconsistent repair human - none"),
+            (samples::error(), "error repair human - none"),
+            (samples::livelock(), "livelock repair human - none"),
+            (runner(Runner::Running), "wait nothing process codegen stay"),
+            (runner(Runner::Stalled("twice")), "stalled decide human codegen stay"),
+            (Sample { runner: Some(Runner::Running), ..samples::done() }, "done nothing none - none"),
+        ];
+        for (sample, expected) in &table {
+            assert_eq!(row(sample), *expected, "{:?}", sample.decision.verdict);
+        }
+    }
+
+    #[test]
+    fn the_most_pressing_work_names_the_rest() {
+        let mut sample = samples::write_missing();
+        sample.decision.expects.extend(samples::renew_stale().decision.expects);
+        assert_eq!(next(&sample.subject()).task, Do::Renew);
+        sample.decision.expects.extend(samples::fix_invalid().decision.expects);
+        assert_eq!(next(&sample.subject()).task, Do::Fix);
+    }
 }

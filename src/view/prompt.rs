@@ -38,7 +38,7 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     let mut rows = vec![
         format!("phase `{phase}`{phase_title}, attempt {}", suggestion.attempt),
         format!("workflow `{}`: {}", suggestion.workflow, one_line(&subject.workflow.title)),
-        format!("directory `{}/`", suggestion.path),
+        format!("directory `{}/`", if suggestion.path.is_empty() { "." } else { &suggestion.path }),
     ];
     if let Some(action) = action(subject) {
         let title = subject.workflow.actions.iter().find(|known| known.name.as_str() == action);
@@ -70,7 +70,10 @@ fn write_section(out: &mut String, expected: &Expected, schema: Option<&str>) {
     out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
     let because = one_line(&expected.because);
     let because = if because.is_empty() { because } else { format!(": {because}") };
-    out.push_str(&format!("The {} `{}` is {}{because}.\n", expected.format, expected.artifact, expected.state));
+    out.push_str(&format!(
+        "The {} `{}` is {}{because}.\n",
+        expected.format, expected.artifact, expected.state
+    ));
     if !expected.problems.is_empty() {
         out.push_str("\nWhat is wrong with it now:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
@@ -123,9 +126,15 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
 
 fn rules(out: &mut String, suggestion: &Suggestion) {
     out.push_str("\n## Rules\n\n");
-    out.push_str("- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.\n");
-    out.push_str("- Write whole files, in UTF-8, at exactly the paths named here.\n");
-    out.push_str("- Say what is so. A report that judges must name what it judged, and may say no.\n");
+    out.push_str(
+        "- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.\n",
+    );
+    if !suggestion.expects.is_empty() {
+        out.push_str("- Write whole files, in UTF-8, at exactly the paths named here.\n");
+        out.push_str("- Say what is so. A report may say no; it names what it judged.\n");
+    }
     let check = command(&["orch", "suggest", &suggestion.task].map(str::to_owned));
-    out.push_str(&format!("- When done, run `{check}`: it says what is accepted and what is still missing.\n"));
+    out.push_str(&format!(
+        "- When done, run `{check}`: it says what is accepted and what is still missing.\n"
+    ));
 }

@@ -1,5 +1,6 @@
 //! `orch status`: one line a task, and how many are where.
 
+use super::explain::substate_text;
 use super::json::SCHEMA_VERSION;
 use super::layout::{columns, counted, one_line, plain, styled};
 use super::text::{headline, mood};
@@ -173,11 +174,7 @@ impl TaskStatus {
 
     fn row(&self) -> Vec<super::layout::Cell> {
         let phase = self.current_phase.as_deref().unwrap_or("(no phase)");
-        let substate = match &self.substate {
-            Some(Value::String(text)) => format!(" / {text}"),
-            Some(Value::Null) | None => String::new(),
-            Some(other) => format!(" / {other}"),
-        };
+        let substate = substate_text(self.substate.as_ref());
         let owner = if self.owner == "none" { "-" } else { self.owner };
         let problem = self.at.as_ref().filter(|spot| spot.line.is_some()).map_or(String::new(), |spot| {
             let column = spot.column.map_or(String::new(), |column| format!(":{column}"));
@@ -208,11 +205,9 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
     let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| &expected.problems);
     let problem = problems.iter().find(|finding| finding.severity == "error" && finding.path.is_some());
     match (problem, expected) {
-        (Some(finding), _) if expected.is_some() || suggestion.r#do == Do::Repair => Some(Spot {
-            path: finding.path.clone()?,
-            line: finding.line,
-            column: finding.column,
-        }),
+        (Some(finding), _) if expected.is_some() || suggestion.r#do == Do::Repair => {
+            Some(Spot { path: finding.path.clone()?, line: finding.line, column: finding.column })
+        }
         (_, Some(expected)) => Some(Spot { path: expected.path.clone(), line: None, column: None }),
         _ => None,
     }

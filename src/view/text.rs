@@ -111,6 +111,9 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     for expected in &suggestion.expects {
         expectation(out, suggestion, expected, paint, width);
     }
+    if !suggestion.waived.is_empty() {
+        paragraph(out, &format!("waived: {}", suggestion.waived.join(", ")), INDENT, 0, width);
+    }
     for finding in &suggestion.diagnostics {
         problem(out, finding, INDENT, paint, width);
     }
@@ -168,6 +171,10 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
         if !suggestion.options.iter().any(|option| option.argv == prompt) {
             rows.push(row(&prompt, "the whole instruction"));
         }
+    }
+    if rows.is_empty() && suggestion.owner == "human" {
+        let explain = ["orch", "explain", &suggestion.task].map(str::to_owned);
+        rows.push(row(&explain, "every rule tried, and what it saw"));
     }
     rows
 }

@@ -154,8 +154,27 @@ mod tests {
             TransitionLine::of(&applied).text(Paint::PLAIN, width)
         };
         let commit = Some("3f2a1bc0123456789");
-        assert_data_eq!(text(&samples::advance(), commit, 0), str![]);
-        assert_data_eq!(text(&samples::advance(), None, 60), str![]);
-        assert_data_eq!(text(&samples::regress(), commit, 0), str![]);
+        assert_data_eq!(
+            text(&samples::advance(), commit, 0),
+            str![[r#"
+t-42: planning -> plan_review  (plan-final) the plan is final and holds no blocking question  3f2a1bc012
+
+"#]]
+        );
+        assert_data_eq!(
+            text(&samples::advance(), None, 60),
+            str![[r#"
+t-42: planning -> plan_review  (plan-final) the plan is final a…
+
+"#]]
+        );
+        assert_data_eq!(
+            text(&samples::regress(), commit, 0),
+            str![[r#"
+t-42: plan_review -> planning  (plan-blocked) the plan review names a blocking issue  3f2a1bc012
+    undo: git revert 3f2a1bc0123456789
+
+"#]]
+        );
     }
 }

@@ -48,8 +48,10 @@ mod tests {
 
     #[test]
     fn escapes_what_would_end_a_property_or_a_line() {
-        let place = Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
-        let finding = Diagnostic::error("json-syntax", "100 % wrong\n::error::forged").at(place).hint("mend it");
+        let place =
+            Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
+        let finding =
+            Diagnostic::error("json-syntax", "100 % wrong\n::error::forged").at(place).hint("mend it");
         assert_eq!(
             github(&[finding]),
             "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: mend it\n"

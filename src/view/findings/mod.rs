@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn counts_by_severity() {
-        let diagnostics = [Diagnostic::error("a", "x"), Diagnostic::error("b", "y"), Diagnostic::note("c", "z")];
+        let diagnostics =
+            [Diagnostic::error("a", "x"), Diagnostic::error("b", "y"), Diagnostic::note("c", "z")];
         let findings = Findings::new(&diagnostics);
         assert_eq!((findings.errors, findings.warnings, findings.notes), (2, 0, 1));
         assert_eq!(summary(&diagnostics), "2 errors");

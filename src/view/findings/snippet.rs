@@ -132,15 +132,50 @@ mod tests {
     fn draws_the_line_and_the_hint() {
         let text = "{\n  \"blocking\": 0,\n  \"ök\": flase\n}\n";
         let finding = Diagnostic::error("json-syntax", "expected a value").at(place(3, 9));
-        assert_data_eq!(drawn(text, finding.hint("did you mean `false`?")), str![]);
+        assert_data_eq!(
+            drawn(text, finding.hint("did you mean `false`?")),
+            str![[r#"
+error[json-syntax]: expected a value
+ --> a.json:3:9
+  |
+1 | {
+2 |   "blocking": 0,
+3 |   "ök": flase
+  |         ^^^^^
+4 | }
+  |
+  = help: did you mean `false`?
+
+"#]]
+        );
     }
 
     #[test]
     fn draws_no_line_it_does_not_have() {
         let finding = || Diagnostic::warning("odd", "it is odd");
-        assert_data_eq!(drawn("x", finding().at(place(9, 1))), str![]);
-        assert_data_eq!(drawn(&"x".repeat(5000), finding().at(place(1, 4999))), str![]);
-        assert_data_eq!(drawn("", finding()), str![]);
+        assert_data_eq!(
+            drawn("x", finding().at(place(9, 1))),
+            str![[r#"
+warning[odd]: it is odd
+--> a.json:9:1
+
+"#]]
+        );
+        assert_data_eq!(
+            drawn(&"x".repeat(5000), finding().at(place(1, 4999))),
+            str![[r#"
+warning[odd]: it is odd
+--> a.json:1:4999
+
+"#]]
+        );
+        assert_data_eq!(
+            drawn("", finding()),
+            str![[r#"
+warning[odd]: it is odd
+
+"#]]
+        );
     }
 
     #[test]

@@ -1,23 +1,21 @@
 //! Hand-made values for the tests of this room.
 
+mod workflow;
+
+pub use workflow::workflow;
+
 use super::{LogEntry, Repository, Runner, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp, WorkflowName,
+    ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
+    WorkflowName,
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
     HistoryEntry, Kind, Move, Part, Transition, Tried, Truth, Verdict,
 };
-use crate::workflow::{Artifact, Format, Owner, Phase, SchemaText, StateShape, System, Workflow};
+use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
 use std::collections::BTreeMap;
-
-const REVIEW_SCHEMA: &str = r#"{
-  "type": "object",
-  "required": ["ok"],
-  "examples": [{ "of": { "plan": "0000" }, "ok": true, "blocking": [] }]
-}
-"#;
 
 /// Everything that a [`Subject`] borrows.
 pub struct Sample {
@@ -75,66 +73,6 @@ fn rule(name: &str) -> RuleId {
     RuleId::new(name).expect("valid")
 }
 
-pub fn workflow() -> Workflow {
-    let phases = [
-        ("planning", Some("planner"), vec![], vec!["plan"]),
-        ("plan_review", Some("plan-reviewer"), vec!["plan"], vec!["plan_review"]),
-        ("codegen", Some("coder"), vec!["plan"], vec!["patch"]),
-        ("done", None, vec![], vec![]),
-    ];
-    let review = SchemaText {
-        name: "plan-review".to_owned(),
-        text: REVIEW_SCHEMA.into(),
-        digest: Digest::of_blob(REVIEW_SCHEMA.as_bytes()),
-    };
-    let artifacts = [
-        ("plan", "planning/plan.json", Format::Json, None),
-        ("plan_review", "review/plan-review.json", Format::Json, Some(review)),
-        ("patch", "code/diff.patch", Format::Patch, None),
-    ];
-    Workflow {
-        name: WorkflowName::new("global-state-machine").expect("valid"),
-        title: "Global state machine".to_owned(),
-        digest: Digest::of_blob(b"workflow"),
-        path: "system/workflows/global-state-machine.md".to_owned(),
-        initial: phase("planning"),
-        phase_key: "phase".to_owned(),
-        attempts: 3,
-        artifacts: artifacts
-            .into_iter()
-            .map(|(name, path, format, schema)| Artifact {
-                name: artifact(name),
-                paths: vec![path.to_owned()],
-                format,
-                schema,
-                facts: Vec::new(),
-                commit: true,
-                title: None,
-            })
-            .collect(),
-        phases: phases
-            .into_iter()
-            .map(|(id, agent, needs, produces)| Phase {
-                id: phase(id),
-                title: None,
-                agent: agent.map(str::to_owned),
-                needs: needs.into_iter().map(artifact).collect(),
-                produces: produces.into_iter().map(artifact).collect(),
-                optional: Vec::new(),
-                aliases: Vec::new(),
-                terminal: id == "done",
-                substate: None,
-                owner: Owner::Agent,
-                attempts: None,
-            })
-            .collect(),
-        rules: Vec::new(),
-        defines: Vec::new(),
-        actions: Vec::new(),
-        state: StateShape::default(),
-    }
-}
-
 pub fn evidence(name: &str, path: &str, text: &str) -> Evidence {
     let digest = Digest::of_blob(text.as_bytes());
     Evidence {
@@ -184,12 +122,7 @@ pub fn create() -> Transition {
 }
 
 fn choice(id: &'static str, argv: &[&str], by: Owner, effect: &str) -> Choice {
-    Choice {
-        id,
-        argv: argv.iter().map(|word| (*word).to_owned()).collect(),
-        by,
-        effect: effect.to_owned(),
-    }
+    Choice { id, argv: argv.iter().map(|word| (*word).to_owned()).collect(), by, effect: effect.to_owned() }
 }
 
 fn expected(name: &str, path: &str, format: Format, state: ExpectState, because: &str) -> Expectation {
@@ -353,7 +286,9 @@ pub fn fix_invalid() -> Sample {
         pointer: Some("/ok".to_owned()),
     };
     expected.problems = vec![
-        Diagnostic::error("schema-type", "\"flase\" is not a boolean").at(place).hint("did you mean `false`?"),
+        Diagnostic::error("schema-type", "\"flase\" is not a boolean")
+            .at(place)
+            .hint("did you mean `false`?"),
     ];
     sample.decision.expects = vec![expected];
     sample.decision.inputs = vec![evidence("plan", "planning/plan.json", "plan")];
@@ -393,11 +328,8 @@ pub fn inconsistent() -> Sample {
         missing: true,
         recorded: Some(Digest::of_blob(b"plan")),
     }];
-    let verdict = Verdict::Inconsistent {
-        phase: phase("codegen"),
-        broken,
-        last_consistent: Some(phase("planning")),
-    };
+    let verdict =
+        Verdict::Inconsistent { phase: phase("codegen"), broken, last_consistent: Some(phase("planning")) };
     let mut sample = plain("codegen", verdict, "codegen needs plan, which is missing (planning/plan.json)");
     sample.decision.options = vec![choice(
         "rollback",
@@ -426,12 +358,8 @@ pub fn handover() -> Sample {
     let held = Box::new(regress());
     let reason = "planning has been attempted 3 times, which is all the workflow allows";
     let mut sample = plain("plan_review", Verdict::Handover { held, attempts: 3 }, reason);
-    sample.decision.options = vec![choice(
-        "approve",
-        &["orch", "approve", "t-42"],
-        Owner::Human,
-        "sends it back once more",
-    )];
+    sample.decision.options =
+        vec![choice("approve", &["orch", "approve", "t-42"], Owner::Human, "sends it back once more")];
     sample
 }
 
@@ -466,6 +394,8 @@ pub fn log() -> Vec<LogEntry> {
             .flat_map(|proof| &proof.files)
             .map(|(path, digest)| (path.clone(), digest.to_string()))
             .collect(),
+        waived: Vec::new(),
+        confirmed: None,
     };
     vec![
         LogEntry::of("t-42", &entry(1, &create(), ActorKind::Human, "Ada"), None),

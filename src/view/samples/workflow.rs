@@ -1,0 +1,72 @@
+//! A small workflow for the tests of this room.
+
+use super::{artifact, phase};
+use crate::base::{Digest, WorkflowName};
+use crate::workflow::{Artifact, Format, Owner, Phase, SchemaText, StateShape, Workflow};
+
+const REVIEW_SCHEMA: &str = r#"{
+  "type": "object",
+  "required": ["ok"],
+  "examples": [{ "of": { "plan": "0000" }, "ok": true, "blocking": [] }]
+}
+"#;
+
+pub fn workflow() -> Workflow {
+    let phases = [
+        ("planning", Some("planner"), vec![], vec!["plan"]),
+        ("plan_review", Some("plan-reviewer"), vec!["plan"], vec!["plan_review"]),
+        ("codegen", Some("coder"), vec!["plan"], vec!["patch"]),
+        ("done", None, vec![], vec![]),
+    ];
+    let review = SchemaText {
+        name: "plan-review".to_owned(),
+        text: REVIEW_SCHEMA.into(),
+        digest: Digest::of_blob(REVIEW_SCHEMA.as_bytes()),
+    };
+    let artifacts = [
+        ("plan", "planning/plan.json", Format::Json, None),
+        ("plan_review", "review/plan-review.json", Format::Json, Some(review)),
+        ("patch", "code/diff.patch", Format::Patch, None),
+    ];
+    Workflow {
+        name: WorkflowName::new("global-state-machine").expect("valid"),
+        title: "Global state machine".to_owned(),
+        digest: Digest::of_blob(b"workflow"),
+        path: "system/workflows/global-state-machine.md".to_owned(),
+        initial: phase("planning"),
+        phase_key: "phase".to_owned(),
+        attempts: 3,
+        artifacts: artifacts
+            .into_iter()
+            .map(|(name, path, format, schema)| Artifact {
+                name: artifact(name),
+                paths: vec![path.to_owned()],
+                format,
+                schema,
+                facts: Vec::new(),
+                commit: true,
+                title: None,
+            })
+            .collect(),
+        phases: phases
+            .into_iter()
+            .map(|(id, agent, needs, produces)| Phase {
+                id: phase(id),
+                title: None,
+                agent: agent.map(str::to_owned),
+                needs: needs.into_iter().map(artifact).collect(),
+                produces: produces.into_iter().map(artifact).collect(),
+                optional: Vec::new(),
+                aliases: Vec::new(),
+                terminal: id == "done",
+                substate: None,
+                owner: Owner::Agent,
+                attempts: None,
+            })
+            .collect(),
+        rules: Vec::new(),
+        defines: Vec::new(),
+        actions: Vec::new(),
+        state: StateShape::default(),
+    }
+}

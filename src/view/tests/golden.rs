@@ -1,0 +1,439 @@
+//! What readers see, as golden texts.
+
+use super::numbered;
+use crate::base::Diagnostic;
+use crate::view::samples::{self, Sample};
+use crate::view::{Explanations, Paint, Runner, Status, Subject, Suggestions, pretty, prompt, suggestions};
+use snapbox::{IntoData, assert_data_eq, str};
+
+pub fn envelope(sample: &Sample) -> Suggestions {
+    Suggestions::new(samples::repository(), &[sample.subject()], None, &[])
+}
+
+fn check(sample: &Sample, expected: impl IntoData) {
+    assert_data_eq!(suggestions(&envelope(sample), Paint::PLAIN, 80), expected);
+}
+
+#[test]
+fn suggestions_in_words() {
+    check(
+        &samples::transition_due(),
+        str![[r#"
+t-42  planning  move to plan_review
+    Log in with a passkey
+    the plan is final and holds no blocking question
+    $ orch next t-42  # move to plan_review
+
+"#]],
+    );
+    check(
+        &samples::write_missing(),
+        str![[r#"
+t-42  codegen (attempt 2)  write code/diff.patch
+    Log in with a passkey
+    the outputs of codegen are not there yet
+    missing code/diff.patch (patch): nothing new since attempt 1 was sent
+        back
+    waived: plan_review
+    $ orch prompt t-42  # the whole instruction
+
+"#]],
+    );
+    check(
+        &samples::fix_invalid(),
+        str![[r#"
+t-42  plan_review  fix review/plan-review.json
+    Log in with a passkey
+    the plan review is not valid
+    invalid review/plan-review.json (schema plan-review): its schema refuses
+        it
+        tasks/t-42/review/plan-review.json:3:9: error[schema-type]: "flase"
+            is not a boolean
+            hint: did you mean `false`?
+    $ orch next t-42 --override REASON  # moves to codegen without a review
+    $ orch prompt t-42                  # the whole instruction
+
+"#]],
+    );
+    check(
+        &samples::renew_stale(),
+        str![[r#"
+t-42  plan_review  renew review/plan-review.json
+    Log in with a passkey
+    the plan review judged a plan that has changed since
+    stale review/plan-review.json (schema plan-review): unchanged since
+        attempt 1 was sent back
+    $ orch confirm t-42 plan_review --reason REASON  # says that the same bytes are right
+    $ orch prompt t-42                               # the whole instruction
+
+"#]],
+    );
+    check(
+        &samples::inconsistent(),
+        str![[r#"
+t-42  codegen  inconsistent: repair
+    Log in with a passkey
+    codegen needs plan, which is missing (planning/plan.json)
+    $ orch rollback t-42 --reason REASON  # goes back to planning
+
+"#]],
+    );
+    check(
+        &samples::error(),
+        str![[r#"
+t-42  (no phase)  error: repair
+    Log in with a passkey
+    state.json cannot be read
+    tasks/t-42/state.json:2:3: error[state-syntax]: expected `,` or `}`
+        hint: orch recover t-42
+    $ orch explain t-42  # every rule tried, and what it saw
+
+"#]],
+    );
+    check(
+        &samples::handover(),
+        str![[r#"
+t-42  plan_review  decide: back to planning?
+    Log in with a passkey
+    planning has been attempted 3 times, which is all the workflow allows
+    $ orch approve t-42  # sends it back once more
+
+"#]],
+    );
+    check(
+        &samples::done(),
+        str![[r#"
+t-42  done  done
+    Log in with a passkey
+    done is a terminal phase
+
+"#]],
+    );
+    check(
+        &samples::livelock(),
+        str![[r#"
+t-42  planning  livelock: repair
+    Log in with a passkey
+    the rules go from planning to plan_review and back without using up any
+    evidence
+    $ orch explain t-42  # every rule tried, and what it saw
+
+"#]],
+    );
+    check(
+        &samples::run(),
+        str![[r#"
+t-42  codegen  run lint
+    Log in with a passkey
+    the code has not been linted
+    $ orch prompt t-42  # the whole instruction
+
+"#]],
+    );
+    let stalled = Sample { runner: Some(Runner::Stalled("lint was chosen twice")), ..samples::run() };
+    check(
+        &stalled,
+        str![[r#"
+t-42  codegen  stalled: decide
+    Log in with a passkey
+    lint was chosen twice
+    $ orch explain t-42  # every rule tried, and what it saw
+
+"#]],
+    );
+    let running = Sample { runner: Some(Runner::Running), ..samples::run() };
+    check(
+        &running,
+        str![[r#"
+t-42  codegen  running
+    Log in with a passkey
+    the code has not been linted
+
+"#]],
+    );
+}
+
+#[test]
+fn an_empty_answer_is_an_answer() {
+    let none =
+        Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning("no-root", "no root")]);
+    assert_data_eq!(
+        suggestions(&none, Paint::PLAIN, 0),
+        str![[r#"
+no task
+warning[no-root]: no root
+
+"#]]
+    );
+}
+
+#[test]
+fn a_suggestion_on_the_wire() {
+    let sample = samples::fix_invalid();
+    assert_data_eq!(
+        pretty(&envelope(&sample)),
+        str![[r#"
+{
+  "schemaVersion": 1,
+  "kind": "suggestions",
+  "repository": {
+    "root": "/repo",
+    "branch": "main",
+    "head": "c0ffee0123",
+    "source": "work-dir"
+  },
+  "suggestions": [
+    {
+      "task": "t-42",
+      "title": "Log in with a passkey",
+      "path": "tasks/t-42",
+      "workflow": "global-state-machine",
+      "rev": 3,
+      "currentPhase": "plan_review",
+      "attempt": 1,
+      "suggestedNext": "plan_review",
+      "direction": "stay",
+      "kind": "wait",
+      "owner": "agent",
+      "do": "fix",
+      "reason": "the plan review is not valid",
+      "rule": null,
+      "agent": "plan-reviewer",
+      "action": null,
+      "instructions": "system/agents/plan-reviewer.md",
+      "inputs": [
+        {
+          "artifact": "plan",
+          "path": "tasks/t-42/planning/plan.json",
+          "digest": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
+        }
+      ],
+      "expects": [
+        {
+          "artifact": "plan_review",
+          "path": "tasks/t-42/review/plan-review.json",
+          "format": "json",
+          "schema": "plan-review",
+          "state": "invalid",
+          "because": "its schema refuses it",
+          "example": {
+            "of": {
+              "plan": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
+            },
+            "ok": true,
+            "blocking": []
+          },
+          "of": {
+            "plan": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
+          },
+          "problems": [
+            {
+              "path": "tasks/t-42/review/plan-review.json",
+              "line": 3,
+              "column": 9,
+              "pointer": "/ok",
+              "severity": "error",
+              "code": "schema-type",
+              "message": "\"flase\" is not a boolean",
+              "hint": "did you mean `false`?"
+            }
+          ]
+        }
+      ],
+      "options": [
+        {
+          "id": "override",
+          "argv": [
+            "orch",
+            "next",
+            "t-42",
+            "--override",
+            "REASON"
+          ],
+          "by": "human",
+          "effect": "moves to codegen without a review"
+        }
+      ],
+      "moves": [],
+      "evidence": [],
+      "waived": [],
+      "diagnostics": [],
+      "committed": "c0ffee0123"
+    }
+  ],
+  "omitted": 0,
+  "diagnostics": []
+}
+
+"#]]
+        .raw()
+    );
+}
+
+#[test]
+fn an_explanation_in_words() {
+    let sample = samples::write_missing();
+    let text =
+        |width| Explanations::new(samples::repository(), &[sample.subject()]).text(Paint::PLAIN, width);
+    assert_data_eq!(
+        text(0),
+        str![[r#"
+t-42  codegen / generate, attempt 2  write code/diff.patch
+    the outputs of codegen are not there yet
+
+rules of codegen, in order (system/workflows/global-state-machine.md)
+  1. plan-changed: to plan_review (line 88)
+     does not hold
+     true   plan.ready  (planning/plan.json)
+     false  plan.changed || state.force == plan.data.size
+              plan.changed    = false  (planning/plan.json)
+              state.force     is missing  (state.json)
+              plan.data.size  = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…  (planning/plan.json)
+  2. patch-ready: to done (line 95)
+     cannot be evaluated: no such key: lines
+     error  patch.data.lines > 0
+              patch.data  is missing
+  3. idle: wait for a patch
+     not tried: a rule before it decided
+
+artifacts
+  plan         ready    planning/plan.json       d68ba18a52
+  plan_review  stale    review/plan-review.json  4c686f10c4  changed; it judged another plan
+  patch        missing
+
+"#]]
+    );
+    assert!(text(60).lines().skip(1).all(|line| line.chars().count() <= 60), "{}", text(60));
+}
+
+#[test]
+fn a_status_in_words() {
+    let several = numbered();
+    let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
+    let status = Status::new(samples::repository(), &subjects, &[]);
+    assert_data_eq!(
+        status.text(Paint::PLAIN, 0),
+        str![[r#"
+t-06  (no phase)          #1  human  error: repair                  tasks/t-42/state.json:2:3
+t-09  planning            #1  human  livelock: repair
+t-05  codegen             #1  human  inconsistent: repair
+t-07  plan_review         #1  human  decide: back to planning?
+t-01  planning            #1  orch   move to plan_review
+t-03  plan_review         #1  agent  fix review/plan-review.json    tasks/t-42/review/plan-review.json:3:9
+t-04  plan_review         #1  agent  renew review/plan-review.json
+t-02  codegen / generate  #2  agent  write code/diff.patch
+t-10  codegen             #1  agent  run lint
+t-08  done                #1  -      done
+
+10 tasks: 2 planning, 3 plan_review, 3 codegen, 1 done, 1 in no phase
+
+"#]]
+    );
+    assert_data_eq!(
+        Status::new(samples::repository(), &[], &[]).text(Paint::PLAIN, 0),
+        str![[r#"
+0 tasks
+
+"#]]
+    );
+}
+
+#[test]
+fn a_prompt_is_complete() {
+    assert_data_eq!(
+        prompt(&samples::fix_invalid().subject()),
+        str![[r##"
+# Task t-42: Log in with a passkey
+
+- phase `plan_review`, attempt 1
+- workflow `global-state-machine`: Global state machine
+- directory `tasks/t-42/`
+- why now: the plan review is not valid
+
+Every path below is relative to the root of the repository.
+
+## Instructions
+
+# Plan reviewer
+
+Judge the plan.
+
+## Read first
+
+- `tasks/t-42/planning/plan.json` (plan)
+
+## Mend `tasks/t-42/review/plan-review.json`
+
+The json `plan_review` is invalid: its schema refuses it.
+
+What is wrong with it now:
+
+- `tasks/t-42/review/plan-review.json:3:9`: "flase" is not a boolean (at `/ok`); did you mean `false`?
+
+It judges these bytes; copy this into its `of`, unchanged:
+
+```json
+{
+  "plan": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
+}
+```
+
+The schema `plan-review` has to accept it:
+
+```json
+{
+  "type": "object",
+  "required": ["ok"],
+  "examples": [{ "of": { "plan": "0000" }, "ok": true, "blocking": [] }]
+}
+```
+
+An example that it accepts:
+
+```json
+{
+  "of": {
+    "plan": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
+  },
+  "ok": true,
+  "blocking": []
+}
+```
+
+## Rules
+
+- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.
+- Write whole files, in UTF-8, at exactly the paths named here.
+- Say what is so. A report may say no; it names what it judged.
+- When done, run `orch suggest t-42`: it says what is accepted and what is still missing.
+
+"##]]
+    );
+    assert_data_eq!(
+        prompt(&samples::transition_due().subject()),
+        str![[r#"
+# Task t-42: Log in with a passkey
+
+- phase `planning`, attempt 1
+- workflow `global-state-machine`: Global state machine
+- directory `tasks/t-42/`
+- why now: the plan is final and holds no blocking question
+
+Every path below is relative to the root of the repository.
+
+## Nothing to write
+
+A transition is due. Apply it:
+
+```sh
+orch next t-42
+```
+
+## Rules
+
+- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.
+- When done, run `orch suggest t-42`: it says what is accepted and what is still missing.
+
+"#]]
+    );
+}

@@ -1,0 +1,95 @@
+//! Tests of the room as a whole: golden texts, the wire contract, order and safety.
+
+mod contract;
+mod golden;
+
+use super::samples::{self, Sample};
+use super::{Explanations, Paint, Status, Subject, Suggestions, prompt, suggestions};
+use crate::base::{Diagnostic, TaskId, Timestamp};
+use golden::envelope;
+
+/// One task of every kind, with ids in the order of this list.
+fn numbered() -> Vec<Sample> {
+    let samples = [
+        samples::transition_due(),
+        samples::write_missing(),
+        samples::fix_invalid(),
+        samples::renew_stale(),
+        samples::inconsistent(),
+        samples::error(),
+        samples::handover(),
+        samples::done(),
+        samples::livelock(),
+        samples::run(),
+    ];
+    let number = |(number, mut sample): (usize, Sample)| {
+        sample.decision.task = TaskId::new(format!("t-{:02}", number + 1)).expect("valid");
+        sample
+    };
+    samples.into_iter().enumerate().map(number).collect()
+}
+
+#[test]
+fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
+    let several = numbered();
+    let mut subjects: Vec<Subject<'_>> = several.iter().rev().map(Sample::subject).collect();
+    let same = [samples::renew_stale(), samples::renew_stale(), samples::renew_stale()].map(|mut sample| {
+        sample.decision.task = TaskId::new("a-1").expect("valid");
+        sample
+    });
+    for (sample, moved) in same.iter().zip([None, Some(20), Some(10)]) {
+        let mut subject = sample.subject();
+        subject.unmoved_since = moved.map(Timestamp::from_seconds);
+        subject.committed = moved.map(|moved| moved.to_string());
+        subjects.push(subject);
+    }
+    let envelope = Suggestions::new(samples::repository(), &subjects, Some(12), &[]);
+    let order: Vec<String> = envelope
+        .suggestions
+        .iter()
+        .map(|suggestion| {
+            let moved = suggestion.committed.as_deref().filter(|_| suggestion.task == "a-1");
+            format!("{} {} {}", suggestion.task, suggestion.r#do.as_str(), moved.unwrap_or_default())
+        })
+        .map(|line| line.trim_end().to_owned())
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "t-06 repair",
+            "t-09 repair",
+            "t-05 repair",
+            "t-07 decide",
+            "t-01 apply",
+            "t-03 fix",
+            "a-1 renew 10",
+            "a-1 renew 20",
+            "a-1 renew",
+            "t-04 renew",
+            "t-02 write",
+            "t-10 run",
+        ]
+    );
+    assert_eq!(envelope.omitted, 1);
+}
+
+#[test]
+fn text_from_files_cannot_reach_the_terminal() {
+    let mut sample = samples::fix_invalid();
+    let evil = "x\u{1b}[2J\r\n$ rm -rf /";
+    sample.decision.reason = evil.to_owned();
+    sample.decision.expects[0].because = evil.to_owned();
+    sample.decision.expects[0].problems[0].message = evil.to_owned();
+    sample.decision.options[0].effect = evil.to_owned();
+    sample.decision.diagnostics = vec![Diagnostic::error("x", evil).hint(evil)];
+    let subjects = [sample.subject()];
+    let texts = [
+        suggestions(&envelope(&sample), Paint::PLAIN, 0),
+        Explanations::new(samples::repository(), &subjects).text(Paint::PLAIN, 0),
+        Status::new(samples::repository(), &subjects, &sample.decision.diagnostics).text(Paint::PLAIN, 0),
+        prompt(&sample.subject()),
+    ];
+    for text in texts {
+        assert!(!text.contains('\u{1b}') && !text.contains('\r') && !text.contains("\n$ rm"), "{text}");
+    }
+}
