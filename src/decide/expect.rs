@@ -1,7 +1,8 @@
 //! What somebody has to do next where no transition is due: which outputs, where, and why.
 
 use super::derive::Seen;
-use super::evaluate::{Judge, choice, join, saw};
+use super::evaluate::{Judge, choice};
+use super::rules::{join, saw};
 use super::{BrokenNeed, Decision, ExpectState, Expectation, Part, Truth, Verdict};
 use crate::base::{ArtifactName, Digest};
 use crate::workflow::{Artifact, Outcome, Owner, Rule};

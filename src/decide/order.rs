@@ -2,7 +2,8 @@
 //! transition like any other.
 
 use super::derive::{Seen, look};
-use super::evaluate::{Judge, join};
+use super::evaluate::Judge;
+use super::rules::join;
 use super::{Facts, Kind, State, Transition};
 use crate::base::{ArtifactName, PhaseId, RuleId, nearest};
 use crate::workflow::{Outcome, Phase, Workflow};

@@ -305,3 +305,154 @@ approved = false
 //- settle
 one#1 waits for agent: no rule of `one` fires: on: `state.approved == true` (state.approved is false); over: `attempt > 2` (attempt is 1)
   option orch next t-1 --override WHY
+
+## a workflow edited since decides, says so, and is recorded with the next transition
+//- machine
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.two]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "two"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "two"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- a.json
+{"over": false, "now": true}
+//- settle
+one -> two (on) on a
+two#1 waits for agent: no rule of `two` fires: end: `a.data.over` (a.data.over is false)
+  expects a.json unmet
+  option orch next t-1 --override WHY
+//- amend
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.two]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "two"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "two"
+when = "a.ready && a.data.now"
+to = "three"
+because = "it is over"
+```
+//- show
+two#1 due -> three: it is over
+  option orch next t-1
+  workflow-changed: workflow `machine` has changed since the last transition; the present one decides
+//- settle
+two -> three (end) on a
+three#1 done: the task is in `three`, which is terminal
+  option orch reopen t-1 --reason WHY
+
+## a workflow edited since may know the phase no more
+//- machine
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.two]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "two"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "two"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- a.json
+{"over": false}
+//- settle
+one -> two (on) on a
+two#1 waits for agent: no rule of `two` fires: end: `a.data.over` (a.data.over is false)
+  expects a.json unmet
+  option orch next t-1 --override WHY
+//- amend
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.second]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "second"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "second"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- show
+-#0 error unknown-phase: workflow `machine` has no phase `two`
+  unknown-phase: workflow `machine` has no phase `two` (its phases are one, second, three; name `two` among the `aliases` of one)
+//- amend
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.second]
+aliases = ["two"]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "second"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "second"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- show
+second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.over is false)
+  expects a.json unmet
+  option orch next t-1 --override WHY
+  phase-alias: phase `two` is read as `second`
+  workflow-changed: workflow `machine` has changed since the last transition; the present one decides
