@@ -12,7 +12,7 @@ use crate::workflow::{Owner, Phase, Workflow};
 /// Judges one task. Total: every combination of values yields a decision.
 #[must_use]
 pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Decision {
-    let fresh_state;
+    let (fresh_state, own_names);
     let state = match recorded {
         Recorded::Lost => {
             let diagnostic = Diagnostic::error(
@@ -33,7 +33,10 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
             fresh_state = initial_state(workflow);
             &fresh_state
         }
-        Recorded::Known(state) => state,
+        Recorded::Known(state) => {
+            own_names = state.under_own_names(workflow);
+            &*own_names
+        }
     };
     let mut diagnostics = facts.diagnostics.clone();
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {

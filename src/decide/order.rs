@@ -41,6 +41,7 @@ pub fn override_to(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = format!("orch reopen {} --reason WHY", facts.task);
@@ -69,6 +70,7 @@ pub fn rollback(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = format!("orch reopen {} --reason WHY", facts.task);
@@ -98,6 +100,7 @@ pub fn reopen(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if !from.terminal {
         let hint = format!("orch rollback {} --reason WHY", facts.task);
@@ -125,6 +128,7 @@ pub fn confirm(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let known = || workflow.artifacts.iter().map(|artifact| artifact.name.as_str());

@@ -456,3 +456,28 @@ second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.
   option orch next t-1 --override WHY
   phase-alias: phase `two` is read as `second`
   workflow-changed: workflow `machine` has changed since the last transition; the present one decides
+
+## what was recorded under an alias counts under the phase's own name
+//- state
+{"phase": "test_run", "actors": {"test_run": {"attempt": 2, "spent": {"test_report": ["037e18c81874fb50d24bf2cf6e77622f3b811740"]}}}}
+//- code/diff.patch
++1
+//- eval/report.json
+{"passed": true}
+//- show
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+  phase-alias: phase `test_run` is read as `test`
+//- eval/report.json
+{"passed": true, "n": 2}
+//- settle
+test -> accept (tested) on patch, test_report
+accept#1 waits for human: accept/decision.json is missing
+  expects accept/decision.json missing, of patch, test_report
+  option orch next t-1 --override WHY
+//- records
+test: done #2, left with test_report, spent 1 test_report
+accept: active #1
+rev 1 rounds=0
