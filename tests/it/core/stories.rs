@@ -4,7 +4,7 @@
 //! the path: its schema refuses it), `@artifact` in its text standing for that artifact's present
 //! digest. Any other header is a step, and the lines below it are what it must come to:
 //! `//- at PHASE`, `//- settle`, `//- show`, `//- explain`, `//- records`, `//- delete PATH`, `//- order: VERB …`,
-//! `//- state` (the text of state.json), `//- machine` (another workflow), `//- lose state`,
+//! `//- state` (the text of state.json), `//- machine` (another workflow), `//- amend` (the same task, its workflow edited), `//- lose state`,
 //! `//- recover`. `UPDATE=1` rewrites what the steps come to.
 
 use super::world::{LIFECYCLE, World, compiled};
@@ -98,6 +98,10 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
         }
         "machine" => {
             *world = World::new(Arc::new(compiled("machine", body)));
+            return None;
+        }
+        "amend" => {
+            world.workflow = Arc::new(compiled("machine", body));
             return None;
         }
         "order:" => match ordered(world, rest) {
