@@ -26,7 +26,7 @@ pub struct Plan<'a> {
 /// What came of one task.
 pub enum Outcome {
     /// Transitions were applied.
-    Applied(Applied),
+    Applied(Box<Applied>),
     /// There was nothing to apply.
     Nothing(Box<Judged>),
 }
@@ -40,6 +40,9 @@ pub struct Applied {
     /// What the user should know beside it.
     pub notes: Vec<Diagnostic>,
 }
+
+/// Which steps a judged task takes.
+pub(super) type Steps<'a> = dyn Fn(&Engine, &Judged) -> Result<Vec<Step>, Error> + 'a;
 
 /// How often a batch is decided anew after the branch moved under it.
 const TRIES: u32 = 6;
@@ -65,7 +68,7 @@ impl Engine {
         &mut self,
         tasks: &[TaskRef],
         dry_run: bool,
-        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
+        steps_of: &Steps<'_>,
     ) -> Result<Vec<Outcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
@@ -90,11 +93,7 @@ impl Engine {
         Err(Error::NotNow { code: "busy", message: "the branch moves all the time".to_owned(), hint: None })
     }
 
-    fn apply_once(
-        &self,
-        tasks: &[TaskRef],
-        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
-    ) -> Result<Vec<Outcome>, Error> {
+    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
         let mut transaction = store.begin()?;
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
@@ -121,7 +120,7 @@ impl Engine {
             let task = judged.task.clone();
             let mut notes = left_staged(&committed.left_staged, &task.directory);
             notes.extend(committed.index_problem.iter().map(|problem| index_note(problem)));
-            outcomes.push(Outcome::Applied(Applied { judged: self.judge(&task)?, steps, notes }));
+            outcomes.push(Outcome::Applied(Box::new(Applied { judged: self.judge(&task)?, steps, notes })));
         }
         Ok(outcomes)
     }
@@ -136,7 +135,8 @@ impl Engine {
         for (index, step) in steps.iter().enumerate() {
             transcript.push_str(&transcript_line(&step.state, &workflow.phase_key));
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
-            let (mut writes, removes) = if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
+            let (mut writes, removes) =
+                if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             writes.push(Write::own(state_path.clone(), state.into_bytes()));
             writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes()));
             let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
@@ -153,11 +153,7 @@ impl Engine {
         Ok(commits)
     }
 
-    fn apply_without_git(
-        &self,
-        tasks: &[TaskRef],
-        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
-    ) -> Result<Vec<Outcome>, Error> {
+    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
         let _lock = self.lock_directory()?;
         let mut outcomes = Vec::new();
         for task in tasks {
@@ -177,7 +173,11 @@ impl Engine {
             durable::write_atomic(&transcript_path(task)?.under(&self.root), transcript.as_bytes())?;
             durable::write_atomic(&state_path(task)?.under(&self.root), state.as_bytes())?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            outcomes.push(Outcome::Applied(Applied { judged: self.judge(task)?, steps, notes: Vec::new() }));
+            outcomes.push(Outcome::Applied(Box::new(Applied {
+                judged: self.judge(task)?,
+                steps,
+                notes: Vec::new(),
+            })));
         }
         Ok(outcomes)
     }
@@ -229,7 +229,7 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
         return Outcome::Nothing(Box::new(judged));
     }
     let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-    Outcome::Applied(Applied { judged, steps, notes: Vec::new() })
+    Outcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
 }
 
 fn transcript_path(task: &TaskRef) -> Result<RepoPath, Error> {
@@ -270,7 +270,8 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
     if let Some(matcher) = &judged.loaded.matcher {
         for path in store.files_at_head(&judged.task.directory)? {
             let Some(below) = path.below(&judged.task.directory) else { continue };
-            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path) {
+            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path)
+            {
                 removes.push(path);
             }
         }
@@ -290,8 +291,7 @@ fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<()
 }
 
 /// What to do about a declared artifact that git ignores.
-const IGNORED_HINT: &str =
-    "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
+const IGNORED_HINT: &str = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
 
 /// The declared artifacts, and the state, that git ignores and does not know yet.
 fn ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<Vec<RepoPath>, Error> {
@@ -309,7 +309,8 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     let ours = paths.iter().filter(|path| path.below(directory).is_some());
     ours.map(|path| {
         let message = format!("{path}: you have staged another version; it is left as you staged it");
-        Diagnostic::warning("staged-other", message).hint(format!("git add {path}, or git restore --staged {path}"))
+        Diagnostic::warning("staged-other", message)
+            .hint(format!("git add {path}, or git restore --staged {path}"))
     })
     .collect()
 }

@@ -86,8 +86,10 @@ fn overlay(root: &Path, directory: &RepoPath, findings: &mut Vec<Diagnostic>) ->
     let mut any = false;
     for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
         let Ok(entries) = std::fs::read_dir(base.join(folder)) else { continue };
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(|name| name.ends_with(suffix)).collect();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(suffix))
+            .collect();
         names.sort_unstable();
         for name in names {
             let path = format!("{folder}/{name}");
@@ -97,8 +99,10 @@ fn overlay(root: &Path, directory: &RepoPath, findings: &mut Vec<Diagnostic>) ->
                     system.insert(path, text);
                 }
                 Ok(None) => {}
-                Err(error) => findings
-                    .push(Diagnostic::error("system-unreadable", format!("{directory}/{path} cannot be read: {error}"))),
+                Err(error) => findings.push(Diagnostic::error(
+                    "system-unreadable",
+                    format!("{directory}/{path} cannot be read: {error}"),
+                )),
             }
         }
     }

@@ -41,7 +41,8 @@ impl Engine {
     #[must_use]
     pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
         let mut found = Vec::new();
-        let reaches = |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
+        let reaches =
+            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.config.roots.bases().any(reaches) {
             self.look_below(path, 0, &mut found);
         }
@@ -84,7 +85,11 @@ impl Engine {
 
     /// The task meant where none is named: of the current directory, of the branch name, or the only
     /// one that is open.
-    pub fn task_meant(&self, here: Option<&RepoPath>, is_open: impl Fn(&TaskRef) -> bool) -> Result<TaskRef, Error> {
+    pub fn task_meant(
+        &self,
+        here: Option<&RepoPath>,
+        is_open: impl Fn(&TaskRef) -> bool,
+    ) -> Result<TaskRef, Error> {
         if let Some(task) = here.and_then(|here| self.task_of_path(here)) {
             return Ok(task);
         }
@@ -100,7 +105,9 @@ impl Engine {
         let mut open = tasks.into_iter().filter(is_open);
         match (open.next(), open.next()) {
             (Some(only), None) => Ok(only),
-            (None, _) => Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into()),
+            (None, _) => {
+                Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into())
+            }
             (Some(_), Some(_)) => {
                 let message = "several tasks are open; say which one is meant";
                 Err(Diagnostic::error("unknown-task", message).hint("list them with `orch status`").into())
@@ -118,7 +125,8 @@ impl Engine {
     /// The task that a file or directory of the work directory belongs to.
     #[must_use]
     pub fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
-        let mut ancestors: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+        let mut ancestors: Vec<RepoPath> =
+            std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
         ancestors.reverse();
         // The topmost task wins, because a task never contains a task.
         ancestors.iter().find_map(|directory| self.task_at(directory))
@@ -170,7 +178,9 @@ impl Engine {
             .iter()
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
-                matcher.may_start_with(&name).then(|| (name, entry.file_type().is_ok_and(|kind| kind.is_dir())))
+                matcher
+                    .may_start_with(&name)
+                    .then(|| (name, entry.file_type().is_ok_and(|kind| kind.is_dir())))
             })
             .collect();
         while let Some((path, is_directory)) = open.pop() {

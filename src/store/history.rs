@@ -67,7 +67,8 @@ impl Store {
             known.head = Some(head);
             self.keep_changes(&known);
         }
-        let missing: Vec<RepoPath> = paths.iter().filter(|path| !known.changes.contains_key(path)).cloned().collect();
+        let missing: Vec<RepoPath> =
+            paths.iter().filter(|path| !known.changes.contains_key(path)).cloned().collect();
         if !missing.is_empty() {
             known.changes.extend(self.walk_for(&missing, None)?);
             self.keep_changes(&known);
@@ -76,7 +77,11 @@ impl Store {
     }
 
     /// The newest commit that changed each of these paths, among those that `until` does not reach.
-    fn walk_for(&self, paths: &[RepoPath], until: Option<Digest>) -> Result<BTreeMap<RepoPath, Digest>, Error> {
+    fn walk_for(
+        &self,
+        paths: &[RepoPath],
+        until: Option<Digest>,
+    ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         let mut found = BTreeMap::new();
         let mut open: Vec<&RepoPath> = paths.iter().collect();
         if open.is_empty() {

@@ -60,7 +60,12 @@ impl Store {
         Ok(files)
     }
 
-    fn collect(&self, tree: &Tree<'_>, directory: &RepoPath, files: &mut Vec<(RepoPath, Digest, i32)>) -> Result<(), Error> {
+    fn collect(
+        &self,
+        tree: &Tree<'_>,
+        directory: &RepoPath,
+        files: &mut Vec<(RepoPath, Digest, i32)>,
+    ) -> Result<(), Error> {
         for entry in tree {
             let Some(path) = entry.name().ok().and_then(|name| directory.join(name).ok()) else { continue };
             match entry.kind() {

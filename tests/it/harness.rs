@@ -32,7 +32,8 @@ impl World {
 
     /// A world with a plain directory.
     pub fn without_git() -> Self {
-        let directory = tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
+        let directory =
+            tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
         fs::create_dir(directory.path().join("home")).expect("a home");
         fs::create_dir(directory.path().join("repo")).expect("a place for the repository");
         Self { directory, environment: BTreeMap::new(), seconds: AtomicU64::new(1_790_000_000) }
@@ -95,7 +96,12 @@ impl World {
         let mut command = self.orch_command(arguments);
         // The background has its own course of time: the machine's.
         command.env_remove("SOURCE_DATE_EPOCH");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("orch starts")
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("orch starts")
     }
 
     pub fn orch_command(&self, arguments: &[&str]) -> Command {

@@ -54,7 +54,13 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     decided(&mut engine, &task, args, context, ui)
 }
 
-fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn decided(
+    engine: &mut Engine,
+    task: &TaskRef,
+    args: &NextArgs,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     let wanted = args.to.as_deref().or(args.expect.as_deref());
     let person = context.caller.kind == ActorKind::Human;
     let may = |transition: &Transition| {
@@ -69,8 +75,11 @@ fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Conte
         }
         Some(Outcome::Nothing(judged)) => {
             if judged.unborn {
-                let message = format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id)));
+                let message =
+                    format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
+                return Err(
+                    Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id))
+                );
             }
             refused(&judged.decision, wanted, context, ui)
         }
@@ -79,19 +88,30 @@ fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Conte
 }
 
 /// Nothing was applied: say why, and with which code.
-fn refused(decision: &Decision, wanted: Option<&str>, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn refused(
+    decision: &Decision,
+    wanted: Option<&str>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     if let Some(phase) = wanted {
         let moves = decision.moves.iter().filter(|candidate| candidate.to.as_str() == phase);
         let unmet: Vec<String> =
             moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
         let message = format!("the rules do not lead to `{phase}` now: {because}");
-        let hint = format!("orch explain {}, or: orch next {} --override WHY --to {phase}", decision.task, decision.task);
+        let hint = format!(
+            "orch explain {}, or: orch next {} --override WHY --to {phase}",
+            decision.task, decision.task
+        );
         return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
     }
     match &decision.verdict {
         Verdict::Transition(transition) if transition.by_human => {
-            let message = format!("rule `{}` asks for a person", decision.rule.as_ref().map_or("?", |rule| rule.as_str()));
+            let message = format!(
+                "rule `{}` asks for a person",
+                decision.rule.as_ref().map_or("?", |rule| rule.as_str())
+            );
             Err(Failure::new(ExitCode::No, "by-human", message).hint("a person has to order it"))
         }
         Verdict::Error { code } => {

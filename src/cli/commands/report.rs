@@ -35,7 +35,9 @@ pub(super) fn judge_all(engine: &Engine, tasks: &[TaskRef]) -> (Vec<Judged>, Vec
     ids.sort_unstable();
     for pair in ids.windows(2).filter(|pair| pair[0] == pair[1]) {
         let message = format!("two directories are tasks with the id `{}`", pair[0]);
-        problems.push(Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml"));
+        problems.push(
+            Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml"),
+        );
     }
     (judged, problems)
 }
@@ -117,7 +119,13 @@ pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &st
 }
 
 /// Carries out a person's order and tells what came of it.
-pub(super) fn carry_out(context: &Context, ui: &Ui, task: &str, order: &Order, dry_run: bool) -> Result<ExitCode, Failure> {
+pub(super) fn carry_out(
+    context: &Context,
+    ui: &Ui,
+    task: &str,
+    order: &Order,
+    dry_run: bool,
+) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
     let task = engine.task(task)?;
     let done = engine.order(&task, order, dry_run)?;

@@ -125,8 +125,10 @@ fn list(engine: &Engine, context: &Context, ui: &Ui) -> Result<ExitCode, Failure
     }
     let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
     for (name, title, counts, origin) in rows {
-        let counts = counts
-            .map_or_else(|| "has errors".to_owned(), |(phases, rules)| format!("{phases} phases, {rules} rules"));
+        let counts = counts.map_or_else(
+            || "has errors".to_owned(),
+            |(phases, rules)| format!("{phases} phases, {rules} rules"),
+        );
         ui.answer(&format!("{name:width$}  {title}  ({counts}; {origin})\n"))?;
     }
     Ok(ExitCode::Fine)

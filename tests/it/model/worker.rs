@@ -3,6 +3,7 @@
 use super::{order, settle};
 use crate::core::world::{World, passing};
 use orch::decide::{Choice, Verdict, override_to, rollback};
+use orch::workflow::Owner;
 use std::sync::Arc;
 
 /// The most rounds that any task may take.
@@ -20,7 +21,11 @@ pub fn finish(world: &mut World, seed: u64) -> u32 {
             Verdict::Done { .. } => return round,
             Verdict::Transition(transition) => {
                 assert!(transition.by_human, "{}", stuck());
-                assert!(decision.options.iter().any(|option| option.id == "approve"), "{}", stuck());
+                assert!(
+                    decision.options.iter().any(|option| option.id == "next" && option.by == Owner::Human),
+                    "{}",
+                    stuck()
+                );
                 world.approve();
             }
             Verdict::Handover { .. } => {

@@ -46,7 +46,8 @@ impl Stage<'_> {
         init::run(&init::InitArgs::default(), &self.context, &self.ui.muted())?;
         self.engine()?.commit_everything("Start the project, set up orch")?;
         let mut engine = self.engine()?;
-        let id = TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let id =
+            TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
         let created = engine.create(&id, None, Some("Login fails on an empty password"))?;
         self.moved(&engine, &created.applied)?;
         self.stands(&engine)
@@ -233,7 +234,10 @@ impl Stage<'_> {
 
     fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
         let target = self.directory.join(path);
-        let written = target.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&target, text));
+        let written = target
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&target, text));
         written.map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{path}: {error}")))?;
         if path.starts_with("tasks/") {
             self.say(&self.ui.paint.paint(Style::Dim, &format!("  writes {path}")))?;
@@ -247,7 +251,8 @@ impl Stage<'_> {
         let engine = self.engine()?;
         let judged = engine.judge(&engine.task(TASK)?)?;
         if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
-            let of = expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
+            let of =
+                expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
             value["of"] = Value::Object(of.collect());
         }
         self.write(&format!("tasks/{TASK}/{path}"), &format!("{value:#}\n"))
@@ -270,11 +275,17 @@ impl Stage<'_> {
     }
 
     fn accept_plan(&self, at: &str) -> Result<(), Failure> {
-        self.json("review/plan-review.json", &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}))
+        self.json(
+            "review/plan-review.json",
+            &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}),
+        )
     }
 
     fn accept_code(&self, at: &str) -> Result<(), Failure> {
-        self.json("review/code-review.json", &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}))
+        self.json(
+            "review/code-review.json",
+            &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}),
+        )
     }
 
     fn patch(&self, line: &str) -> Result<(), Failure> {
