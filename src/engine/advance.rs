@@ -2,8 +2,8 @@
 
 use super::judge::{faulty, state_path};
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath};
-use crate::decide::{Step, Transition, settle};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
+use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{TRANSCRIPT_FILE, transcript_line, write_state};
 use crate::store::{Planned, Store, Write, durable};
 use crate::view::Message;
@@ -21,6 +21,8 @@ pub struct Plan<'a> {
     pub own: bool,
     /// Decide, but write nothing.
     pub dry_run: bool,
+    /// Which unborn tasks are adopted on the way.
+    pub adopt: &'a dyn Fn(&TaskId) -> bool,
 }
 
 /// What came of one task.
@@ -52,14 +54,23 @@ impl Engine {
     pub fn advance(&mut self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
         let own = plan.own;
         self.apply(tasks, plan.dry_run, &|engine, judged| {
-            if judged.unborn {
-                return Ok(Vec::new());
-            }
             let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let mut steps = Vec::new();
+            let mut recorded = judged.recorded.clone();
+            if judged.unborn {
+                let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
+                if !usable || !(plan.adopt)(&judged.task.id) {
+                    return Ok(steps);
+                }
+                let created = engine.creation(judged, true, None)?;
+                recorded = Recorded::Known(Box::new(created.state.clone()));
+                steps.push(created);
+            }
             let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
             let taken = std::cell::Cell::new(false);
             let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
-            Ok(settle(workflow, &judged.recorded, &judged.observed.facts, &stamp, &may).steps)
+            steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
+            Ok(steps)
         })
     }
 

@@ -1,8 +1,9 @@
 //! Creating a task, or adopting a directory as one.
 
 use super::advance::Applied;
+use super::judge::faulty;
 use super::orders::first_applied;
-use super::{Engine, Error, TaskRef};
+use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, TaskId, WorkflowName};
 use crate::decide::{self, Recorded, Step, initial_state};
 
@@ -46,32 +47,34 @@ impl Engine {
                 let hint = format!("orch status, or: orch suggest {}", judged.task.id);
                 return Err(Diagnostic::error("task-exists", message).hint(hint).into());
             }
-            let loaded = engine.workflow(judged.task.workflow.as_str())?;
-            let workflow = loaded.workflow.as_ref().ok_or_else(|| super::judge::faulty(&loaded))?;
-            let mut state = match &judged.recorded {
-                Recorded::Known(foreign) => (**foreign).clone(),
-                Recorded::New => initial_state(workflow),
-                Recorded::Lost | Recorded::Broken(_) => {
-                    let hint = format!("orch recover {}", judged.task.id);
-                    let message = judged.decision.reason.clone();
-                    return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
-                }
-            };
-            if let Some(title) = title {
-                state.title = Some(title.to_owned());
-            }
-            let mut transition = decide::create(
-                workflow,
-                if adopted { "the task was adopted" } else { "the task was created" },
-            );
-            if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
-                transition.to = phase.id.clone();
-            }
-            let facts = &judged.observed.facts;
-            let state = decide::apply(workflow, &state, facts, &transition, &engine.stamp());
-            Ok(vec![Step { transition, state }])
+            Ok(vec![engine.creation(judged, adopted, title)?])
         })?;
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
+    }
+
+    /// The step that records an unborn task, in the phase that its files or a foreign state name.
+    pub(super) fn creation(&self, judged: &Judged, adopted: bool, title: Option<&str>) -> Result<Step, Error> {
+        let loaded = self.workflow(judged.task.workflow.as_str())?;
+        let workflow = loaded.workflow.as_ref().ok_or_else(|| faulty(&loaded))?;
+        let mut state = match &judged.recorded {
+            Recorded::Known(foreign) => (**foreign).clone(),
+            Recorded::New => initial_state(workflow),
+            Recorded::Lost | Recorded::Broken(_) => {
+                let hint = format!("orch recover {}", judged.task.id);
+                let message = judged.decision.reason.clone();
+                return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+            }
+        };
+        if let Some(title) = title {
+            state.title = Some(title.to_owned());
+        }
+        let mut transition =
+            decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
+        if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+            transition.to = phase.id.clone();
+        }
+        let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, &self.stamp());
+        Ok(Step { transition, state })
     }
 
     fn no_place(&self, id: &TaskId) -> Error {

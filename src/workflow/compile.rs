@@ -42,7 +42,7 @@ pub(super) struct Compiler<'a> {
 
 impl Compiler<'_> {
     pub(super) fn place(&self, span: &Range<usize>) -> Place {
-        Place::at(&self.document.path, &self.document.text, span.start, span.len())
+        self.document.place(span.start, span.len())
     }
 
     pub(super) fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {

@@ -66,7 +66,7 @@ fn decided(
     let may = |transition: &Transition| {
         (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to.as_str() == phase)
     };
-    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run };
+    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
         Some(Outcome::Applied(applied)) => {
