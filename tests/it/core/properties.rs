@@ -1,6 +1,7 @@
 //! Properties of the core on values that nobody would write: it is total, deterministic, and ends.
 
 use super::world::{LIFECYCLE, compiled};
+use crate::setting::number;
 use orch::base::{ArtifactName, Diagnostic, Digest, PhaseId, RepoPath, TaskId, Timestamp, WorkflowName};
 use orch::decide::{
     Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, Recorded, Stamp, State, Verdict,
@@ -155,7 +156,7 @@ fn state() -> impl Strategy<Value = State> {
 
 /// The same cases at every run; with `ORCH_PROPERTY_CASES`, that many new ones.
 fn config() -> ProptestConfig {
-    let cases = std::env::var("ORCH_PROPERTY_CASES").ok().and_then(|text| text.parse().ok());
+    let cases = number("ORCH_PROPERTY_CASES").and_then(|cases| u32::try_from(cases).ok());
     let rng_seed = if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
     let cases = cases.unwrap_or(128);
     ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
