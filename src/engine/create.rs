@@ -53,7 +53,12 @@ impl Engine {
     }
 
     /// The step that records an unborn task, in the phase that its files or a foreign state name.
-    pub(super) fn creation(&self, judged: &Judged, adopted: bool, title: Option<&str>) -> Result<Step, Error> {
+    pub(super) fn creation(
+        &self,
+        judged: &Judged,
+        adopted: bool,
+        title: Option<&str>,
+    ) -> Result<Step, Error> {
         let loaded = self.workflow(judged.task.workflow.as_str())?;
         let workflow = loaded.workflow.as_ref().ok_or_else(|| faulty(&loaded))?;
         let mut state = match &judged.recorded {

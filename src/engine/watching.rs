@@ -215,7 +215,8 @@ impl<'e> Watching<'e> {
             let digest = judged.as_ref().map_or(Digest::of_blob(b""), fingerprint);
             self.known.entry(task.id.clone()).or_insert_with(|| (task.clone(), digest));
             let adopts = self.engine.config().watch.adopt.covers(&task.id);
-            let due = |judged: Judged| if judged.unborn { adopts } else { judged.decision.transition().is_some() };
+            let due =
+                |judged: Judged| if judged.unborn { adopts } else { judged.decision.transition().is_some() };
             if judged.is_ok_and(due) {
                 self.held.insert(task.id.clone());
             }

@@ -63,17 +63,28 @@ impl Store {
         let above = std::iter::successors(path.parent(), RepoPath::parent);
         let in_tree = above.map(|directory| directory.under(&self.root).join(".gitattributes"));
         let own = self.repo.commondir().join("info/attributes");
-        in_tree.chain([own]).chain(self.shared_attributes().iter().cloned()).any(|file| names_conversion(&file))
+        in_tree
+            .chain([own])
+            .chain(self.shared_attributes().iter().cloned())
+            .any(|file| names_conversion(&file))
     }
 
     /// Attribute files outside the repository: the user's and the system's (see gitattributes(5)).
     fn shared_attributes(&self) -> &[PathBuf] {
         self.shared_attributes.get_or_init(|| {
             let config = self.repo.config().and_then(|mut config| config.snapshot());
-            let configured = config.as_ref().ok().and_then(|config| config.get_path("core.attributesfile").ok());
-            let home = git2::Config::find_global().ok().and_then(|file| Some(file.parent()?.join(".config/git/attributes")));
+            let configured =
+                config.as_ref().ok().and_then(|config| config.get_path("core.attributesfile").ok());
+            let home = git2::Config::find_global()
+                .ok()
+                .and_then(|file| Some(file.parent()?.join(".config/git/attributes")));
             let xdg = git2::Config::find_xdg().ok().and_then(|file| Some(file.parent()?.join("attributes")));
-            configured.into_iter().chain(home).chain(xdg).chain([PathBuf::from("/etc/gitattributes")]).collect()
+            configured
+                .into_iter()
+                .chain(home)
+                .chain(xdg)
+                .chain([PathBuf::from("/etc/gitattributes")])
+                .collect()
         })
     }
 }

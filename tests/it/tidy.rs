@@ -161,7 +161,7 @@ fn the_reference_is_what_the_program_says() {
 /// A generated document equals what the code generates; `UPDATE=1` writes it.
 fn generated(path: &str, text: &str) {
     let target = project().join(path);
-    if std::env::var_os("UPDATE").is_some() {
+    if crate::setting::is_update() {
         fs::create_dir_all(target.parent().expect("a parent")).expect("a directory");
         fs::write(&target, text).expect("written");
     }

@@ -1,6 +1,7 @@
 //! Properties of the core on values that nobody would write: it is total, deterministic, and ends.
 
 use super::world::{LIFECYCLE, compiled};
+use crate::setting::number;
 use orch::base::{ArtifactName, Diagnostic, Digest, PhaseId, RepoPath, TaskId, Timestamp, WorkflowName};
 use orch::decide::{
     Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, Recorded, Stamp, State, Verdict,
@@ -73,17 +74,12 @@ fn file() -> impl Strategy<Value = FileFact> {
         })
 }
 
-fn facts() -> impl Strategy<Value = Facts> {
-    let files = vec(file(), 0..4).prop_map(|mut files| {
+/// The files of one artifact, each path once.
+fn files() -> impl Strategy<Value = Vec<FileFact>> {
+    vec(file(), 0..4).prop_map(|mut files| {
         let mut seen = BTreeSet::new();
         files.retain(|file| seen.insert(file.path.clone()));
         files
-    });
-    btree_map(artifact(), files, 0..10).prop_map(|artifacts| Facts {
-        task: TaskId::new("t").expect("valid"),
-        directory: RepoPath::root(),
-        artifacts,
-        diagnostics: Vec::new(),
     })
 }
 
@@ -160,20 +156,28 @@ fn state() -> impl Strategy<Value = State> {
 
 /// The same cases at every run; with `ORCH_PROPERTY_CASES`, that many new ones.
 fn config() -> ProptestConfig {
-    let cases = std::env::var("ORCH_PROPERTY_CASES").ok().and_then(|text| text.parse().ok());
+    let cases = number("ORCH_PROPERTY_CASES").and_then(|cases| u32::try_from(cases).ok());
     let rng_seed = if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
     let cases = cases.unwrap_or(128);
     ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// A machine, and a state that mostly stands in one of its phases.
-fn placed() -> impl Strategy<Value = (&'static Workflow, State)> {
-    (any::<bool>(), state(), 0_usize..12).prop_map(|(wild, mut state, place)| {
+/// A machine, a state that mostly stands in one of its phases, and files of most of its artifacts.
+fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
+    let parts = (any::<bool>(), state(), 0_usize..12, vec(files(), 12), artifact());
+    parts.prop_map(|(wild, mut state, place, files, stray)| {
         let workflow = machine(wild);
-        if let Some(phase) = workflow.phases.get(place) {
+        if let Some(phase) = workflow.phases.get(place % (workflow.phases.len() + 1)) {
             state.phase = Some(phase.id.to_string());
         }
-        (workflow, state)
+        let names = workflow.artifacts.iter().map(|artifact| artifact.name.clone());
+        let facts = Facts {
+            task: TaskId::new("t").expect("valid"),
+            directory: RepoPath::root(),
+            artifacts: std::iter::once(stray).chain(names).zip(files).collect(),
+            diagnostics: Vec::new(),
+        };
+        (workflow, state, facts)
     })
 }
 
@@ -192,7 +196,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_decision_depends_on_nothing_but_its_values((workflow, state) in placed(), facts in facts()) {
+    fn a_decision_depends_on_nothing_but_its_values((workflow, state, facts) in task()) {
         let recorded = Recorded::Known(Box::new(state));
         let first = evaluate(workflow, &recorded, &facts);
         prop_assert_eq!(&evaluate(workflow, &recorded, &facts), &first);
@@ -200,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn a_transition_leaves_the_phase_of_the_state((workflow, state) in placed(), facts in facts()) {
+    fn a_transition_leaves_the_phase_of_the_state((workflow, state, facts) in task()) {
         let named = state.phase.clone().map_or(Some(workflow.initial.clone()), |name| {
             workflow.phase_named(&name).map(|phase| phase.id.clone())
         });
@@ -215,7 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn settling_comes_to_rest((workflow, state) in placed(), facts in facts()) {
+    fn settling_comes_to_rest((workflow, state, facts) in task()) {
         let recorded = Recorded::Known(Box::new(state.clone()));
         let settled = settle(workflow, &recorded, &facts, &stamp(), &|_| true);
         if let Verdict::Livelock { cycle } = &settled.decision.verdict {
@@ -241,7 +245,7 @@ proptest! {
 
     #[test]
     fn orders_are_refused_with_advice_or_carried_out(
-        (workflow, state) in placed(), facts in facts(), to in option::of(phase_name()), artifact in artifact(),
+        (workflow, state, facts) in task(), to in option::of(phase_name()), artifact in artifact(),
     ) {
         let orders = [
             override_to(workflow, &state, &facts, to.as_deref(), "why"),

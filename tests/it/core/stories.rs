@@ -8,6 +8,7 @@
 //! `//- recover`. `UPDATE=1` rewrites what the steps come to.
 
 use super::world::{LIFECYCLE, World, compiled};
+use crate::setting::is_update;
 use orch::decide::{
     Decision, Refusal, Settled, Transition, Truth, Verdict, confirm, create, override_to, reopen, rollback,
 };
@@ -30,7 +31,7 @@ fn stories_come_to_what_they_say() {
         if told == text {
             continue;
         }
-        if std::env::var_os("UPDATE").is_some() {
+        if is_update() {
             std::fs::write(&path, told).expect("writable");
         } else {
             wrong.push(difference(&path, &text, &told));

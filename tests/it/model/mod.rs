@@ -6,21 +6,18 @@ mod history;
 mod worker;
 
 use crate::core::world::{LIFECYCLE, World};
+use crate::setting::number;
 use history::{Chance, disturb};
 use orch::decide::{Recorded, State, Transition, Verdict, derive, evaluate};
 use orch::record::{read_state, write_state};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn whatever_happened_a_diligent_worker_gets_done() {
-    let first = number("ORCH_MODEL_SEED", 1);
+    let first = number("ORCH_MODEL_SEED").unwrap_or(1);
     let next = AtomicU64::new(first);
-    let end = first + number("ORCH_MODEL_HISTORIES", 200);
+    let end = first + number("ORCH_MODEL_HISTORIES").unwrap_or(200);
     let rounds = AtomicU32::new(0);
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {

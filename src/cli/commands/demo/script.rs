@@ -203,7 +203,8 @@ impl Stage<'_> {
     fn settle(&self) -> Result<(), Failure> {
         let mut engine = self.engine()?;
         let task = engine.task(TASK)?;
-        let plan = Plan { may: &|due| !due.by_human, once: false, own: true, dry_run: false, adopt: &|_| false };
+        let plan =
+            Plan { may: &|due| !due.by_human, once: false, own: true, dry_run: false, adopt: &|_| false };
         for outcome in engine.advance(std::slice::from_ref(&task), &plan)? {
             if let Outcome::Applied(applied) = outcome {
                 self.moved(&engine, &applied)?;

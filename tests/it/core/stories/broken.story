@@ -251,7 +251,7 @@ because = "it is not there"
 [[rule]]
 id = "broken"
 from = "one"
-when = "a.data == null || size(a.problems) > 0"
+when = "a.data == null && size(a.problems) > 0"
 run = "right"
 because = "it cannot be read"
 [[rule]]
