@@ -8,6 +8,9 @@ use crate::store::{self, Store};
 use crate::workflow::System;
 use std::path::{Path, PathBuf};
 
+/// Where contents known to be valid are kept; another reader of artifacts gets another name.
+const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
+
 impl Engine {
     /// Opens the repository that `start` lies in; outside git, the nearest directory with an
     /// `orch.toml`, else `start` itself.
@@ -32,6 +35,8 @@ impl Engine {
                 protected: config.git.protected.clone(),
             })
         });
+        let verdicts =
+            store.as_ref().map_or_else(Verdicts::default, |store| Verdicts::kept_in(store.own(KNOWN_VALID)));
         let (system, system_on_disk) = overlay(&root, &config.system, &mut findings);
         Ok(Self {
             root,
@@ -40,7 +45,7 @@ impl Engine {
             system,
             system_on_disk,
             schemas: Schemas::default(),
-            verdicts: Verdicts::default(),
+            verdicts,
             workflows: workflows::Cache::default(),
             caller,
             findings,

@@ -196,7 +196,7 @@ impl Observer<'_> {
                 let mut commit = false;
                 for (artifact, pattern) in owned {
                     commit |= artifact.commit;
-                    let (data, problems) = self.judge(artifact, path, &bytes, digest);
+                    let (data, problems) = self.judge(artifact, path, &bytes);
                     let fact =
                         FileFact { pattern, path: below.clone(), digest: Some(digest), data, problems };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
@@ -214,16 +214,17 @@ impl Observer<'_> {
         artifact: &Artifact,
         path: &RepoPath,
         bytes: &[u8],
-        digest: Digest,
     ) -> (Option<Arc<serde_json::Value>>, Vec<Diagnostic>) {
         let Verdict { data, mut problems } = read(artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
+        // The bytes as read, not as git stores them: a filter may stand between the two.
+        let content = Digest::of_blob(bytes);
         if let Some(schema) = &artifact.schema
-            && !self.verdicts.is_valid(digest, schema.digest, artifact.format)
+            && !self.verdicts.is_valid(content, schema.digest, artifact.format)
         {
             let found = self.schemas.validate(schema, &data, path, artifact.format, bytes);
             if found.is_empty() {
-                self.verdicts.note_valid(digest, schema.digest, artifact.format);
+                self.verdicts.note_valid(content, schema.digest, artifact.format);
             }
             problems.extend(found);
         }

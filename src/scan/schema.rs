@@ -239,25 +239,6 @@ fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {
     Place::at(path.as_str(), text, start + inner, length)
 }
 
-/// Contents that a schema is known to accept: a verdict by digests needs no schema at all.
-#[derive(Default)]
-pub struct Verdicts {
-    valid: Mutex<HashSet<(Digest, Digest, Format)>>,
-}
-
-impl Verdicts {
-    /// Whether this content is known to be accepted by this schema.
-    #[must_use]
-    pub fn is_valid(&self, content: Digest, schema: Digest, format: Format) -> bool {
-        self.valid.lock().unwrap_or_else(PoisonError::into_inner).contains(&(content, schema, format))
-    }
-
-    /// Notes that this content is accepted by this schema.
-    pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
-        self.valid.lock().unwrap_or_else(PoisonError::into_inner).insert((content, schema, format));
-    }
-}
-
 /// The first example at the top of a schema that the schema accepts.
 #[must_use]
 pub fn example(text: &str) -> Option<Value> {

@@ -100,8 +100,9 @@ impl Store {
         &self.root
     }
 
-    /// Where `orch` keeps its own files of this work tree.
-    fn own(&self, name: &str) -> PathBuf {
+    /// Where `orch` keeps its own files of this work tree, inside the git directory.
+    #[must_use]
+    pub fn own(&self, name: &str) -> PathBuf {
         self.repo.path().join("orch").join(name)
     }
 
