@@ -157,13 +157,12 @@ impl Transaction<'_> {
         let (author, committer) = (self.store.author()?, self.store.committer()?);
         let mut parent =
             self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
-        let empty = repo.find_tree(repo.treebuilder(None)?.write()?)?;
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
             let base = match &parent {
                 Some(parent) => parent.tree()?,
-                None => empty.clone(),
+                None => repo.find_tree(repo.treebuilder(None)?.write()?)?,
             };
             let mut update = TreeUpdateBuilder::new();
             for write in &one.writes {

@@ -6,3 +6,5 @@ mod harness;
 mod model;
 mod setting;
 mod tidy;
+mod walk;
+mod watch;
