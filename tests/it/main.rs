@@ -4,6 +4,7 @@ mod cli;
 mod core;
 mod harness;
 mod model;
+mod readme;
 mod setting;
 mod tidy;
 mod walk;
