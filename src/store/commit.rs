@@ -9,6 +9,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Oid, Signature};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -138,9 +139,11 @@ impl Transaction<'_> {
         }
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
-        for (path, blob) in placed(planned) {
-            durable::write_atomic(&path.under(&store.root), blob)?;
-        }
+        let files: Vec<(PathBuf, &[u8])> = placed(planned)
+            .into_iter()
+            .map(|(path, blob)| (path.under(&store.root), blob.as_slice()))
+            .collect();
+        durable::write_all(&files)?;
         let (left_staged, index_problem) = match store.sync_index(&journal.index) {
             Ok(left) => (left, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -199,19 +202,15 @@ impl Transaction<'_> {
         objects.sort_unstable();
         objects.dedup();
         let root = self.store.repo.commondir().join("objects");
-        let mut directories = Vec::new();
-        for object in objects {
-            let hex = object.to_string();
-            let directory = root.join(&hex[..2]);
-            let file = directory.join(&hex[2..]);
-            if file.exists() {
-                durable::sync_file(&file)?;
-                directories.push(directory);
-            }
-        }
-        directories.sort_unstable();
-        directories.dedup();
-        directories.iter().try_for_each(|directory| durable::sync_directory(directory))
+        let files: Vec<PathBuf> = objects
+            .into_iter()
+            .map(|object| {
+                let hex = object.to_string();
+                root.join(&hex[..2]).join(&hex[2..])
+            })
+            .collect();
+        // An object that is not loose lies in a pack, which git itself has synced.
+        durable::sync_files(&files)
     }
 
     fn journal(&self, planned: &[Planned], built: &[Oid]) -> Result<Journal, Error> {

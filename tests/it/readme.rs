@@ -44,7 +44,8 @@ fn the_quick_start_runs_word_for_word() {
 #[test]
 fn the_example_of_a_workflow_is_accepted() {
     let text = readme();
-    let document = text.split("````markdown\n").nth(1).and_then(|rest| rest.split("\n````").next()).expect("an example");
+    let document =
+        text.split("````markdown\n").nth(1).and_then(|rest| rest.split("\n````").next()).expect("an example");
     let document = Document::new("write-and-check", "README.md", document);
     let (workflow, problems) = compile(&document, &System::empty());
     assert_eq!(problems, []);
