@@ -2,8 +2,10 @@
 
 mod cli;
 mod core;
+mod data;
 mod harness;
 mod model;
+mod outputs;
 mod readme;
 mod setting;
 mod tidy;

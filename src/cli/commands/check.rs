@@ -5,6 +5,7 @@ use super::report;
 use crate::base::{Diagnostic, Place, Severity};
 use crate::decide::Verdict;
 use crate::engine::Judged;
+use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,7 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         Form::Text => {
             let sources = sources(&engine, &found);
             ui.answer(&findings::snippets(&found, &sources, ui.paint, ui.width))?;
-            ui.status(&format!("{} tasks: {}", judged.len(), findings::summary(&found)));
+            ui.status(&format!("{}: {}", counted(judged.len(), "task"), findings::summary(&found)));
         }
     }
     Ok(if found.is_empty() { ExitCode::Fine } else { ExitCode::No })

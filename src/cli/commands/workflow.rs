@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Diagnostic;
 use crate::engine::{Engine, Loaded};
+use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
@@ -148,7 +149,7 @@ fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Resul
     } else {
         ui.answer(&findings::snippets(&problems, &texts.into_iter().collect(), ui.paint, ui.width))?;
         if problems.is_empty() {
-            ui.status(&format!("{} workflows, no problem", names.len()));
+            ui.status(&format!("{}, no problem", counted(names.len(), "workflow")));
         }
     }
     Ok(if problems.is_empty() { ExitCode::Fine } else { ExitCode::No })
