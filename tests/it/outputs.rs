@@ -43,6 +43,13 @@ fn answers_fit_for_none_one_and_many() {
     fits(&world.orch_json(&["next", "t1", "--to", "done"]));
     fits(&world.orch_json(&["suggest", "nobody"]));
     fits(&world.orch_json(&["no-such-command"]));
+    fits(&world.orch_json(&["next", "t2"]));
+    fits(&world.orch_json(&["next", "t2"]));
+    fits(&world.orch_json(&["init"]));
+    fits(&world.orch_json(&["recover", "t2"]));
+    fits(&world.orch_json(&["prompt", "t2"]));
+    fits(&world.orch_json(&["workflow", "list"]));
+    fits(&world.orch_json(&["workflow", "check"]));
     ask(&world);
     world.write("tasks/t2/state.json", "{}");
     ask(&world);
