@@ -148,8 +148,10 @@ impl Engine {
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
-            writes.push(Write::own(state_path.clone(), state.into_bytes()));
-            writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes()));
+            let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+            writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
+            let before = judged.observed.transcript.as_deref();
+            writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes(), before));
             let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
             let message = Message {
                 task: &judged.task.id,

@@ -30,20 +30,26 @@ pub struct Write {
     path: RepoPath,
     blob: Vec<u8>,
     executable: bool,
-    place: bool,
+    place: Option<Replaces>,
 }
 
+/// What a placed file replaces: the bytes that were judged, or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Replaces(Option<Digest>);
+
 impl Write {
-    /// A file that `orch` itself writes: it is placed in the work tree too.
+    /// A file that `orch` itself writes: it is placed in the work tree too, in the place of the
+    /// bytes that were judged. If others lie there by then, nothing is committed.
     #[must_use]
-    pub fn own(path: RepoPath, bytes: Vec<u8>) -> Self {
-        Self { path, blob: bytes, executable: false, place: true }
+    pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<&[u8]>) -> Self {
+        let place = Some(Replaces(judged.map(Digest::of_blob)));
+        Self { path, blob: bytes, executable: false, place }
     }
 
     /// A file that lies in the work tree already; `blob` are its bytes as git stores them.
     #[must_use]
     pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
-        Self { path, blob, executable, place: false }
+        Self { path, blob, executable, place: None }
     }
 }
 
@@ -129,7 +135,7 @@ impl Transaction<'_> {
         }
         let built = self.build(planned)?;
         let journal = self.journal(planned, &built)?;
-        if store.head()? != self.head || store.index_is_locked() {
+        if store.head()? != self.head || store.index_is_locked() || !self.is_as_judged(planned) {
             return Err(Error::Moved);
         }
         store.write_journal(&journal)?;
@@ -213,6 +219,15 @@ impl Transaction<'_> {
         durable::sync_files(&files)
     }
 
+    /// Whether the files to be replaced still hold what was judged.
+    fn is_as_judged(&self, planned: &[Planned]) -> bool {
+        planned.iter().flat_map(|one| &one.writes).all(|write| {
+            let present =
+                || fs::read(write.path.under(&self.store.root)).ok().map(|bytes| Digest::of_blob(&bytes));
+            write.place.is_none_or(|Replaces(judged)| present() == judged)
+        })
+    }
+
     fn journal(&self, planned: &[Planned], built: &[Oid]) -> Result<Journal, Error> {
         let store = self.store;
         let before = self.head.commit.map(|commit| store.tree_of(commit)).transpose()?;
@@ -287,6 +302,6 @@ impl Transaction<'_> {
 
 /// The files to place in the work tree: of each path the last version.
 fn placed(planned: &[Planned]) -> BTreeMap<&RepoPath, &Vec<u8>> {
-    let own = planned.iter().flat_map(|one| one.writes.iter().filter(|write| write.place));
+    let own = planned.iter().flat_map(|one| one.writes.iter().filter(|write| write.place.is_some()));
     own.map(|write| (&write.path, &write.blob)).collect()
 }

@@ -7,6 +7,7 @@
 mod clean;
 mod commit;
 pub mod durable;
+mod entries;
 mod error;
 mod git;
 mod history;
