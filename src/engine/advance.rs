@@ -47,7 +47,7 @@ pub struct Applied {
 pub(super) type Steps<'a> = dyn Fn(&Engine, &Judged) -> Result<Vec<Step>, Error> + 'a;
 
 /// How often a batch is decided anew after the branch moved under it.
-const TRIES: u32 = 6;
+const TRIES: u32 = 20;
 
 impl Engine {
     /// Applies what the rules decide for each task, in one batch: the index is written once.
@@ -96,7 +96,9 @@ impl Engine {
         for attempt in 0..TRIES {
             match self.apply_once(tasks, steps_of) {
                 Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
-                    sleep(Duration::from_millis(10 << attempt));
+                    // Uneven, so that two that collided do not collide again.
+                    let uneven = (std::process::id() + 7 * attempt) % 11;
+                    sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
                 }
                 other => return other,
             }

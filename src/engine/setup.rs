@@ -21,6 +21,11 @@ impl Engine {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
         let found = Store::discover(&start, store::Options::default())?;
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
+        if let Some(store) = &found {
+            // A killed process may have left a transition half placed; everybody who looks finishes it.
+            // Where that is not possible now, the next one does.
+            let _ = store.recover_leftovers();
+        }
         let (config, mut findings) = match read_text(&root.join(config::FILE)) {
             Ok(Some(text)) => config::parse(&text, config::FILE),
             Ok(None) => (config::Config::default(), Vec::new()),

@@ -89,6 +89,17 @@ impl Store {
 
     /// One writer at a time, by a kernel lock that dies with its process.
     fn lock(&self) -> Result<File, Error> {
+        for attempt in 0..TRIES {
+            if let Some(lock) = self.try_lock()? {
+                return Ok(lock);
+            }
+            sleep(Duration::from_millis(5 << attempt));
+        }
+        Err(Error::Busy { what: "another orch is committing here".to_owned() })
+    }
+
+    /// The lock, unless another process has it.
+    pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
         let directory = self.repo.path().join("orch");
         fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
@@ -98,14 +109,11 @@ impl Store {
             .write(true)
             .open(&path)
             .map_err(|source| Error::io(&path, source))?;
-        for attempt in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(fs::TryLockError::WouldBlock) => sleep(Duration::from_millis(5 << attempt)),
-                Err(fs::TryLockError::Error(source)) => return Err(Error::io(&path, source)),
-            }
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(source)) => Err(Error::io(&path, source)),
         }
-        Err(Error::Busy { what: "another orch is committing here".to_owned() })
     }
 
     /// Who commits, as git knows it.

@@ -5,6 +5,8 @@ use super::{Error, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
 use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// One batch: the branch's move, and what has to follow it.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +34,26 @@ impl Store {
         }
     }
 
+    /// Finishes, or clears away, what a killed process left; costs one look where nothing was left.
+    ///
+    /// While another `orch` is at work, what lies there is its own, and is left to it.
+    pub fn recover_leftovers(&self) -> Result<(), Error> {
+        if !self.own(FILE).exists() {
+            return Ok(());
+        }
+        match self.try_lock()? {
+            Some(_lock) => self.finish_leftovers(),
+            None => Ok(()),
+        }
+    }
+
     /// Finishes, or clears away, what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
         let Ok(text) = fs::read_to_string(self.own(FILE)) else { return Ok(()) };
         let journal = serde_json::from_str(&text).ok().and_then(|value| Journal::from_json(&value));
+        if let Some(journal) = &journal {
+            self.clear_lock(journal);
+        }
         if let Some(journal) = journal
             && self.has_happened(&journal)?
         {
@@ -45,6 +63,23 @@ impl Store {
             self.sync_index(&journal.index)?;
         }
         self.remove_journal()
+    }
+
+    /// Removes the lock of the branch, if it is the one that the killed process held: it names the
+    /// batch's last commit, or nothing yet, and goes on doing so.
+    fn clear_lock(&self, journal: &Journal) {
+        let lock = self.repo.commondir().join(format!("{}.lock", journal.reference));
+        let is_ours = || {
+            let held = fs::read_to_string(&lock).ok()?;
+            (held.trim().is_empty() || held.trim() == journal.new.to_string()).then_some(())
+        };
+        if is_ours().is_some() {
+            sleep(Duration::from_millis(100));
+            if is_ours().is_some() {
+                // Should it be gone by now, so much the better.
+                let _ = fs::remove_file(&lock);
+            }
+        }
     }
 
     /// Whether the branch holds the batch's last commit.

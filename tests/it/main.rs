@@ -3,6 +3,7 @@
 mod cli;
 mod core;
 mod data;
+mod faults;
 mod harness;
 mod model;
 mod outputs;

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
-use crate::engine::{Engine, Order, Outcome, Plan, TaskRef};
+use crate::engine::{Engine, Judged, Order, Outcome, Plan, TaskRef};
 
 /// Applies the transition that the rules decide, and commits it with its evidence.
 ///
@@ -33,14 +33,12 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let task = report::meant(&engine, context, args.task.as_deref())?;
     if let Some(expected) = &args.expect {
         let judged = engine.judge(&task)?;
-        let phase = judged.decision.phase.as_ref();
-        let known = judged.workflow().and_then(|workflow| workflow.phase_named(expected));
-        if known.is_none() {
+        if judged.workflow().and_then(|workflow| workflow.phase_named(expected)).is_none() {
             let workflow = &judged.decision.workflow;
             let message = format!("workflow `{workflow}` has no phase `{expected}`");
             return Err(Failure::new(ExitCode::Usage, "unknown-phase", message));
         }
-        if !judged.unborn && phase.map(|phase| phase.as_str()) == known.map(|phase| phase.id.as_str()) {
+        if is_in(&judged, expected) {
             report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
             return Ok(ExitCode::Fine);
         }
@@ -81,10 +79,26 @@ fn decided(
                     Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id))
                 );
             }
+            // Somebody was quicker, perhaps a watch.
+            if let Some(expected) = args.expect.as_ref().filter(|expected| is_in(&judged, expected)) {
+                report::nothing(
+                    context,
+                    ui,
+                    &judged.decision,
+                    &format!("{} is already in {expected}", task.id),
+                )?;
+                return Ok(ExitCode::Fine);
+            }
             refused(&judged.decision, wanted, context, ui)
         }
         None => Ok(ExitCode::Nothing),
     }
+}
+
+/// Whether a task is recorded in the phase of this name.
+fn is_in(judged: &Judged, phase: &str) -> bool {
+    let named = judged.workflow().and_then(|workflow| workflow.phase_named(phase));
+    !judged.unborn && named.is_some_and(|named| judged.decision.phase.as_ref() == Some(&named.id))
 }
 
 /// Nothing was applied: say why, and with which code.
