@@ -6,7 +6,7 @@ use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, Oid, Signature};
+use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Signature, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::thread::sleep;
@@ -43,6 +43,10 @@ impl Write {
     #[must_use]
     pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
         Self { path, blob, executable, place: false }
+    }
+
+    fn mode(&self) -> FileMode {
+        if self.executable { FileMode::BlobExecutable } else { FileMode::Blob }
     }
 }
 
@@ -156,27 +160,16 @@ impl Transaction<'_> {
         let repo = &self.store.repo;
         let (author, committer) = (self.store.author()?, self.store.committer()?);
         let mut parent = self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
-        let empty = repo.find_tree(repo.treebuilder(None)?.write()?)?;
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
-            let base = match &parent {
-                Some(parent) => parent.tree()?,
-                None => empty.clone(),
-            };
-            let mut update = TreeUpdateBuilder::new();
             for write in &one.writes {
-                let blob = repo.blob(&write.blob)?;
-                objects.push(blob);
-                let mode = if write.executable { FileMode::BlobExecutable } else { FileMode::Blob };
-                update.upsert(write.path.as_str(), blob, mode);
+                objects.push(repo.blob(&write.blob)?);
             }
-            for path in &one.removes {
-                if entry_at(&base, path)?.is_some() {
-                    update.remove(path.as_str());
-                }
-            }
-            let tree = repo.find_tree(update.create_updated(repo, &base)?)?;
+            let tree = match &parent {
+                Some(parent) => self.edited(&parent.tree()?, one)?,
+                None => self.first_tree(one)?,
+            };
             objects.push(tree.id());
             for write in &one.writes {
                 let above = std::iter::successors(write.path.parent(), RepoPath::parent);
@@ -192,6 +185,32 @@ impl Transaction<'_> {
         }
         self.make_durable(objects)?;
         Ok(built)
+    }
+
+    /// A tree with the changes of one commit.
+    fn edited(&self, base: &Tree<'_>, planned: &Planned) -> Result<Tree<'_>, Error> {
+        let repo = &self.store.repo;
+        let mut update = TreeUpdateBuilder::new();
+        for write in &planned.writes {
+            update.upsert(write.path.as_str(), blob_id(write)?, write.mode());
+        }
+        for path in &planned.removes {
+            if entry_at(base, path)?.is_some() {
+                update.remove(path.as_str());
+            }
+        }
+        Ok(repo.find_tree(update.create_updated(repo, base)?)?)
+    }
+
+    /// The tree of a branch's first commit. It is made of an index in memory: an edit needs a tree
+    /// to begin with, and an empty one would lie about for ever.
+    fn first_tree(&self, planned: &Planned) -> Result<Tree<'_>, Error> {
+        let repo = &self.store.repo;
+        let mut index = Index::new()?;
+        for write in &planned.writes {
+            index.add(&entry(write)?)?;
+        }
+        Ok(repo.find_tree(index.write_tree_to(repo)?)?)
     }
 
     /// git itself syncs no loose object; after a reported transition a power cut must lose nothing.
@@ -274,6 +293,28 @@ impl Transaction<'_> {
             None => Ok(()),
         }
     }
+}
+
+fn blob_id(write: &Write) -> Result<Oid, Error> {
+    oid(Digest::of_blob(&write.blob))
+}
+
+fn entry(write: &Write) -> Result<IndexEntry, Error> {
+    let never = IndexTime::new(0, 0);
+    Ok(IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode: write.mode().into(),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: blob_id(write)?,
+        flags: 0,
+        flags_extended: 0,
+        path: write.path.as_str().as_bytes().to_vec(),
+    })
 }
 
 /// The files to place in the work tree: of each path the last version.
