@@ -132,7 +132,7 @@ impl Engine {
             let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
             let task = judged.task.clone();
             let mut notes = left_staged(&committed.left_staged, &task.directory);
-            notes.extend(committed.index_problem.iter().map(|problem| index_note(problem)));
+            notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
             outcomes.push(Outcome::Applied(Box::new(Applied { judged: self.judge(&task)?, steps, notes })));
         }
         Ok(outcomes)
@@ -330,7 +330,8 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     .collect()
 }
 
-fn index_note(problem: &str) -> Diagnostic {
-    let message = format!("the commit is made, but the index could not be brought up to date: {problem}");
-    Diagnostic::warning("index-behind", message).hint("the next run of orch finishes it")
+fn unfinished_note(problem: &str) -> Diagnostic {
+    let message =
+        format!("the commit is made, but files or index could not be brought up to date: {problem}");
+    Diagnostic::warning("unfinished", message).hint("the next run of orch finishes it")
 }

@@ -1,12 +1,12 @@
 //! Committing a batch: built first, published last.
 
 use super::index::IndexChange;
-use super::journal::{Journal, commit_digest};
+use super::journal::Journal;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, Oid, Signature};
+use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Signature, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -51,6 +51,10 @@ impl Write {
     pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
         Self { path, blob, executable, place: None }
     }
+
+    fn mode(&self) -> FileMode {
+        if self.executable { FileMode::BlobExecutable } else { FileMode::Blob }
+    }
 }
 
 /// What was committed.
@@ -60,8 +64,8 @@ pub struct Committed {
     pub commits: Vec<Digest>,
     /// Paths of which the user has staged another version; it is left as it is.
     pub left_staged: Vec<RepoPath>,
-    /// Why the index could not be brought up to date, if it could not; the next run finishes it.
-    pub index_problem: Option<String>,
+    /// Why the files or the index could not be brought up to date, if so; the next run finishes it.
+    pub unfinished: Option<String>,
 }
 
 /// The right to commit: the lock is held, and HEAD is what it was when it began.
@@ -79,12 +83,13 @@ impl Store {
     /// that this is a moment to commit. Whatever is judged for it is read after this.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
-        self.vet(&self.head()?)?;
         self.wait_for_index()?;
+        let head = self.head()?;
+        self.vet(&head)?;
         self.refuse_open_commit()?;
         self.author()?;
         self.finish_leftovers()?;
-        Ok(Transaction { store: self, head: self.head()?, _lock: lock })
+        Ok(Transaction { store: self, head, _lock: lock })
     }
 
     /// One writer at a time, by a kernel lock that dies with its process.
@@ -134,15 +139,19 @@ impl Transaction<'_> {
     /// Makes the commits, moves the branch over all of them at once, places the files, and brings
     /// the index up to date once.
     ///
-    /// [`Error::Moved`] means that nothing happened: read and decide again. An error of the index
-    /// comes after the move and is reported in the result instead.
+    /// [`Error::Moved`] means that nothing happened: read and decide again. What goes wrong
+    /// after the move is reported in the result instead, and finished by the next run.
     pub fn commit(&mut self, planned: &[Planned]) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
-            return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), index_problem: None });
+            return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
         }
         let built = self.build(planned)?;
         let journal = self.journal(planned, &built)?;
+        store.refuse_unmerged(&journal.index)?;
+        // Judging may have taken a while; whatever has begun since must not get our commit under it.
+        store.vet(&self.head)?;
+        store.refuse_open_commit()?;
         if store.head()? != self.head || store.index_is_locked() || !self.is_as_judged(planned) {
             return Err(Error::Moved);
         }
@@ -151,21 +160,16 @@ impl Transaction<'_> {
             store.remove_journal()?;
             return Err(error);
         }
+        // From here on the commits are made, and what goes wrong is left to the next run to finish.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
-        let files: Vec<(PathBuf, &[u8])> = placed(planned)
-            .into_iter()
-            .map(|(path, blob)| (path.under(&store.root), blob.as_slice()))
-            .collect();
-        durable::write_all(&files)?;
-        let (left_staged, index_problem) = match store.sync_index(&journal.index) {
-            Ok(left) => (left, None),
+        let synced = self.sync_reference();
+        let finished = store.finish(&journal);
+        let (left_staged, unfinished) = match synced.and(finished) {
+            Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        if index_problem.is_none() {
-            store.remove_journal()?;
-        }
-        Ok(Committed { commits, left_staged, index_problem })
+        Ok(Committed { commits, left_staged, unfinished })
     }
 
     /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
@@ -177,23 +181,13 @@ impl Transaction<'_> {
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
-            let base = match &parent {
-                Some(parent) => parent.tree()?,
-                None => repo.find_tree(repo.treebuilder(None)?.write()?)?,
-            };
-            let mut update = TreeUpdateBuilder::new();
             for write in &one.writes {
-                let blob = repo.blob(&write.blob)?;
-                objects.push(blob);
-                let mode = if write.executable { FileMode::BlobExecutable } else { FileMode::Blob };
-                update.upsert(write.path.as_str(), blob, mode);
+                objects.push(repo.blob(&write.blob)?);
             }
-            for path in &one.removes {
-                if entry_at(&base, path)?.is_some() {
-                    update.remove(path.as_str());
-                }
-            }
-            let tree = repo.find_tree(update.create_updated(repo, &base)?)?;
+            let tree = match &parent {
+                Some(parent) => self.edited(&parent.tree()?, one)?,
+                None => self.first_tree(one)?,
+            };
             objects.push(tree.id());
             for write in &one.writes {
                 let above = std::iter::successors(write.path.parent(), RepoPath::parent);
@@ -211,20 +205,46 @@ impl Transaction<'_> {
         Ok(built)
     }
 
+    /// A tree with the changes of one commit.
+    fn edited(&self, base: &Tree<'_>, planned: &Planned) -> Result<Tree<'_>, Error> {
+        let repo = &self.store.repo;
+        let mut update = TreeUpdateBuilder::new();
+        for write in &planned.writes {
+            update.upsert(write.path.as_str(), blob_id(write)?, write.mode());
+        }
+        for path in &planned.removes {
+            if entry_at(base, path)?.is_some() {
+                update.remove(path.as_str());
+            }
+        }
+        Ok(repo.find_tree(update.create_updated(repo, base)?)?)
+    }
+
+    /// The tree of a branch's first commit. It is made of an index in memory: an edit needs a tree
+    /// to begin with, and an empty one would lie about for ever.
+    fn first_tree(&self, planned: &Planned) -> Result<Tree<'_>, Error> {
+        let repo = &self.store.repo;
+        let mut index = Index::new()?;
+        for write in &planned.writes {
+            index.add(&entry(write)?)?;
+        }
+        Ok(repo.find_tree(index.write_tree_to(repo)?)?)
+    }
+
     /// git itself syncs no loose object; after a reported transition a power cut must lose nothing.
     fn make_durable(&self, mut objects: Vec<Oid>) -> Result<(), Error> {
         objects.sort_unstable();
         objects.dedup();
         let root = self.store.repo.commondir().join("objects");
-        let files: Vec<PathBuf> = objects
-            .into_iter()
-            .map(|object| {
-                let hex = object.to_string();
-                root.join(&hex[..2]).join(&hex[2..])
-            })
-            .collect();
+        let hexes: Vec<String> = objects.iter().map(ToString::to_string).collect();
+        let files: Vec<PathBuf> = hexes.iter().map(|hex| root.join(&hex[..2]).join(&hex[2..])).collect();
+        let mut directories: Vec<PathBuf> = hexes.iter().map(|hex| root.join(&hex[..2])).collect();
+        directories.push(root.clone());
+        directories.sort_unstable();
+        directories.dedup();
         // An object that is not loose lies in a pack, which git itself has synced.
-        durable::sync_files(&files)
+        durable::sync_files(&files)?;
+        durable::sync_files(&directories)
     }
 
     /// Whether the files to be replaced still hold what was judged.
@@ -264,7 +284,7 @@ impl Transaction<'_> {
             })
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
-        Ok(Journal { reference, new: commit_digest(last), files, index: index.into_values().collect() })
+        Ok(Journal { reference, new: digest(last), files, index: index.into_values().collect() })
     }
 
     /// Moves the branch by compare-and-swap.
@@ -280,7 +300,7 @@ impl Transaction<'_> {
                 None => repo.reference(name, *to, false, &log),
             };
             match moved {
-                Ok(_) => return self.sync_reference(name),
+                Ok(_) => return Ok(()),
                 Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
                     return Err(Error::Moved);
                 }
@@ -298,7 +318,8 @@ impl Transaction<'_> {
         Err(Error::Moved)
     }
 
-    fn sync_reference(&self, name: &str) -> Result<(), Error> {
+    fn sync_reference(&self) -> Result<(), Error> {
+        let name = self.head.branch.as_deref().unwrap_or("HEAD");
         let path = self.store.repo.commondir().join(name);
         durable::sync_file(&path)?;
         match path.parent().filter(|directory| directory.is_dir()) {
@@ -306,6 +327,28 @@ impl Transaction<'_> {
             None => Ok(()),
         }
     }
+}
+
+fn blob_id(write: &Write) -> Result<Oid, Error> {
+    oid(Digest::of_blob(&write.blob))
+}
+
+fn entry(write: &Write) -> Result<IndexEntry, Error> {
+    let never = IndexTime::new(0, 0);
+    Ok(IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode: write.mode().into(),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: blob_id(write)?,
+        flags: 0,
+        flags_extended: 0,
+        path: write.path.as_str().as_bytes().to_vec(),
+    })
 }
 
 /// The files to place in the work tree: of each path the last version.

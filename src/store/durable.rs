@@ -54,7 +54,15 @@ pub fn sync_files(paths: &[PathBuf]) -> Result<(), Error> {
             .chunks(share)
             .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|path| sync_file(path))))
             .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or(Ok(()))).collect::<Result<Vec<()>, Error>>()
+        workers
+            .into_iter()
+            .map(|worker| {
+                worker.join().unwrap_or_else(|_| {
+                    let lost = io::Error::other("the thread that waited for the disk has died");
+                    Err(Error::io(Path::new(""), lost))
+                })
+            })
+            .collect::<Result<Vec<()>, Error>>()
     })?;
     Ok(())
 }

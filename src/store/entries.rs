@@ -16,12 +16,21 @@ pub(super) struct IndexEntry {
     pub intended: bool,
 }
 
+/// What an index says of some paths.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Staged {
+    /// The entries at stage 0.
+    pub entries: HashMap<String, IndexEntry>,
+    /// Paths with entries of an unfinished merge.
+    pub unmerged: Vec<String>,
+}
+
 /// The entries of these paths in the bytes of an index file.
-pub(super) fn read_entries(bytes: &[u8], wanted: &HashSet<&str>) -> Option<HashMap<String, IndexEntry>> {
+pub(super) fn read_entries(bytes: &[u8], wanted: &HashSet<&str>) -> Option<Staged> {
     if bytes.get(..4)? != b"DIRC" || !matches!(number(bytes, 4)?, 2 | 3) {
         return None;
     }
-    let mut found = HashMap::new();
+    let mut found = Staged::default();
     let mut at = 12;
     for _ in 0..number(bytes, 8)? {
         let flags = u16::from_be_bytes(bytes.get(at + 60..at + 62)?.try_into().ok()?);
@@ -34,13 +43,13 @@ pub(super) fn read_entries(bytes: &[u8], wanted: &HashSet<&str>) -> Option<HashM
             short => short,
         };
         let name = bytes.get(start..start + length)?;
-        if flags & 0x3000 == 0
-            && let Ok(name) = std::str::from_utf8(name)
-            && wanted.contains(name)
-        {
+        let wanted_name = std::str::from_utf8(name).ok().filter(|name| wanted.contains(name));
+        if let Some(name) = wanted_name.filter(|_| flags & 0x3000 != 0) {
+            found.unmerged.push(name.to_owned());
+        } else if let Some(name) = wanted_name {
             let blob = Digest::from_bytes(bytes.get(at + 40..at + 60)?.try_into().ok()?);
             let mode = i32::try_from(number(bytes, at + 24)?).ok()?;
-            found.insert(name.to_owned(), IndexEntry { blob, mode, intended: more & 0x2000 != 0 });
+            found.entries.insert(name.to_owned(), IndexEntry { blob, mode, intended: more & 0x2000 != 0 });
         }
         // One to eight NUL bytes follow, up to a multiple of eight.
         at += ((start - at) + length + 8) & !7;
@@ -76,7 +85,7 @@ mod tests {
         assert_eq!(read_entries(&split, &wanted), None);
         let mut empty = b"DIRC\0\0\0\x02\0\0\0\0".to_vec();
         empty.extend([0; 20]);
-        assert_eq!(read_entries(&empty, &wanted), Some(HashMap::new()));
+        assert_eq!(read_entries(&empty, &wanted), Some(Staged::default()));
     }
 
     #[test]
@@ -102,7 +111,7 @@ mod tests {
         let listed = git(&["ls-files", "-s"]);
         let wanted: HashSet<&str> =
             listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
-        let found = read_entries(&bytes, &wanted).expect("a plain index");
+        let found = read_entries(&bytes, &wanted).expect("a plain index").entries;
         assert_eq!(found.len(), 5);
         for line in listed.lines() {
             let (head, path) = line.split_once('\t').expect("a line");

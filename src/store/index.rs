@@ -1,12 +1,14 @@
 //! Keeping the index true after the branch has moved, without touching what the user staged.
 //!
-//! The `git` command does it: it takes git's own lock first, reads every index format, and knows
+//! The `git` command writes it: it takes git's own lock first, reads every index format, and knows
 //! about entries that are racily clean. libgit2 reads before it locks and loses the user's work.
+//! What the user stages of one of these very paths between our look and that write is replaced in
+//! the index; the file in the work tree is not touched.
 
-use super::entries::{IndexEntry, read_entries};
+use super::entries::{IndexEntry, Staged, read_entries};
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
@@ -33,7 +35,7 @@ impl Store {
         }
         let mut tries = 0;
         loop {
-            let entries = self.index_entries(changes)?;
+            let entries = self.staged(changes)?.entries;
             let mut input = Vec::new();
             let mut left = Vec::new();
             for change in changes {
@@ -68,39 +70,54 @@ impl Store {
         }
     }
 
-    /// The entries of these paths at stage 0; an unmerged path has none that equals anything.
-    fn index_entries(&self, changes: &[IndexChange]) -> Result<HashMap<String, IndexEntry>, Error> {
+    /// Refuses while one of these paths is in an unfinished merge, also one that left no other trace.
+    pub(super) fn refuse_unmerged(&self, changes: &[IndexChange]) -> Result<(), Error> {
+        match self.staged(changes)?.unmerged.first() {
+            None => Ok(()),
+            Some(path) => Err(Error::NotNow {
+                why: format!("{path} is unmerged"),
+                hint: format!("resolve it, then: git add {path}"),
+            }),
+        }
+    }
+
+    /// What the index says of these paths.
+    fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
         let wanted: HashSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         match fs::read(self.repo.path().join("index")) {
             Ok(bytes) => match read_entries(&bytes, &wanted) {
-                Some(entries) => Ok(entries),
-                None => self.listed_entries(changes),
+                Some(staged) => Ok(staged),
+                None => self.listed(changes),
             },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(HashMap::new()),
-            Err(_) => self.listed_entries(changes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Staged::default()),
+            Err(_) => self.listed(changes),
         }
     }
 
     /// The same, as git itself lists them: whatever the format of the index.
-    fn listed_entries(&self, changes: &[IndexChange]) -> Result<HashMap<String, IndexEntry>, Error> {
+    fn listed(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
         let mut arguments = vec!["--literal-pathspecs", "ls-files", "-s", "-z", "--full-name"];
         if changes.len() <= MAX_NAMED {
             arguments.push("--");
             arguments.extend(changes.iter().map(|change| change.path.as_str()));
         }
         let listed = self.git(&arguments, &[])?;
-        let mut entries = HashMap::new();
+        let mut staged = Staged::default();
         for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
             let line = String::from_utf8_lossy(line);
             let Some((head, path)) = line.split_once('\t') else { continue };
             let fields: Vec<&str> = head.split(' ').collect();
-            let [mode, blob, "0"] = fields.as_slice() else { continue };
+            let [mode, blob, stage] = fields.as_slice() else { continue };
+            if *stage != "0" {
+                staged.unmerged.push(path.to_owned());
+                continue;
+            }
             if let (Ok(mode), Some(blob)) = (i32::from_str_radix(mode, 8), Digest::parse(blob)) {
                 // Nothing that orch commits is empty, so an empty blob is only intended.
                 let intended = blob == Digest::of_blob(b"");
-                entries.insert(path.to_owned(), IndexEntry { blob, mode, intended });
+                staged.entries.insert(path.to_owned(), IndexEntry { blob, mode, intended });
             }
         }
-        Ok(entries)
+        Ok(staged)
     }
 }

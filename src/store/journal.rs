@@ -1,10 +1,11 @@
 //! What is about to happen, written down before it happens, so that the next run can finish it.
 
 use super::index::IndexChange;
-use super::{Error, Store, digest, durable, oid};
+use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -57,12 +58,38 @@ impl Store {
         if let Some(journal) = journal
             && self.has_happened(&journal)?
         {
-            for (path, before, after) in &journal.files {
-                self.finish_file(path, *before, *after)?;
+            for (path, ..) in &journal.files {
+                self.remove_temporary(path);
             }
-            self.sync_index(&journal.index)?;
+            self.finish(&journal)?;
         }
         self.remove_journal()
+    }
+
+    /// Places the files and brings the index up to date after the branch has moved; returns the paths
+    /// of which the user has staged something else.
+    ///
+    /// Only what HEAD itself holds is placed or staged: another branch may be checked out by now, or
+    /// the user may have committed over it.
+    pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
+        let mut files = Vec::new();
+        for (path, before, after) in &journal.files {
+            let target = path.under(&self.root);
+            let present = fs::read(&target).ok().map(|bytes| Digest::of_blob(&bytes));
+            if present == *before && self.blob_at_head(path)? == Some(*after) {
+                files.push((target, self.repo.find_blob(oid(*after)?)?));
+            }
+        }
+        let files: Vec<(PathBuf, &[u8])> =
+            files.iter().map(|(target, blob)| (target.clone(), blob.content())).collect();
+        durable::write_all(&files)?;
+        let mut changes = Vec::new();
+        for change in &journal.index {
+            if self.blob_at_head(&change.path)? == change.after.map(|(blob, _)| blob) {
+                changes.push(change.clone());
+            }
+        }
+        self.sync_index(&changes)
     }
 
     /// Removes the lock of the branch, if it is the one that the killed process held: it names the
@@ -87,18 +114,6 @@ impl Store {
         let Ok(reference) = self.repo.find_reference(&journal.reference) else { return Ok(false) };
         let (now, new) = (reference.peel_to_commit()?.id(), oid(journal.new)?);
         Ok(now == new || (self.repo.find_commit(new).is_ok() && self.repo.graph_descendant_of(now, new)?))
-    }
-
-    /// Places a file, unless somebody has changed it or the branch has moved on since.
-    fn finish_file(&self, path: &RepoPath, before: Option<Digest>, after: Digest) -> Result<(), Error> {
-        let target = path.under(&self.root);
-        let present = fs::read(&target).ok().map(|bytes| Digest::of_blob(&bytes));
-        if present == before && self.blob_at_head(path)? == Some(after) {
-            let blob = self.repo.find_blob(oid(after)?)?;
-            durable::write_atomic(&target, blob.content())?;
-        }
-        self.remove_temporary(path);
-        Ok(())
     }
 
     /// Removes what a killed process wrote beside a file and never renamed.
@@ -155,9 +170,4 @@ impl Journal {
                 .collect::<Option<_>>()?,
         })
     }
-}
-
-/// The id of a commit as a digest, for the journal.
-pub(super) fn commit_digest(commit: git2::Oid) -> Digest {
-    digest(commit)
 }

@@ -1,1 +1,9 @@
-//! The binary, run as a user runs it.
+//! Every command as a user meets it: what it prints, what it writes, how it ends.
+
+mod json;
+mod next;
+mod orders;
+mod recover;
+mod setup;
+mod suggest;
+mod walk;

@@ -1,5 +1,6 @@
 //! A hermetic world for one test: its own home, its own repository, its own clock.
 
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -164,6 +165,18 @@ impl World {
         }
     }
 
+    /// Starts a program in the background.
+    pub fn spawn(&self, program: &str, arguments: &[&str]) -> Child {
+        let mut command = self.command(program);
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    }
+
+    /// Commits everything in the work tree as the user would.
+    pub fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
     /// The phase that a task's state records.
     pub fn phase(&self, task: &str) -> String {
         self.json(&format!("tasks/{task}/state.json"))["phase"].as_str().expect("a phase").to_owned()
@@ -173,6 +186,69 @@ impl World {
     pub fn dirty(&self) -> String {
         self.git(&["status", "--porcelain"])
     }
+}
+
+/// The artifacts of the shipped lifecycle, as somebody would write them; `nth` makes the bytes new.
+impl World {
+    pub fn plan(&self, task: &str, nth: u32) {
+        let text = json!({"title": "Login", "status": "final", "why": "It fails.", "what": format!("Version {nth}.")});
+        self.write(&format!("tasks/{task}/planning/plan.json"), format!("{text:#}\n"));
+    }
+
+    pub fn plan_review(&self, task: &str, ok: bool, nth: u32) {
+        self.write(&format!("tasks/{task}/review/plan-review.json"), verdict(ok, nth));
+    }
+
+    pub fn patch(&self, task: &str, nth: u32) {
+        let text = format!("--- a/login.rs\n+++ b/login.rs\n@@ -1 +1 @@\n-old\n+new {nth}\n");
+        self.write(&format!("tasks/{task}/code/diff.patch"), text);
+    }
+
+    pub fn code_review(&self, task: &str, ok: bool, nth: u32) {
+        self.write(&format!("tasks/{task}/review/code-review.json"), verdict(ok, nth));
+    }
+
+    pub fn tests(&self, task: &str, failures: u32, nth: u32) {
+        let case = if failures > 0 { "<failure message=\"no\"/>" } else { "" };
+        let text = format!(
+            "<testsuite name=\"run {nth}\" tests=\"1\" failures=\"{failures}\"><testcase name=\"a\">{case}</testcase></testsuite>\n"
+        );
+        self.write(&format!("tasks/{task}/eval/junit.xml"), text);
+    }
+
+    pub fn accept(&self, task: &str) {
+        let text = json!({"verdict": "accepted", "reasons": ["It works."], "decider": "Ann"});
+        self.write(&format!("tasks/{task}/accept/decision.json"), format!("{text:#}\n"));
+    }
+
+    /// Takes a task from its start to `phase`, by artifacts and the rules alone.
+    pub fn walk_to(&self, task: &str, phase: &str) {
+        type Scene = fn(&World, &str);
+        let scenes: [(&str, Scene); 6] = [
+            ("planning", |world, task| world.plan(task, 1)),
+            ("plan_review", |world, task| world.plan_review(task, true, 1)),
+            ("codegen", |world, task| world.patch(task, 1)),
+            ("review", |world, task| world.code_review(task, true, 1)),
+            ("test", |world, task| world.tests(task, 0, 1)),
+            ("accept", World::accept),
+        ];
+        for (at, write) in scenes {
+            if at == phase {
+                break;
+            }
+            assert_eq!(self.phase(task), at);
+            write(self, task);
+            self.orch(&["next", task]).succeeds();
+        }
+        assert_eq!(self.phase(task), phase);
+    }
+}
+
+fn verdict(ok: bool, nth: u32) -> String {
+    let issues = if ok { json!([]) } else { json!([{"id": "I1", "severity": "blocking", "message": "No."}]) };
+    let text =
+        json!({"ok": ok, "issues": issues, "finished_at": format!("2026-11-21T04:{:02}:00Z", nth % 60)});
+    format!("{text:#}\n")
 }
 
 impl Ended {

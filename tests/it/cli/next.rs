@@ -1,0 +1,140 @@
+//! `orch next`: applied, refused, expected, dry, overridden.
+
+use crate::harness::World;
+
+fn at(phase: &str) -> World {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", phase);
+    world
+}
+
+/// Everything that a command could have changed.
+fn traces(world: &World) -> (String, String, String) {
+    (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"))
+}
+
+#[test]
+fn a_skip_is_refused_and_says_why() {
+    let world = at("plan_review");
+    let before = traces(&world);
+    let refused = world.orch(&["next", "t", "--to", "test"]).ends(1);
+    assert!(refused.stderr.contains("the rules do not lead to `test` now"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("review/plan-review.json"),
+        "it says what is missing: {}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("--override"), "{}", refused.stderr);
+    world.orch(&["next", "t", "--to", "codegen"]).ends(1).says("plan-accepted");
+    assert_eq!(traces(&world), before);
+}
+
+#[test]
+fn to_takes_the_move_that_the_rules_decide() {
+    let world = at("plan_review");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t", "--to", "planning"]).ends(1);
+    world.orch(&["next", "t", "--to", "codegen"]).succeeds();
+    assert_eq!(world.phase("t"), "codegen");
+}
+
+#[test]
+fn an_unknown_phase_or_task_gets_the_nearest_name() {
+    let world = at("planning");
+    world.orch(&["next", "t", "--to", "tset"]).ends(2).says("did you mean `test`?");
+    world.orch(&["next", "t", "--expect", "codegn"]).ends(2).says("did you mean `codegen`?");
+    world.orch(&["next", "t", "--override", "why", "--to", "acept"]).says("did you mean `accept`?").ends(2);
+    world
+        .orch(&["rollback", "t", "--reason", "r", "--to", "plannin"])
+        .ends(2)
+        .says("did you mean `planning`?");
+    world.orch(&["new", "fix-login"]).succeeds();
+    world.orch(&["next", "fix-logon"]).ends(2).says("did you mean `fix-login`?");
+    world.orch(&["confirm", "t", "pathc", "--reason", "r"]).ends(2).says("did you mean `patch`?");
+}
+
+#[test]
+fn expect_is_content_with_a_task_that_is_there() {
+    let world = at("plan_review");
+    world.orch(&["next", "t", "--expect", "plan_review"]).succeeds().says("already in plan_review");
+    world.orch(&["next", "t", "--expect", "codegen"]).ends(1);
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t", "--expect", "codegen"]).succeeds().says("plan_review -> codegen");
+    world.orch(&["next", "t", "--expect", "codegen"]).succeeds();
+}
+
+#[test]
+fn an_alias_of_a_phase_is_as_good_as_its_name() {
+    let world = at("review");
+    world.code_review("t", true, 1);
+    world.orch(&["next", "t", "--to", "test_run"]).succeeds().says("review -> test");
+    world.orch(&["next", "t", "--expect", "test_run"]).succeeds();
+}
+
+#[test]
+fn a_dry_run_says_it_and_writes_nothing() {
+    let world = at("plan_review");
+    world.plan_review("t", true, 1);
+    let before = traces(&world);
+    world.orch(&["next", "t", "--dry-run"]).succeeds().says("plan_review -> codegen");
+    assert_eq!(world.orch_json(&["next", "t", "--dry-run"])["applied"], false);
+    world.orch(&["next", "t", "--override", "why", "--dry-run"]).succeeds();
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "why", "--dry-run"]).succeeds();
+    assert_eq!(traces(&world), before);
+}
+
+#[test]
+fn an_override_waives_what_it_jumps_over_and_keeps_its_reason() {
+    let world = at("plan_review");
+    world.orch(&["next", "t", "--override", "reviewed in pairing", "--to", "test"]).succeeds();
+    let state = world.json("tasks/t/state.json");
+    assert_eq!(state["phase"], "test");
+    for waived in ["plan_review", "patch", "code_review"] {
+        assert!(state["waived"][waived].is_u64(), "{waived}: {state:#}");
+    }
+    let message = world.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains("Orch-Override: reviewed in pairing"), "{message}");
+    assert!(message.contains("Orch-Kind: override"), "{message}");
+    assert!(world.read("tasks/t/transcript.jsonl").contains("reviewed in pairing"));
+    world.tests("t", 0, 1);
+    world.orch(&["next", "t"]).succeeds().says("test -> accept");
+}
+
+#[test]
+fn an_override_without_a_reason_is_refused() {
+    let world = at("plan_review");
+    let before = traces(&world);
+    for reason in ["", "  ", "\n"] {
+        let ended = world.orch(&["next", "t", "--override", reason]);
+        assert!(matches!(ended.code, 1 | 2), "{ended:?}");
+    }
+    world.orch(&["next", "t", "--override"]).ends(2);
+    assert_eq!(traces(&world), before);
+}
+
+#[test]
+fn without_a_name_the_directory_the_branch_or_the_only_open_task_is_meant() {
+    let world = at("planning");
+    world.plan("t", 1);
+    world.orch(&["next"]).succeeds().says("t: planning -> plan_review");
+    world.orch(&["new", "u"]).succeeds();
+    world.orch(&["next"]).ends(2);
+    world.orch(&["-C", "tasks/u", "next"]).ends(3);
+    world.git(&["switch", "-q", "-c", "feature/u"]);
+    world.plan("u", 1);
+    world.orch(&["next"]).succeeds().says("u: planning -> plan_review");
+}
+
+#[test]
+fn a_draft_moves_nothing_however_often_it_is_saved() {
+    let world = at("planning");
+    for nth in 0..3 {
+        world.write(
+            "tasks/t/planning/plan.json",
+            format!("{{\"status\": \"draft\", \"title\": \"{nth}\"}}\n"),
+        );
+        world.orch(&["next", "t"]).ends(3);
+    }
+    assert_eq!(world.phase("t"), "planning");
+}

@@ -1,0 +1,69 @@
+//! `orch rollback`, `reopen` and `confirm`.
+
+use crate::harness::World;
+
+fn at(phase: &str) -> World {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", phase);
+    world
+}
+
+#[test]
+fn a_rollback_spends_and_deletes_nothing() {
+    let world = at("test");
+    let files = world.git(&["ls-files", "tasks/t"]);
+    world
+        .orch(&["rollback", "t", "--to", "codegen", "--reason", "wrong branch"])
+        .succeeds()
+        .says("test -> codegen");
+    assert_eq!(world.git(&["ls-files", "tasks/t"]), files);
+    assert_eq!(world.dirty(), "");
+    world.orch(&["next", "t"]).ends(3);
+    let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(suggestion["do"], "renew", "{suggestion:#}");
+    assert_eq!(suggestion["expects"][0]["state"], "stale");
+    world.patch("t", 2);
+    world.orch(&["next", "t"]).succeeds().says("codegen -> review");
+    world.orch(&["rollback", "t", "--reason", "default"]).succeeds().says("review -> codegen");
+    world.orch(&["rollback", "t", "--to", "accept", "--reason", "forward"]).ends(1);
+    world.orch(&["rollback", "t", "--to", "planning"]).ends(2);
+}
+
+#[test]
+fn a_confirmed_artifact_is_fresh_again() {
+    let world = at("test");
+    world.tests("t", 1, 1);
+    world.orch(&["next", "t"]).succeeds().says("test -> codegen");
+    world.orch(&["confirm", "t", "patch", "--reason", "the tests were wrong"]).succeeds();
+    assert!(world.git(&["log", "-1", "--format=%B"]).contains("Orch-Kind: confirm"));
+    assert_eq!(world.dirty(), "");
+    world.orch(&["next", "t"]).succeeds().says("codegen -> review");
+    world.orch(&["confirm", "t", "patch", "--reason", "again"]).ends(1);
+    world.orch(&["confirm", "t", "decision", "--reason", "absent"]).ends(1);
+}
+
+#[test]
+fn only_a_reopening_leaves_a_terminal_phase() {
+    let world = at("done");
+    world.orch(&["next", "t"]).ends(3);
+    world.orch(&["rollback", "t", "--reason", "no"]).ends(1).says("orch reopen");
+    world.orch(&["next", "t", "--override", "no", "--to", "test"]).ends(1);
+    world.orch(&["reopen", "t", "--reason", "it broke again"]).succeeds().says("done -> accept");
+    world.orch(&["next", "t"]).ends(3);
+    world.orch(&["reopen", "t", "--reason", "not terminal"]).ends(1);
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn an_order_into_an_inconsistent_task_names_the_way_out() {
+    let world = at("review");
+    world.remove("tasks/t/code/diff.patch");
+    let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(suggestion["kind"], "inconsistent", "{suggestion:#}");
+    assert_eq!(suggestion["suggestedNext"], "codegen");
+    assert!(suggestion.to_string().contains("git restore"), "{suggestion:#}");
+    world.orch(&["check", "t"]).ends(1);
+    world.orch(&["rollback", "t", "--reason", "the patch is gone"]).succeeds().says("review -> codegen");
+    assert_eq!(world.dirty(), "", "the deletion is part of the commit");
+}

@@ -1,0 +1,144 @@
+//! `orch init` and `orch new`.
+
+use crate::harness::World;
+
+#[test]
+fn init_makes_what_it_names_and_a_second_one_changes_nothing() {
+    let world = World::new();
+    let made = world.orch(&["init"]).succeeds();
+    for path in ["orch.toml", "tasks/.gitignore", "AGENTS.md", "system/workflows/global-state-machine.md"] {
+        assert!(made.stdout.contains(&format!("made {path}\n")), "{path}: {}", made.stdout);
+        assert!(world.path(path).is_file(), "{path}");
+    }
+    world.commit("Set up orch");
+    let again = world.orch(&["init"]).succeeds();
+    assert_eq!(again.stdout, "Everything is there already.\n");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn init_writes_every_schema_and_agent_text_that_the_workflow_names() {
+    let world = World::ready();
+    world.orch(&["workflow", "check"]).succeeds();
+    let text = world.read("system/workflows/global-state-machine.md");
+    let named = |key: &str| -> Vec<String> {
+        let lines =
+            text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'));
+        lines.map(str::to_owned).collect()
+    };
+    assert!(!named("schema").is_empty() && !named("agent").is_empty());
+    for schema in named("schema") {
+        assert!(world.path(&format!("system/schemas/{schema}.schema.json")).is_file(), "{schema}");
+    }
+    for agent in named("agent") {
+        assert!(world.path(&format!("system/agents/{agent}.md")).is_file(), "{agent}");
+    }
+}
+
+#[test]
+fn init_leaves_out_what_it_is_told_to() {
+    let world = World::new();
+    world.orch(&["init", "--no-system", "--no-agents-md"]).succeeds();
+    assert!(!world.path("system").exists());
+    assert!(!world.path("AGENTS.md").exists());
+    world.commit("Set up orch");
+    // The shipped workflow does as well.
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "done");
+}
+
+#[test]
+fn init_keeps_what_is_there_and_only_renews_its_own_block() {
+    let world = World::new();
+    world.write("AGENTS.md", "# Ours\n\nBe kind.\n");
+    world.write(
+        "orch.toml",
+        "version = 1\n[[root]]\npath = \"work/*\"\nworkflow = \"global-state-machine\"\n",
+    );
+    world.orch(&["init"]).succeeds();
+    assert!(world.read("orch.toml").contains("work/*"));
+    assert!(world.path("work/.gitignore").is_file());
+    assert!(!world.path("tasks").exists());
+    let first = world.read("AGENTS.md");
+    assert!(first.starts_with("# Ours\n\nBe kind.\n\n<!-- orch:begin -->\n"), "{first}");
+    let old = first.replace("orch suggest", "orch guess");
+    world.write("AGENTS.md", format!("{old}\n## After\n"));
+    world.orch(&["init"]).succeeds();
+    assert_eq!(world.read("AGENTS.md"), format!("{first}\n## After\n"));
+}
+
+#[test]
+fn new_commits_the_task_and_nothing_else() {
+    let world = World::ready();
+    world.write("mine.txt", "not yours");
+    let made = world.orch(&["new", "fix-login", "--title", "Login fails"]).succeeds();
+    assert!(made.stdout.contains("fix-login: new -> planning"), "{}", made.stdout);
+    assert_eq!(world.dirty(), "?? mine.txt\n");
+    let files = world.git(&["show", "--name-only", "--format=", "HEAD"]);
+    assert_eq!(files, "tasks/fix-login/state.json\ntasks/fix-login/transcript.jsonl\n");
+    assert_eq!(world.json("tasks/fix-login/state.json")["title"], "Login fails");
+    let subject = world.git(&["log", "-1", "--format=%s"]);
+    assert_eq!(subject, "orch(fix-login): new -> planning\n");
+}
+
+#[test]
+fn an_id_may_contain_slashes() {
+    let world = World::ready();
+    world.orch(&["new", "auth/login/empty-password"]).succeeds();
+    assert_eq!(world.phase("auth/login/empty-password"), "planning");
+    world.walk_to("auth/login/empty-password", "codegen");
+    world.orch(&["status"]).succeeds().says("auth/login/empty-password");
+}
+
+#[test]
+fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["new", "t"]).ends(2).says("is there already");
+    world.orch(&["new", "t/sub"]).ends(2).says("a task never contains a task");
+    world.orch(&["new", "t/planning/deep"]).ends(2).says("a task never contains a task");
+    for id in ["", "../out", "/abs", "a//b", "a/./b", "-x/..", "a\nb"] {
+        let ended = world.orch(&["new", "--", id]);
+        assert_eq!(ended.code, 2, "{id:?}: {ended:?}");
+    }
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.dirty(), "");
+    assert!(!world.path("tasks/t/sub").exists());
+}
+
+#[test]
+fn new_refuses_an_unknown_workflow_and_leaves_no_directory() {
+    let world = World::ready();
+    world.orch(&["new", "t", "--workflow", "opensec"]).ends(2).says("did you mean `openspec`?");
+    assert!(!world.path("tasks/t").exists());
+}
+
+#[test]
+fn a_directory_with_artifacts_is_adopted_as_it_is() {
+    let world = World::ready();
+    world.plan("old", 1);
+    world.plan_review("old", true, 1);
+    let unborn = world.orch_json(&["suggest", "old"]);
+    assert_eq!(unborn["suggestions"][0]["diagnostics"][0]["code"], "unborn");
+    world.orch(&["next", "old"]).ends(1).says("orch new old");
+    let before = world.read("tasks/old/planning/plan.json");
+    world.orch(&["new", "old"]).succeeds().says("adopted");
+    assert_eq!(world.phase("old"), "planning");
+    assert_eq!(world.read("tasks/old/planning/plan.json"), before);
+    assert_eq!(world.dirty(), "", "the artifacts are part of the first commit");
+    world.orch(&["next", "old"]).succeeds();
+    world.orch(&["next", "old"]).succeeds();
+    assert_eq!(world.phase("old"), "codegen");
+}
+
+#[test]
+fn outside_git_everything_but_committing_works() {
+    let world = World::without_git();
+    world.orch(&["init"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "done");
+    assert!(world.read("tasks/t/transcript.jsonl").lines().count() >= 7);
+    let log = world.orch_json(&["log", "t"]);
+    assert_eq!(log["kind"], "log");
+}

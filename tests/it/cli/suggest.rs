@@ -1,0 +1,87 @@
+//! `orch suggest`: for whom, in which order, and waiting for a change.
+
+use crate::harness::World;
+use std::thread::sleep;
+use std::time::Duration;
+
+#[test]
+fn for_an_agent_ends_with_one_when_there_is_nothing() {
+    let world = World::ready();
+    world.orch(&["suggest", "--for", "agent"]).ends(1);
+    world.orch(&["suggest"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["suggest", "--for", "agent"]).succeeds().says("planning/plan.json");
+    world.walk_to("t", "done");
+    let nothing = world.orch(&["suggest", "--for", "agent", "--json"]).ends(1);
+    let envelope: serde_json::Value = serde_json::from_str(&nothing.stdout).expect("one document");
+    assert_eq!(envelope["suggestions"], serde_json::json!([]));
+}
+
+#[test]
+fn finished_tasks_are_left_out_unless_named() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["new", "u"]).succeeds();
+    world.walk_to("t", "done");
+    let all = world.orch_json(&["suggest"]);
+    let ids: Vec<_> = all["suggestions"].as_array().expect("a list").iter().map(|one| &one["task"]).collect();
+    assert_eq!(ids, ["u"]);
+    assert_eq!(world.orch_json(&["suggest", "t"])["suggestions"][0]["kind"], "done");
+}
+
+#[test]
+fn the_most_urgent_comes_first() {
+    let world = World::ready();
+    for id in ["a-waits", "b-due", "c-gap", "d-broken"] {
+        world.orch(&["new", id]).succeeds();
+    }
+    world.plan("b-due", 1);
+    world.walk_to("c-gap", "review");
+    world.remove("tasks/c-gap/code/diff.patch");
+    world.write("tasks/d-broken/state.json", "{");
+    let all = world.orch_json(&["suggest"]);
+    let ids: Vec<_> = all["suggestions"].as_array().expect("a list").iter().map(|one| &one["task"]).collect();
+    assert_eq!(ids, ["d-broken", "c-gap", "b-due", "a-waits"]);
+}
+
+#[test]
+fn the_same_ground_state_gives_the_same_bytes() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    let first = world.orch(&["suggest", "--json"]).stdout;
+    assert_eq!(world.orch(&["suggest", "--json"]).stdout, first);
+    assert_eq!(world.orch(&["-C", "tasks/t", "suggest", "--json"]).stdout, first);
+}
+
+#[test]
+fn waiting_returns_when_the_answer_changes() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let mut waiting = world.orch_spawn(&["suggest", "t", "--wait", "--timeout", "60", "--json"]);
+    // Written again and again: whenever the wait has begun to listen, the next one is heard.
+    let mut nth = 0;
+    while waiting.try_wait().expect("a child").is_none() {
+        assert!(nth < 300, "it never returned");
+        nth += 1;
+        world.plan("t", nth);
+        sleep(Duration::from_millis(200));
+        if waiting.try_wait().expect("a child").is_none() {
+            world.remove("tasks/t/planning/plan.json");
+            sleep(Duration::from_millis(200));
+        }
+    }
+    let output = waiting.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    let envelope: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(envelope["suggestions"][0]["task"], "t");
+}
+
+#[test]
+fn waiting_ends_with_one_when_the_time_is_up() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    let ended = world.orch(&["suggest", "t", "--wait", "--timeout", "1", "--json"]).ends(1);
+    let envelope: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+    assert_eq!(envelope["suggestions"][0]["currentPhase"], "planning");
+}
