@@ -66,7 +66,7 @@ impl World {
             .env("GIT_AUTHOR_EMAIL", "bench@example.com")
             .env("GIT_COMMITTER_NAME", "Bench")
             .env("GIT_COMMITTER_EMAIL", "bench@example.com")
-            .env_remove("SOURCE_DATE_EPOCH")
+            .env_remove("ORCH_NOW")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());

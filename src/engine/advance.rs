@@ -5,7 +5,7 @@ use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
 use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{TRANSCRIPT_FILE, transcript_line, write_state};
-use crate::store::{Planned, Store, Write, durable};
+use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use std::fs::File;
 use std::thread::sleep;
@@ -57,16 +57,16 @@ impl Engine {
             let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
             let mut steps = Vec::new();
             let mut recorded = judged.recorded.clone();
+            let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
             if judged.unborn {
                 let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
                 if !usable || !(plan.adopt)(&judged.task.id) {
                     return Ok(steps);
                 }
-                let created = engine.creation(judged, true, None)?;
+                let created = engine.creation(judged, true, None, &stamp)?;
                 recorded = Recorded::Known(Box::new(created.state.clone()));
                 steps.push(created);
             }
-            let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
             let taken = std::cell::Cell::new(false);
             let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
             steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
@@ -103,7 +103,7 @@ impl Engine {
                 other => return other,
             }
         }
-        Err(Error::NotNow { code: "busy", message: "the branch moves all the time".to_owned(), hint: None })
+        Err(store::Error::Moved.into())
     }
 
     fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
@@ -142,18 +142,19 @@ impl Engine {
         let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
         let state_path = state_path(&judged.task)?;
         let transcript_path = transcript_path(&judged.task)?;
+        refuse_unread(judged)?;
         refuse_ignored(store, judged, &state_path)?;
         let mut transcript = transcript_before(judged);
         let mut commits = Vec::new();
         for (index, step) in steps.iter().enumerate() {
-            transcript.push_str(&transcript_line(&step.state, &workflow.phase_key));
+            transcript.extend(transcript_line(&step.state, &workflow.phase_key).into_bytes());
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
             writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
             let before = judged.observed.transcript.as_deref();
-            writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes(), before));
+            writes.push(Write::own(transcript_path.clone(), transcript.clone(), before));
             let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
             let message = Message {
                 task: &judged.task.id,
@@ -181,11 +182,11 @@ impl Engine {
             let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
             let mut transcript = transcript_before(&judged);
             for step in &steps {
-                transcript.push_str(&transcript_line(&step.state, &workflow.phase_key));
+                transcript.extend(transcript_line(&step.state, &workflow.phase_key).into_bytes());
             }
             let state = write_state(&last.state, &workflow.phase_key, &self.state_schema());
             // The transcript first: a crash in between leaves a line that the next write replaces.
-            durable::write_atomic(&transcript_path(task)?.under(&self.root), transcript.as_bytes())?;
+            durable::write_atomic(&transcript_path(task)?.under(&self.root), &transcript)?;
             durable::write_atomic(&state_path(task)?.under(&self.root), state.as_bytes())?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
             outcomes.push(Outcome::Applied(Box::new(Applied {
@@ -207,7 +208,7 @@ impl Engine {
             }
             sleep(Duration::from_millis(5 << attempt));
         }
-        Err(Error::NotNow { code: "busy", message: "another orch is writing here".to_owned(), hint: None })
+        Err(store::Error::Busy { what: "another orch is writing here".to_owned() }.into())
     }
 
     /// The stamp of a record made on the caller's order.
@@ -230,8 +231,8 @@ impl Engine {
     }
 
     /// What `$schema` of a state says.
-    fn state_schema(&self) -> String {
-        "https://json-schema.org/draft/2020-12/schema".to_owned()
+    pub(super) fn state_schema(&self) -> String {
+        format!("{}/schemas/state.schema.json", self.config.system)
     }
 }
 
@@ -251,22 +252,20 @@ fn transcript_path(task: &TaskRef) -> Result<RepoPath, Error> {
     task.directory.join(TRANSCRIPT_FILE).map_err(|error| Diagnostic::error("path", error.to_string()).into())
 }
 
-/// The transcript as it is, ending with a newline, without lines that a crash left ahead of the state.
-fn transcript_before(judged: &Judged) -> String {
-    let text = judged.observed.transcript.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+/// The transcript as it is, byte for byte, ending with a newline, without lines that a crash left
+/// ahead of the state.
+fn transcript_before(judged: &Judged) -> Vec<u8> {
+    let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
     let next = judged.state().map_or(1, |state| state.next_seq);
-    let ahead = |line: &str| {
-        let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
+    let ahead = |line: &&[u8]| {
+        let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
         value.and_then(|value| value.get("seq")?.as_u64()).is_some_and(|seq| seq >= next)
     };
-    let mut kept: String = String::with_capacity(text.len() + 1);
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let whole = lines.iter().rposition(|line| !ahead(line)).map_or(0, |last| last + 1);
-    for line in &lines[..whole] {
-        kept.push_str(line);
-    }
-    if !kept.is_empty() && !kept.ends_with('\n') {
-        kept.push('\n');
+    let mut kept = lines[..whole].concat();
+    if kept.last().is_some_and(|last| *last != b'\n') {
+        kept.push(b'\n');
     }
     kept
 }
@@ -278,6 +277,10 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
         let before = store.blob_at_head(&file.path)?;
         if before != Some(file.digest) {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
+            if Digest::of_blob(&blob) != file.digest {
+                // The filter gives other bytes now than when the file was judged.
+                return Err(store::Error::Moved.into());
+            }
             writes.push(Write::evidence(file.path.clone(), blob, file.executable));
         }
     }
@@ -292,6 +295,23 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
         }
     }
     Ok((writes, removes))
+}
+
+/// What is there and cannot be read can be no proof, and must not be committed as deleted either.
+fn refuse_unread(judged: &Judged) -> Result<(), Error> {
+    let refuse = |code, path: &RepoPath| {
+        let message =
+            format!("{path} is there but cannot be read, so the transition could not carry its proof");
+        let hint = format!("orch check {}", judged.task.id);
+        Err(Error::NotNow { code, message, hint: Some(hint) })
+    };
+    if let Some(path) = judged.observed.unread.first() {
+        return refuse("evidence-unreadable", path);
+    }
+    if judged.observed.has_transcript && judged.observed.transcript.is_none() {
+        return refuse("transcript-unreadable", &transcript_path(&judged.task)?);
+    }
+    Ok(())
 }
 
 /// A transition whose proof git ignores could not be proven; it is refused, never forced.

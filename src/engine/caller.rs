@@ -66,10 +66,11 @@ impl Caller {
         if let Some((given, rest)) = name.as_deref().and_then(|name| name.split_once(':'))
             && let Some(named) = ActorKind::named(given).filter(|named| *named != ActorKind::Orch)
         {
-            kind = named;
+            // An agent that calls itself a person is an agent all the same.
+            kind = if marked { ActorKind::Agent } else { named };
             name = Some(rest.trim().to_owned());
         }
-        let clock = match variable("SOURCE_DATE_EPOCH").and_then(|seconds| seconds.trim().parse().ok()) {
+        let clock = match variable("ORCH_NOW").and_then(|seconds| seconds.trim().parse().ok()) {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
             None => Clock::System,
         };
@@ -109,8 +110,8 @@ mod tests {
         let named = caller(&[("ORCH_ACTOR", "agent:reviewer")]);
         assert_eq!((named.kind, named.name.as_deref()), (ActorKind::Agent, Some("reviewer")));
         let person = caller(&[("CLAUDECODE", "1"), ("ORCH_ACTOR", "human:Ann")]);
-        assert_eq!((person.kind, person.name.as_deref()), (ActorKind::Human, Some("Ann")));
+        assert_eq!((person.kind, person.name.as_deref()), (ActorKind::Agent, Some("Ann")));
         assert_eq!(caller(&[("ORCH_ACTOR", "orch:x")]).name.as_deref(), Some("orch:x"));
-        assert_eq!(caller(&[("SOURCE_DATE_EPOCH", "9")]).clock.now().seconds(), 9);
+        assert_eq!(caller(&[("ORCH_NOW", "9")]).clock.now().seconds(), 9);
     }
 }

@@ -5,7 +5,7 @@ use super::judge::faulty;
 use super::orders::first_applied;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, TaskId, WorkflowName};
-use crate::decide::{self, Recorded, Step, initial_state};
+use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 
 /// A task that was created.
 pub struct Created {
@@ -47,7 +47,7 @@ impl Engine {
                 let hint = format!("orch status, or: orch suggest {}", judged.task.id);
                 return Err(Diagnostic::error("task-exists", message).hint(hint).into());
             }
-            Ok(vec![engine.creation(judged, adopted, title)?])
+            Ok(vec![engine.creation(judged, adopted, title, &engine.stamp())?])
         })?;
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
     }
@@ -58,9 +58,9 @@ impl Engine {
         judged: &Judged,
         adopted: bool,
         title: Option<&str>,
+        stamp: &Stamp,
     ) -> Result<Step, Error> {
-        let loaded = self.workflow(judged.task.workflow.as_str())?;
-        let workflow = loaded.workflow.as_ref().ok_or_else(|| faulty(&loaded))?;
+        let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
         let mut state = match &judged.recorded {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),
@@ -78,7 +78,7 @@ impl Engine {
         if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
             transition.to = phase.id.clone();
         }
-        let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, &self.stamp());
+        let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
         Ok(Step { transition, state })
     }
 

@@ -26,8 +26,7 @@ impl Engine {
         if judged.state().is_some() {
             return Ok(Recovered::NotNeeded);
         }
-        let loaded = self.workflow(task.workflow.as_str())?;
-        let phase_key = loaded.workflow.as_ref().map_or("phase", |workflow| workflow.phase_key.as_str());
+        let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
         let path = state_path(task)?;
         let (text, from) = match self.state_from_git(task, phase_key)? {
             Some((text, commit)) => (text, Recovered::FromGit(commit)),
@@ -70,9 +69,8 @@ impl Engine {
             .join(TRANSCRIPT_FILE)
             .map_err(|error| Diagnostic::error("path", error.to_string()))?;
         let Ok(text) = std::fs::read_to_string(path.under(&self.root)) else { return Ok(None) };
-        let schema = "https://json-schema.org/draft/2020-12/schema";
         Ok(match rebuild(&text, phase_key) {
-            Some(Ok(state)) => Some(write_state(&state, phase_key, schema)),
+            Some(Ok(state)) => Some(write_state(&state, phase_key, &self.state_schema())),
             _ => None,
         })
     }

@@ -56,6 +56,9 @@ impl Engine {
 
     /// Writes a task's `suggestion.json`, if its content changes and git ignores it.
     pub fn write_suggestion(&self, judged: &Judged) -> Result<(), Error> {
+        if judged.unborn {
+            return Ok(());
+        }
         let path = judged
             .task
             .directory

@@ -35,6 +35,8 @@ pub struct Observed {
     pub transcript: Option<Vec<u8>>,
     /// Every readable file that matches a declared artifact, valid or not, as it was judged.
     pub files: Vec<ObservedFile>,
+    /// What is there where an artifact that transitions commit belongs, and could not be read.
+    pub unread: Vec<RepoPath>,
 }
 
 /// The bytes of `state.json`, and what keeps them from being read.
@@ -92,6 +94,7 @@ pub fn observe(
         has_transcript: false,
         transcript: None,
         files: Vec::new(),
+        unread: Vec::new(),
     };
     for entry in source.list(directory)? {
         observer.take(matcher, &entry, &mut observed)?;
@@ -154,6 +157,8 @@ impl Observer<'_> {
         let owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
         if owners.is_empty() {
             if let EntryKind::Unreadable(why) = &entry.kind {
+                // It may be a directory that holds artifacts.
+                observed.unread.push(path.clone());
                 let diagnostic = Diagnostic::warning("unreadable", format!("it cannot be read: {why}"));
                 observed.facts.diagnostics.push(diagnostic.at(Place::file(&path)));
             }
@@ -176,6 +181,10 @@ impl Observer<'_> {
         match self.get(path, entry)? {
             Got::Nothing => {}
             Got::Problem(problem) => {
+                let commit = owned.clone().any(|(artifact, _)| artifact.commit);
+                if commit && entry.kind != EntryKind::Directory {
+                    observed.unread.push(path.clone());
+                }
                 for (artifact, pattern) in owned {
                     // A directory that a wildcard happens to match is no artifact gone wrong.
                     if entry.kind == EntryKind::Directory && artifact.is_glob() {

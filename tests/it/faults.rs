@@ -112,3 +112,70 @@ fn several_at_once_make_one_line_of_history() {
     assert_eq!(world.git(&["rev-list", "--merges", "HEAD"]), "");
     assert_eq!(world.dirty(), "");
 }
+
+#[test]
+fn what_cannot_be_read_is_never_committed_as_deleted() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    world.orch(&["next", "t1"]).succeeds();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    // Too large, then a link: each is there, and neither can be proof.
+    world.write("tasks/t1/planning/plan.json", " ".repeat(9 << 20));
+    world.orch(&["next", "t1", "--override", "go on"]).ends(5).says("cannot be read");
+    world.remove("tasks/t1/planning/plan.json");
+    world.write("elsewhere.json", PLAN);
+    std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t1/planning/plan.json")).expect("a link");
+    world.orch(&["next", "t1", "--override", "go on"]).ends(5).says("cannot be read");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    // A transcript that cannot be read is not begun anew.
+    world.remove("tasks/t1/planning/plan.json");
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    world.remove("tasks/t1/transcript.jsonl");
+    std::fs::create_dir(world.path("tasks/t1/transcript.jsonl")).expect("a directory");
+    world.orch(&["rollback", "t1", "--to", "planning", "--reason", "x"]).ends(5).says("transcript");
+}
+
+#[test]
+fn a_transcript_keeps_every_byte() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let mut story = std::fs::read(world.path("tasks/t1/transcript.jsonl")).expect("a story");
+    story.extend(b"not json \xff and no newline");
+    world.write("tasks/t1/transcript.jsonl", &story);
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    world.orch(&["next", "t1"]).succeeds();
+    let after = std::fs::read(world.path("tasks/t1/transcript.jsonl")).expect("a story");
+    assert!(after.starts_with(&story), "the story was rewritten");
+}
+
+#[test]
+fn leftovers_do_not_reach_another_branch() {
+    let world = World::ready();
+    world.git(&["branch", "other"]);
+    world.orch(&["new", "t1"]).succeeds();
+    // As if killed right after the branch moved: the journal is there, nothing else is.
+    let state = world.git(&["rev-parse", "HEAD:tasks/t1/state.json"]);
+    let new = world.git(&["rev-parse", "HEAD"]);
+    let journal = format!(
+        "{{\"ref\": \"refs/heads/main\", \"new\": \"{}\", \
+         \"files\": [{{\"path\": \"tasks/t1/state.json\", \"before\": null, \"after\": \"{state}\"}}], \
+         \"index\": [{{\"path\": \"tasks/t1/state.json\", \"before\": null, \
+         \"after\": {{\"blob\": \"{state}\", \"mode\": 33188}}}}]}}",
+        new.trim(),
+        state = state.trim(),
+    );
+    world.git(&["switch", "-q", "other"]);
+    world.write(".git/orch/journal.json", &journal);
+    world.orch(&["status"]).succeeds();
+    assert_eq!(world.dirty(), "");
+    assert!(!world.path("tasks/t1/state.json").exists());
+    // Back on its own branch it is finished by whoever looks.
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["rm", "-q", "--cached", "tasks/t1/state.json"]);
+    world.remove("tasks/t1/state.json");
+    world.write(".git/orch/journal.json", &journal);
+    world.orch(&["status"]).succeeds().says("t1");
+    assert_eq!(world.dirty(), "");
+    assert!(!world.path(".git/orch/journal.json").exists());
+}

@@ -96,7 +96,7 @@ impl World {
     pub fn orch_spawn(&self, arguments: &[&str]) -> Child {
         let mut command = self.orch_command(arguments);
         // The background has its own course of time: the machine's.
-        command.env_remove("SOURCE_DATE_EPOCH");
+        command.env_remove("ORCH_NOW");
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -145,7 +145,7 @@ impl World {
             .env("GIT_COMMITTER_EMAIL", "ann@example.com")
             .env("GIT_AUTHOR_DATE", &date)
             .env("GIT_COMMITTER_DATE", &date)
-            .env("SOURCE_DATE_EPOCH", seconds.to_string())
+            .env("ORCH_NOW", seconds.to_string())
             .envs(&self.environment)
             .stdin(Stdio::null());
         command

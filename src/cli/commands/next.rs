@@ -60,7 +60,8 @@ fn decided(
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
     let wanted = args.to.as_deref().or(args.expect.as_deref());
-    let person = context.caller.kind == ActorKind::Human;
+    // A person is somebody at a terminal; a name in the environment is not enough.
+    let person = context.caller.kind == ActorKind::Human && ui.interactive;
     let may = |transition: &Transition| {
         (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to.as_str() == phase)
     };
@@ -126,7 +127,8 @@ fn refused(
                 "rule `{}` asks for a person",
                 decision.rule.as_ref().map_or("?", |rule| rule.as_str())
             );
-            Err(Failure::new(ExitCode::No, "by-human", message).hint("a person has to order it"))
+            Err(Failure::new(ExitCode::No, "by-human", message)
+                .hint("a person has to order it, at a terminal"))
         }
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
