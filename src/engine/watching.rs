@@ -35,6 +35,8 @@ pub enum Effect {
     Moved(Box<Applied>),
     /// A task stands elsewhere than it was last seen.
     Stands(Box<Judged>),
+    /// The settings were read anew: what is to be watched may have changed.
+    Reloaded,
     /// A task has gone.
     Gone(TaskId),
     /// Transitions are due but cannot be made now.
@@ -142,6 +144,7 @@ impl<'e> Watching<'e> {
     fn reload(&mut self, effects: &mut Vec<Effect>) {
         match self.engine.reload() {
             Ok(()) => {
+                effects.push(Effect::Reloaded);
                 for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
                     effects
                         .push(Effect::Trouble { message: finding.to_string(), hint: finding.hint.clone() });

@@ -125,7 +125,8 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
     world.orch(&["next", "t1", "--override", "go on"]).ends(5).says("cannot be read");
     world.remove("tasks/t1/planning/plan.json");
     world.write("elsewhere.json", PLAN);
-    std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t1/planning/plan.json")).expect("a link");
+    std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t1/planning/plan.json"))
+        .expect("a link");
     world.orch(&["next", "t1", "--override", "go on"]).ends(5).says("cannot be read");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     // A transcript that cannot be read is not begun anew.

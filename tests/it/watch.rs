@@ -132,3 +132,18 @@ fn a_quiet_repository_stays_quiet() {
         "a half-written file is no finding: {lines:#?}"
     );
 }
+
+#[test]
+fn a_root_added_while_watching_is_watched() {
+    let world = World::ready();
+    let _running = Running::start(&world);
+    world.write("orch.toml", "[[root]]\npath = \"work/*\"\n\n[watch]\nadopt = true\n");
+    // The settings are read anew at some moment; a task that comes then is seen.
+    let mut number = 0;
+    eventually("a task of the new root moves", || {
+        number += 1;
+        world.write(&format!("work/n{number}/planning/plan.json"), PLAN);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        (1..=number).any(|number| world.path(&format!("work/n{number}/state.json")).exists())
+    });
+}

@@ -7,6 +7,7 @@ use crate::cli::interrupt;
 use crate::engine::{Effect, Engine, Event, Judged, Watching};
 use crate::view::{self, Finding, Happening, Suggestion};
 use crate::watch::{Options, Signal, Watcher};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Watches the tasks: settles each one, writes its `suggestion.json`, and commits every transition
@@ -34,22 +35,29 @@ const IDLE: Duration = Duration::from_secs(3600);
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
-    let mut watcher = if args.once { None } else { Some(listen(&engine, args)?) };
+    let watcher = if args.once { None } else { Some(listen(&engine, args)?) };
     let mut watching = Watching::new(&mut engine, args.dry_run);
-    step(&mut watching, Event::Start, context, ui)?;
-    let Some(watcher) = &mut watcher else {
-        return Ok(ExitCode::Fine);
+    let held = step(&mut watching, Event::Start, context, ui)?.held;
+    let Some(mut watcher) = watcher else {
+        return Ok(if held { ExitCode::Busy } else { ExitCode::Fine });
     };
-    let stop = watcher.stop_handle();
-    interrupt::on_interrupt(move || stop.stop());
+    let stop = Arc::new(Mutex::new(watcher.stop_handle()));
+    let asked = Arc::clone(&stop);
+    interrupt::on_interrupt(move || asked.lock().unwrap_or_else(PoisonError::into_inner).stop());
     loop {
         let timeout = if watching.is_held() { RETRY } else { IDLE };
         let Some(signals) = watcher.next(timeout) else { break };
+        let mut reloaded = false;
         for event in events_of(signals) {
-            step(&mut watching, event, context, ui)?;
+            reloaded |= step(&mut watching, event, context, ui)?.reloaded;
         }
         if watching.is_held() {
-            step(&mut watching, Event::Retry, context, ui)?;
+            reloaded |= step(&mut watching, Event::Retry, context, ui)?.reloaded;
+        }
+        if reloaded {
+            watcher = listen(watching.engine(), args)?;
+            *stop.lock().unwrap_or_else(PoisonError::into_inner) = watcher.stop_handle();
+            step(&mut watching, Event::Rescan("the settings were read anew"), context, ui)?;
         }
     }
     let stopped = Happening::Stopped { reason: "interrupted".to_owned() };
@@ -57,14 +65,24 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     Ok(ExitCode::Fine)
 }
 
+/// What a step means for the loop.
+#[derive(Default)]
+struct Stepped {
+    reloaded: bool,
+    held: bool,
+}
+
 /// Takes one event and shows what came of it.
-fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -> Result<(), Failure> {
+fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -> Result<Stepped, Failure> {
+    let mut stepped = Stepped::default();
     for effect in watching.step(event)? {
+        stepped.reloaded |= matches!(effect, Effect::Reloaded);
+        stepped.held |= matches!(effect, Effect::Held { .. });
         for happening in happenings(watching.engine(), effect) {
             show(watching, happening, context, ui)?;
         }
     }
-    Ok(())
+    Ok(stepped)
 }
 
 fn show(watching: &Watching<'_>, happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
@@ -87,6 +105,7 @@ fn happenings(engine: &Engine, effect: Effect) -> Vec<Happening> {
             moved.chain(applied.notes.iter().map(finding)).chain(stands(engine, &applied.judged)).collect()
         }
         Effect::Stands(judged) => stands(engine, &judged).into_iter().collect(),
+        Effect::Reloaded => Vec::new(),
         Effect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
         Effect::Held { tasks, message, hint } => {
             let task = match tasks.as_slice() {
