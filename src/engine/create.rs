@@ -36,6 +36,11 @@ impl Engine {
                 format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
             return Err(Diagnostic::error("task-inside-task", message).into());
         }
+        if self.leads_out(&task.directory) {
+            let message = format!("a symbolic link stands on the way to {}", task.directory);
+            let hint = "a task lies in the repository itself; put a directory there";
+            return Err(Diagnostic::error("symlink", message).hint(hint).into());
+        }
         let adopted = self.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.root);
         std::fs::create_dir_all(&directory).map_err(|error| {

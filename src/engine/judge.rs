@@ -91,6 +91,7 @@ impl Engine {
                 &task.directory,
                 &self.limits(),
             )?;
+            refuse_faulty_schema(&observed, self.config.system.as_str())?;
             let recorded = self.recorded(task, workflow, &observed)?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
@@ -212,6 +213,20 @@ impl Engine {
         }
         Ok(choices)
     }
+}
+
+/// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
+fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
+    let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
+    let mut faults =
+        problems.filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref"));
+    let Some(fault) = faults.next() else { return Ok(()) };
+    let mut fault = fault.clone();
+    if let Some(place) = &mut fault.place {
+        place.path = format!("{system}/{}", place.path);
+        fault.message = format!("{}: {}", place.path, fault.message);
+    }
+    Err(fault.into())
 }
 
 /// The path of a task's state.

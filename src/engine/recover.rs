@@ -68,7 +68,8 @@ impl Engine {
             .directory
             .join(TRANSCRIPT_FILE)
             .map_err(|error| Diagnostic::error("path", error.to_string()))?;
-        let Ok(text) = std::fs::read_to_string(path.under(&self.root)) else { return Ok(None) };
+        let Some(bytes) = durable::read_regular(&path.under(&self.root)) else { return Ok(None) };
+        let text = String::from_utf8_lossy(&bytes);
         Ok(match rebuild(&text, phase_key) {
             Some(Ok(state)) => Some(write_state(&state, phase_key, &self.state_schema())),
             _ => None,

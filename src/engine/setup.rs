@@ -82,6 +82,10 @@ fn configured_root(start: &Path) -> PathBuf {
 
 /// The text of a file; `None` if there is none.
 fn read_text(path: &Path) -> std::io::Result<Option<String>> {
+    // A pipe in the place of a file would be waited for for ever.
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
     match std::fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(std::io::Error::other),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -17,7 +17,7 @@ impl Engine {
             .directory
             .join(TRANSCRIPT_FILE)
             .map_err(|error| Error::from(Diagnostic::error("path", error.to_string())))?;
-        let text = std::fs::read(path.under(&self.root)).unwrap_or_default();
+        let text = crate::store::durable::read_regular(&path.under(&self.root)).unwrap_or_default();
         let mut entries: BTreeMap<u64, HistoryEntry> = BTreeMap::new();
         for event in read_transcript(&String::from_utf8_lossy(&text)) {
             entries.insert(event.entry.seq, event.entry);

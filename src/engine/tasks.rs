@@ -135,12 +135,24 @@ impl Engine {
     /// The task in exactly this directory, if it is one.
     pub(super) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
         let (root, id) = self.config.roots.match_directory(directory)?;
+        if self.leads_out(directory) {
+            return None;
+        }
         let root = self.config.roots.get(root)?;
         let workflow = root.workflow.clone();
         let names = names_in(&directory.under(&self.root))?;
         let is_task = names.iter().any(|entry| entry.file_name() == STATE_FILE)
             || self.holds_artifact(&workflow, directory, &names);
         is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+    }
+
+    /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
+    pub(super) fn leads_out(&self, directory: &RepoPath) -> bool {
+        let mut on_the_way = std::iter::successors(Some(directory.clone()), RepoPath::parent);
+        on_the_way.any(|step| {
+            !step.as_str().is_empty()
+                && step.under(&self.root).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
+        })
     }
 
     /// Where a task with this id would lie, by the first root that can hold it.

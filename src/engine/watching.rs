@@ -6,7 +6,7 @@ use super::advance::{Applied, Outcome};
 use super::{Engine, Error, ErrorKind, Judged, Plan, TaskRef};
 use crate::base::{Digest, RepoPath, TaskId};
 use crate::config;
-use crate::decide::Transition;
+use crate::decide::{Transition, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happened.
@@ -68,13 +68,23 @@ pub struct Watching<'e> {
     held: BTreeSet<TaskId>,
     /// What was last told about why they wait.
     told: Option<String>,
+    /// The troubles that were told.
+    troubles: BTreeSet<String>,
 }
 
 impl<'e> Watching<'e> {
     /// A watch that has seen nothing yet.
     #[must_use]
     pub fn new(engine: &'e mut Engine, dry_run: bool) -> Self {
-        Self { engine, dry_run, begun: false, known: BTreeMap::new(), held: BTreeSet::new(), told: None }
+        Self {
+            engine,
+            dry_run,
+            begun: false,
+            known: BTreeMap::new(),
+            held: BTreeSet::new(),
+            told: None,
+            troubles: BTreeSet::new(),
+        }
     }
 
     /// Whether a transition is held back and should be tried again soon.
@@ -109,7 +119,19 @@ impl<'e> Watching<'e> {
                 self.look(tasks, &mut effects)?;
             }
         }
+        self.tell_troubles_once(&mut effects);
         Ok(effects)
+    }
+
+    /// The same trouble is told once, until the settings are read anew.
+    fn tell_troubles_once(&mut self, effects: &mut Vec<Effect>) {
+        if effects.iter().any(|effect| matches!(effect, Effect::Reloaded)) {
+            self.troubles.clear();
+        }
+        effects.retain(|effect| match effect {
+            Effect::Trouble { message, .. } => self.troubles.insert(message.clone()),
+            _ => true,
+        });
     }
 
     fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) -> Result<(), Error> {
@@ -253,10 +275,20 @@ impl<'e> Watching<'e> {
         }
         match outcome {
             Outcome::Applied(applied) => effects.push(Effect::Moved(applied)),
-            Outcome::Nothing(judged) if is_new && self.begun => effects.push(Effect::Stands(judged)),
+            Outcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
+                effects.push(Effect::Stands(judged))
+            }
             Outcome::Nothing(_) => {}
         }
     }
+}
+
+/// Whether a task is in a state that somebody has to repair, so that it is told at once.
+fn is_trouble(judged: &Judged) -> bool {
+    matches!(
+        judged.decision.verdict,
+        Verdict::Error { .. } | Verdict::Inconsistent { .. } | Verdict::Livelock { .. }
+    )
 }
 
 /// Whether a change at `path` can have made a task come or go in `directory`.

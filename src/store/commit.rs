@@ -250,8 +250,10 @@ impl Transaction<'_> {
     /// Whether the files to be replaced still hold what was judged.
     fn is_as_judged(&self, planned: &[Planned]) -> bool {
         planned.iter().flat_map(|one| &one.writes).all(|write| {
-            let present =
-                || fs::read(write.path.under(&self.store.root)).ok().map(|bytes| Digest::of_blob(&bytes));
+            let present = || {
+                durable::read_regular(&write.path.under(&self.store.root))
+                    .map(|bytes| Digest::of_blob(&bytes))
+            };
             write.place.is_none_or(|Replaces(judged)| present() == judged)
         })
     }
@@ -279,7 +281,8 @@ impl Transaction<'_> {
         let files = placed(planned)
             .into_iter()
             .map(|(path, blob)| {
-                let present = fs::read(path.under(&store.root)).ok().map(|bytes| Digest::of_blob(&bytes));
+                let present =
+                    durable::read_regular(&path.under(&store.root)).map(|bytes| Digest::of_blob(&bytes));
                 (path.clone(), present, Digest::of_blob(blob))
             })
             .collect();

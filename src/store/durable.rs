@@ -43,6 +43,16 @@ fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
     Ok(file)
 }
 
+/// The bytes of a regular file; of anything else, such as a pipe that nobody writes to, nothing.
+#[must_use]
+pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
+    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        fs::read(path).ok()
+    } else {
+        None
+    }
+}
+
 /// How many files are waited for at once: file systems write out together what is asked for together.
 const AT_ONCE: usize = 8;
 

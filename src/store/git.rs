@@ -13,6 +13,8 @@ impl Store {
         let mut process = Command::new("git")
             .current_dir(&self.root)
             // Reading must not take locks, and nobody is there to answer questions.
+            // A hook of git may run under another index than the one that the user works with.
+            .env_remove("GIT_INDEX_FILE")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")

@@ -75,7 +75,7 @@ impl Store {
         let mut files = Vec::new();
         for (path, before, after) in &journal.files {
             let target = path.under(&self.root);
-            let present = fs::read(&target).ok().map(|bytes| Digest::of_blob(&bytes));
+            let present = durable::read_regular(&target).map(|bytes| Digest::of_blob(&bytes));
             if present == *before && self.blob_at_head(path)? == Some(*after) {
                 files.push((target, self.repo.find_blob(oid(*after)?)?));
             }

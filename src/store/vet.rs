@@ -112,7 +112,11 @@ fn commits_below(process: &Path, root: &Path) -> bool {
             "-c" | "--git-dir" | "--work-tree" | "--namespace" => {
                 words.next();
             }
-            "commit" => return place.canonicalize().is_ok_and(|place| place.starts_with(root)),
+            "commit" => {
+                // The repository that a commit is about is the nearest one above, not any outer one.
+                let Ok(place) = place.canonicalize() else { return false };
+                return place.ancestors().find(|above| above.join(".git").exists()) == Some(root);
+            }
             option if option.starts_with('-') => {}
             _ => return false,
         }
