@@ -136,7 +136,8 @@ impl Engine {
         for (index, step) in steps.iter().enumerate() {
             transcript.push_str(&transcript_line(&step.state, &workflow.phase_key));
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
-            let (mut writes, removes) = if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
+            let (mut writes, removes) =
+                if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             writes.push(Write::own(state_path.clone(), state.into_bytes()));
             writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes()));
             let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
@@ -260,17 +261,18 @@ fn transcript_before(judged: &Judged) -> String {
 fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
     let mut writes = Vec::new();
     for file in judged.observed.files.iter().filter(|file| file.commit) {
-        let before = store.blob_at_head(&file.path)?;
-        if before != Some(file.digest) {
+        if !store.holds_at_head(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
-            writes.push(Write::evidence(file.path.clone(), blob, file.executable));
+            let executable = store.mode_for(&file.path, file.executable)?;
+            writes.push(Write::evidence(file.path.clone(), blob, executable));
         }
     }
     let mut removes = Vec::new();
     if let Some(matcher) = &judged.loaded.matcher {
         for path in store.files_at_head(&judged.task.directory)? {
             let Some(below) = path.below(&judged.task.directory) else { continue };
-            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path) {
+            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path)
+            {
                 removes.push(path);
             }
         }
@@ -290,8 +292,7 @@ fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<()
 }
 
 /// What to do about a declared artifact that git ignores.
-const IGNORED_HINT: &str =
-    "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
+const IGNORED_HINT: &str = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
 
 /// The declared artifacts, and the state, that git ignores and does not know yet.
 fn ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<Vec<RepoPath>, Error> {
@@ -309,7 +310,8 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     let ours = paths.iter().filter(|path| path.below(directory).is_some());
     ours.map(|path| {
         let message = format!("{path}: you have staged another version; it is left as you staged it");
-        Diagnostic::warning("staged-other", message).hint(format!("git add {path}, or git restore --staged {path}"))
+        Diagnostic::warning("staged-other", message)
+            .hint(format!("git add {path}, or git restore --staged {path}"))
     })
     .collect()
 }

@@ -4,7 +4,7 @@ use super::advance::{Applied, Outcome};
 use super::judge::faulty;
 use super::{Engine, Error, TaskRef};
 use crate::base::Diagnostic;
-use crate::decide::{self, Recorded, Step, initial_state};
+use crate::decide::{self, Recorded, Refusal, Step, initial_state};
 
 /// An order of a person, or of whoever acts for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,9 @@ impl Engine {
         let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|engine, judged| {
             if judged.unborn {
                 let message = format!("no state of `{}` is on this branch", judged.task.id);
-                return Err(Diagnostic::error("unborn", message).hint(format!("orch new {}", judged.task.id)).into());
+                return Err(Diagnostic::error("unborn", message)
+                    .hint(format!("orch new {}", judged.task.id))
+                    .into());
             }
             let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
             let initial;
@@ -58,15 +60,21 @@ impl Engine {
                 Recorded::Lost | Recorded::Broken(_) => {
                     let hint = format!("orch recover {}", judged.task.id);
                     let message = judged.decision.reason.clone();
-                    return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+                    return Err(Refusal { code: "state", message, hint: Some(hint) }.into());
                 }
             };
             let facts = &judged.observed.facts;
             let transition = match order {
-                Order::Override { to, reason } => decide::override_to(workflow, state, facts, to.as_deref(), reason),
-                Order::Rollback { to, reason } => decide::rollback(workflow, state, facts, to.as_deref(), reason),
+                Order::Override { to, reason } => {
+                    decide::override_to(workflow, state, facts, to.as_deref(), reason)
+                }
+                Order::Rollback { to, reason } => {
+                    decide::rollback(workflow, state, facts, to.as_deref(), reason)
+                }
                 Order::Reopen { to, reason } => decide::reopen(workflow, state, facts, to.as_deref(), reason),
-                Order::Confirm { artifact, reason } => decide::confirm(workflow, state, facts, artifact, reason),
+                Order::Confirm { artifact, reason } => {
+                    decide::confirm(workflow, state, facts, artifact, reason)
+                }
             }?;
             let state = decide::apply(workflow, state, facts, &transition, &engine.stamp());
             Ok(vec![Step { transition, state }])
@@ -79,6 +87,10 @@ impl Engine {
 pub(super) fn first_applied(outcomes: Vec<Outcome>) -> Result<Applied, Error> {
     match outcomes.into_iter().next() {
         Some(Outcome::Applied(applied)) => Ok(applied),
-        _ => Err(Error::NotNow { code: "nothing", message: "there was nothing to apply".to_owned(), hint: None }),
+        _ => Err(Error::NotNow {
+            code: "nothing",
+            message: "there was nothing to apply".to_owned(),
+            hint: None,
+        }),
     }
 }

@@ -86,19 +86,24 @@ fn overlay(root: &Path, directory: &RepoPath, findings: &mut Vec<Diagnostic>) ->
     let mut any = false;
     for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
         let Ok(entries) = std::fs::read_dir(base.join(folder)) else { continue };
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).filter(|name| name.ends_with(suffix)).collect();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(suffix))
+            .collect();
         names.sort_unstable();
         for name in names {
             let path = format!("{folder}/{name}");
             match read_text(&base.join(&path)) {
                 Ok(Some(text)) => {
                     any = true;
-                    system.insert(path, text);
+                    // A checkout may have converted line endings; every clone must compute one digest.
+                    system.insert(path, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
-                Err(error) => findings
-                    .push(Diagnostic::error("system-unreadable", format!("{directory}/{path} cannot be read: {error}"))),
+                Err(error) => findings.push(Diagnostic::error(
+                    "system-unreadable",
+                    format!("{directory}/{path} cannot be read: {error}"),
+                )),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Engine, Error};
 use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
-use crate::record::STATE_FILE;
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::fs::{self, DirEntry};
 
 /// A task and where it lies.
@@ -20,7 +20,7 @@ pub struct TaskRef {
 const MAX_DEPTH: usize = 8;
 
 impl Engine {
-    /// Every task, in id order: directories of a root that hold a `state.json` or a declared artifact.
+    /// Every task, in id order: directories of a root that hold a `state.json`, a transcript or a declared artifact.
     ///
     /// A task never contains a task: below a task no other is looked for.
     #[must_use]
@@ -41,7 +41,8 @@ impl Engine {
     #[must_use]
     pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
         let mut found = Vec::new();
-        let reaches = |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
+        let reaches =
+            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.config.roots.bases().any(reaches) {
             self.look_below(path, 0, &mut found);
         }
@@ -84,7 +85,11 @@ impl Engine {
 
     /// The task meant where none is named: of the current directory, of the branch name, or the only
     /// one that is open.
-    pub fn task_meant(&self, here: Option<&RepoPath>, is_open: impl Fn(&TaskRef) -> bool) -> Result<TaskRef, Error> {
+    pub fn task_meant(
+        &self,
+        here: Option<&RepoPath>,
+        is_open: impl Fn(&TaskRef) -> bool,
+    ) -> Result<TaskRef, Error> {
         if let Some(task) = here.and_then(|here| self.task_of_path(here)) {
             return Ok(task);
         }
@@ -100,7 +105,9 @@ impl Engine {
         let mut open = tasks.into_iter().filter(is_open);
         match (open.next(), open.next()) {
             (Some(only), None) => Ok(only),
-            (None, _) => Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into()),
+            (None, _) => {
+                Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into())
+            }
             (Some(_), Some(_)) => {
                 let message = "several tasks are open; say which one is meant";
                 Err(Diagnostic::error("unknown-task", message).hint("list them with `orch status`").into())
@@ -118,7 +125,8 @@ impl Engine {
     /// The task that a file or directory of the work directory belongs to.
     #[must_use]
     pub fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
-        let mut ancestors: Vec<RepoPath> = std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+        let mut ancestors: Vec<RepoPath> =
+            std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
         ancestors.reverse();
         // The topmost task wins, because a task never contains a task.
         ancestors.iter().find_map(|directory| self.task_at(directory))
@@ -130,8 +138,10 @@ impl Engine {
         let root = self.config.roots.get(root)?;
         let workflow = root.workflow.clone();
         let names = names_in(&directory.under(&self.root))?;
-        let is_task = names.iter().any(|entry| entry.file_name() == STATE_FILE)
-            || self.holds_artifact(&workflow, directory, &names);
+        // A transcript alone means that the state was lost, which must be seen.
+        let is_recorded =
+            |entry: &DirEntry| entry.file_name() == STATE_FILE || entry.file_name() == TRANSCRIPT_FILE;
+        let is_task = names.iter().any(is_recorded) || self.holds_artifact(&workflow, directory, &names);
         is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
     }
 
@@ -170,7 +180,9 @@ impl Engine {
             .iter()
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
-                matcher.may_start_with(&name).then(|| (name, entry.file_type().is_ok_and(|kind| kind.is_dir())))
+                matcher
+                    .may_start_with(&name)
+                    .then(|| (name, entry.file_type().is_ok_and(|kind| kind.is_dir())))
             })
             .collect();
         while let Some((path, is_directory)) = open.pop() {

@@ -102,7 +102,8 @@ impl<'e> Watching<'e> {
             Event::Changed(paths) => self.changed(&paths, &mut effects)?,
             Event::Retry => {
                 let held = std::mem::take(&mut self.held);
-                let tasks = held.iter().filter_map(|id| self.known.get(id)).map(|(task, _)| task.clone()).collect();
+                let tasks =
+                    held.iter().filter_map(|id| self.known.get(id)).map(|(task, _)| task.clone()).collect();
                 self.look(tasks, &mut effects)?;
             }
         }
@@ -111,7 +112,9 @@ impl<'e> Watching<'e> {
 
     fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) -> Result<(), Error> {
         let system = self.engine.config().system.clone();
-        let settings = |path: &RepoPath| path.as_str() == config::FILE || *path == system || path.below(&system).is_some();
+        let settings = |path: &RepoPath| {
+            path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
+        };
         if paths.iter().any(settings) {
             self.reload(effects);
             return self.rescan(effects);
@@ -140,7 +143,8 @@ impl<'e> Watching<'e> {
         match self.engine.reload() {
             Ok(()) => {
                 for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
-                    effects.push(Effect::Trouble { message: finding.to_string(), hint: finding.hint.clone() });
+                    effects
+                        .push(Effect::Trouble { message: finding.to_string(), hint: finding.hint.clone() });
                 }
             }
             Err(error) => effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() }),
@@ -186,7 +190,9 @@ impl<'e> Watching<'e> {
         let apply = self.engine.config().watch.apply.clone();
         let broken_settings = self.engine.findings().iter().any(crate::base::Diagnostic::is_error);
         let may = move |transition: &Transition| {
-            !broken_settings && !transition.by_human && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
+            !broken_settings
+                && !transition.by_human
+                && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
         };
         self.engine.advance(tasks, &Plan { may: &may, once: false, own: true, dry_run: self.dry_run })
     }
@@ -207,7 +213,9 @@ impl<'e> Watching<'e> {
                 Err(error) if error.kind() == ErrorKind::Busy || error.kind() == ErrorKind::NotNow => {
                     self.hold(std::slice::from_ref(task), &error, effects);
                 }
-                Err(error) => effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() }),
+                Err(error) => {
+                    effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() })
+                }
             }
         }
     }
@@ -252,7 +260,10 @@ impl<'e> Watching<'e> {
         let print = fingerprint(judged);
         let before = self.known.insert(judged.task.id.clone(), (judged.task.clone(), print));
         let is_new = before.as_ref().is_none_or(|(_, known)| *known != print);
-        if is_new && !self.dry_run
+        // Nothing is written for a task that the branch does not know.
+        if is_new
+            && !self.dry_run
+            && !judged.unborn
             && let Err(error) = self.engine.write_suggestion(judged)
         {
             effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });

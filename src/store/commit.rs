@@ -159,7 +159,8 @@ impl Transaction<'_> {
     fn build(&self, planned: &[Planned]) -> Result<Vec<Oid>, Error> {
         let repo = &self.store.repo;
         let (author, committer) = (self.store.author()?, self.store.committer()?);
-        let mut parent = self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
+        let mut parent =
+            self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
         let mut built = Vec::new();
         let mut objects = Vec::new();
         for one in planned {
@@ -239,12 +240,18 @@ impl Transaction<'_> {
         let last = built.last().copied().ok_or(Error::Moved)?;
         let after = store.repo.find_commit(last)?.tree()?;
         let mut index: BTreeMap<RepoPath, IndexChange> = BTreeMap::new();
-        for path in planned.iter().flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes)) {
+        for path in
+            planned.iter().flat_map(|one| one.writes.iter().map(|write| &write.path).chain(&one.removes))
+        {
             let side = |tree: Option<&git2::Tree<'_>>| -> Result<Option<(Digest, i32)>, Error> {
                 let entry = tree.map(|tree| entry_at(tree, path)).transpose()?.flatten();
                 Ok(entry.map(|entry| (digest(entry.id()), entry.filemode())))
             };
-            let change = IndexChange { path: path.clone(), before: side(before.as_ref())?, after: side(Some(&after))? };
+            let change = IndexChange {
+                path: path.clone(),
+                before: side(before.as_ref())?,
+                after: side(Some(&after))?,
+            };
             index.insert(path.clone(), change);
         }
         let files = placed(planned)
@@ -272,12 +279,16 @@ impl Transaction<'_> {
             };
             match moved {
                 Ok(_) => return self.sync_reference(name),
-                Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => return Err(Error::Moved),
+                Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
+                    return Err(Error::Moved);
+                }
                 Err(error) if error.code() == ErrorCode::Locked && attempt + 1 < TRIES => {
                     sleep(Duration::from_millis(2 << attempt));
                 }
                 Err(error) if error.code() == ErrorCode::Locked => {
-                    return Err(Error::Busy { what: format!("another git process holds the lock of {name}") });
+                    return Err(Error::Busy {
+                        what: format!("another git process holds the lock of {name}"),
+                    });
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -33,7 +33,8 @@ impl World {
 
     /// A world with a plain directory.
     pub fn without_git() -> Self {
-        let directory = tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
+        let directory =
+            tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
         fs::create_dir(directory.path().join("home")).expect("a home");
         fs::create_dir(directory.path().join("repo")).expect("a place for the repository");
         Self { directory, environment: BTreeMap::new(), seconds: AtomicU64::new(1_790_000_000) }
@@ -96,7 +97,12 @@ impl World {
         let mut command = self.orch_command(arguments);
         // The background has its own course of time: the machine's.
         command.env_remove("SOURCE_DATE_EPOCH");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("orch starts")
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("orch starts")
     }
 
     pub fn orch_command(&self, arguments: &[&str]) -> Command {
@@ -216,6 +222,11 @@ impl World {
 
     /// Takes a task from its start to `phase`, by artifacts and the rules alone.
     pub fn walk_to(&self, task: &str, phase: &str) {
+        self.walk_to_from(task, "planning", phase);
+    }
+
+    /// The same from another phase on.
+    pub fn walk_to_from(&self, task: &str, from: &str, phase: &str) {
         type Scene = fn(&World, &str);
         let scenes: [(&str, Scene); 6] = [
             ("planning", |world, task| world.plan(task, 1)),
@@ -225,7 +236,7 @@ impl World {
             ("test", |world, task| world.tests(task, 0, 1)),
             ("accept", World::accept),
         ];
-        for (at, write) in scenes {
+        for (at, write) in scenes.into_iter().skip_while(|(at, _)| *at != from) {
             if at == phase {
                 break;
             }
@@ -239,7 +250,8 @@ impl World {
 
 fn verdict(ok: bool, nth: u32) -> String {
     let issues = if ok { json!([]) } else { json!([{"id": "I1", "severity": "blocking", "message": "No."}]) };
-    let text = json!({"ok": ok, "issues": issues, "finished_at": format!("2026-11-21T04:{:02}:00Z", nth % 60)});
+    let text =
+        json!({"ok": ok, "issues": issues, "finished_at": format!("2026-11-21T04:{:02}:00Z", nth % 60)});
     format!("{text:#}\n")
 }
 

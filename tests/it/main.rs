@@ -4,4 +4,6 @@ mod cli;
 mod core;
 mod harness;
 mod model;
+mod schemas;
+mod store;
 mod tidy;

@@ -28,8 +28,13 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let occupied = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("{} is not empty", directory.display());
-        return Err(Failure::new(ExitCode::Usage, "not-empty", message).hint("name a directory that is not there yet"));
+        return Err(Failure::new(ExitCode::Usage, "not-empty", message)
+            .hint("name a directory that is not there yet"));
     }
     script::play(&directory, context, ui)?;
+    if context.global.json {
+        let answer = serde_json::json!({"schemaVersion": 1, "kind": "demo", "directory": directory});
+        ui.answer(&format!("{answer:#}\n"))?;
+    }
     Ok(ExitCode::Fine)
 }

@@ -2,8 +2,9 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::{PhaseId, nearest};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
-use crate::engine::{Engine, Order, Outcome, Plan, TaskRef};
+use crate::engine::{Engine, Judged, Order, Outcome, Plan, TaskRef};
 
 /// Applies the transition that the rules decide, and commits it with its evidence.
 ///
@@ -32,18 +33,13 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let mut engine = context.engine(ui)?;
     let task = report::meant(&engine, context, args.task.as_deref())?;
     let judged = engine.judge(&task)?;
-    if let Some(expected) = &args.expect {
-        let phase = judged.decision.phase.as_ref();
-        let known = judged.workflow().and_then(|workflow| workflow.phase_named(expected));
-        if known.is_none() {
-            let workflow = &judged.decision.workflow;
-            let message = format!("workflow `{workflow}` has no phase `{expected}`");
-            return Err(Failure::new(ExitCode::Usage, "unknown-phase", message));
-        }
-        if !judged.unborn && phase.map(|phase| phase.as_str()) == known.map(|phase| phase.id.as_str()) {
-            report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
-            return Ok(ExitCode::Fine);
-        }
+    let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
+    if let Some(expected) = &expected
+        && !judged.unborn
+        && judged.decision.phase.as_ref() == Some(expected)
+    {
+        report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
+        return Ok(ExitCode::Fine);
     }
     if let Some(reason) = &args.reason {
         let order = Order::Override { to: args.to.clone(), reason: reason.clone() };
@@ -51,26 +47,52 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         report::applied(&engine, context, ui, &applied, args.dry_run)?;
         return Ok(ExitCode::Fine);
     }
-    decided(&mut engine, &task, args, context, ui)
+    let wanted = args.to.as_deref().map(|name| phase(&judged, name)).transpose()?.or(expected);
+    decided(&mut engine, &task, wanted.as_ref(), args.dry_run, context, ui)
 }
 
-fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let wanted = args.to.as_deref().or(args.expect.as_deref());
+/// The phase of this name or alias.
+fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
+    let workflow = judged.workflow();
+    if let Some(phase) = workflow.and_then(|workflow| workflow.phase_named(name)) {
+        return Ok(phase.id.clone());
+    }
+    let known: Vec<&str> =
+        workflow.iter().flat_map(|workflow| &workflow.phases).map(|phase| phase.id.as_str()).collect();
+    let message = format!("workflow `{}` has no phase `{name}`", judged.decision.workflow);
+    let meant = nearest(name, known.iter().copied())
+        .map(|near| format!("did you mean `{near}`? "))
+        .unwrap_or_default();
+    let hint = format!("{meant}the phases are {}", known.join(", "));
+    Err(Failure::new(ExitCode::Usage, "unknown-phase", message).hint(hint))
+}
+
+fn decided(
+    engine: &mut Engine,
+    task: &TaskRef,
+    wanted: Option<&PhaseId>,
+    dry_run: bool,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     let person = context.caller.kind == ActorKind::Human;
     let may = |transition: &Transition| {
-        (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to.as_str() == phase)
+        (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to == *phase)
     };
-    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run };
+    let plan = Plan { may: &may, once: true, own: false, dry_run };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
         Some(Outcome::Applied(applied)) => {
-            report::applied(engine, context, ui, &applied, args.dry_run)?;
+            report::applied(engine, context, ui, &applied, dry_run)?;
             Ok(ExitCode::Fine)
         }
         Some(Outcome::Nothing(judged)) => {
             if judged.unborn {
-                let message = format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id)));
+                let message =
+                    format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
+                return Err(
+                    Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id))
+                );
             }
             refused(&judged.decision, wanted, context, ui)
         }
@@ -79,19 +101,30 @@ fn decided(engine: &mut Engine, task: &TaskRef, args: &NextArgs, context: &Conte
 }
 
 /// Nothing was applied: say why, and with which code.
-fn refused(decision: &Decision, wanted: Option<&str>, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn refused(
+    decision: &Decision,
+    wanted: Option<&PhaseId>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
     if let Some(phase) = wanted {
-        let moves = decision.moves.iter().filter(|candidate| candidate.to.as_str() == phase);
+        let moves = decision.moves.iter().filter(|candidate| candidate.to == *phase);
         let unmet: Vec<String> =
             moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
         let message = format!("the rules do not lead to `{phase}` now: {because}");
-        let hint = format!("orch explain {}, or: orch next {} --override WHY --to {phase}", decision.task, decision.task);
+        let hint = format!(
+            "orch explain {}, or: orch next {} --override WHY --to {phase}",
+            decision.task, decision.task
+        );
         return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
     }
     match &decision.verdict {
         Verdict::Transition(transition) if transition.by_human => {
-            let message = format!("rule `{}` asks for a person", decision.rule.as_ref().map_or("?", |rule| rule.as_str()));
+            let message = format!(
+                "rule `{}` asks for a person",
+                decision.rule.as_ref().map_or("?", |rule| rule.as_str())
+            );
             Err(Failure::new(ExitCode::No, "by-human", message).hint("a person has to order it"))
         }
         Verdict::Error { code } => {

@@ -35,7 +35,9 @@ pub(super) fn judge_all(engine: &Engine, tasks: &[TaskRef]) -> (Vec<Judged>, Vec
     ids.sort_unstable();
     for pair in ids.windows(2).filter(|pair| pair[0] == pair[1]) {
         let message = format!("two directories are tasks with the id `{}`", pair[0]);
-        problems.push(Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml"));
+        problems.push(
+            Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml"),
+        );
     }
     (judged, problems)
 }
@@ -99,6 +101,15 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     lines.collect()
 }
 
+/// Prints an answer that is a text: as it is, or as the `text` of one JSON document.
+pub(super) fn text(context: &Context, ui: &Ui, kind: &str, text: &str) -> Result<(), Failure> {
+    if context.global.json {
+        let answer = serde_json::json!({"schemaVersion": view::SCHEMA_VERSION, "kind": kind, "text": text});
+        return Ok(ui.answer(&pretty(&answer))?);
+    }
+    Ok(ui.answer(text)?)
+}
+
 /// Tells that there was nothing to apply.
 pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
     if context.global.json {
@@ -117,7 +128,13 @@ pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &st
 }
 
 /// Carries out a person's order and tells what came of it.
-pub(super) fn carry_out(context: &Context, ui: &Ui, task: &str, order: &Order, dry_run: bool) -> Result<ExitCode, Failure> {
+pub(super) fn carry_out(
+    context: &Context,
+    ui: &Ui,
+    task: &str,
+    order: &Order,
+    dry_run: bool,
+) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
     let task = engine.task(task)?;
     let done = engine.order(&task, order, dry_run)?;

@@ -4,8 +4,8 @@ use crate::harness::{Ended, World};
 use serde_json::Value;
 
 fn document(arguments: &[&str], ended: &Ended) -> Value {
-    let value: Value =
-        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {ended:?}"));
+    let value: Value = serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {ended:?}"));
     assert!(ended.stdout.ends_with('\n'), "{arguments:?}");
     value
 }
@@ -71,7 +71,8 @@ fn a_schema_and_its_example_are_documents_themselves() {
     let world = world();
     let schema = document(&["schema"], &world.orch(&["schema", "plan-review", "--json"]).succeeds());
     assert!(schema["$schema"].is_string());
-    let example = document(&["schema"], &world.orch(&["schema", "plan_review", "--example", "--json"]).succeeds());
+    let example =
+        document(&["schema"], &world.orch(&["schema", "plan_review", "--example", "--json"]).succeeds());
     assert!(example["ok"].is_boolean());
 }
 
@@ -95,7 +96,10 @@ fn findings_come_in_every_format() {
     world.orch(&["check"]).ends(1).says(place);
     let json = document(&["check"], &world.orch(&["check", "--format", "json"]).ends(1));
     assert_eq!(json["findings"][0]["line"], 2, "{json:#}");
-    world.orch(&["check", "--format", "github"]).ends(1).says("::error file=tasks/t/review/code-review.json,line=2");
+    world
+        .orch(&["check", "--format", "github"])
+        .ends(1)
+        .says("::error file=tasks/t/review/code-review.json,line=2");
     let sarif = document(&["check"], &world.orch(&["check", "--format", "sarif"]).ends(1));
     assert_eq!(sarif["version"], "2.1.0");
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(1));
@@ -135,7 +139,9 @@ fn what_the_repository_does_not_allow_ends_with_five() {
     world.git(&["checkout", "-q", "--detach"]);
     world.orch(&["next", "t"]).ends(5).says("detached");
     world.git(&["checkout", "-q", "main"]);
-    for (file, word) in [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")] {
+    for (file, word) in
+        [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")]
+    {
         world.write(&format!(".git/{file}"), &head);
         world.orch(&["next", "t"]).ends(5).says(word);
         world.remove(&format!(".git/{file}"));
@@ -168,7 +174,10 @@ fn without_an_identity_it_ends_with_five() {
 #[test]
 fn a_detached_head_is_allowed_where_the_settings_say_so() {
     let world = world();
-    world.write("orch.toml", world.read("orch.toml").replace("#detached_head = false", "detached_head = true"));
+    world.write(
+        "orch.toml",
+        world.read("orch.toml").replace("#detached_head = false", "detached_head = true"),
+    );
     world.commit("Allow it");
     world.git(&["checkout", "-q", "--detach"]);
     let main = world.git(&["rev-parse", "main"]);
@@ -184,6 +193,9 @@ fn the_exit_codes_are_documented() {
     let world = World::new();
     let text = world.orch(&["help", "exit-codes"]).succeeds().stdout;
     for code in ["0", "1", "2", "3", "4", "5", "70", "130"] {
-        assert!(text.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))), "{code}: {text}");
+        assert!(
+            text.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))),
+            "{code}: {text}"
+        );
     }
 }

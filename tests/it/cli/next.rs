@@ -20,7 +20,11 @@ fn a_skip_is_refused_and_says_why() {
     let before = traces(&world);
     let refused = world.orch(&["next", "t", "--to", "test"]).ends(1);
     assert!(refused.stderr.contains("the rules do not lead to `test` now"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("review/plan-review.json"), "it says what is missing: {}", refused.stderr);
+    assert!(
+        refused.stderr.contains("review/plan-review.json"),
+        "it says what is missing: {}",
+        refused.stderr
+    );
     assert!(refused.stderr.contains("--override"), "{}", refused.stderr);
     world.orch(&["next", "t", "--to", "codegen"]).ends(1).says("plan-accepted");
     assert_eq!(traces(&world), before);
@@ -41,7 +45,10 @@ fn an_unknown_phase_or_task_gets_the_nearest_name() {
     world.orch(&["next", "t", "--to", "tset"]).ends(2).says("did you mean `test`?");
     world.orch(&["next", "t", "--expect", "codegn"]).ends(2).says("did you mean `codegen`?");
     world.orch(&["next", "t", "--override", "why", "--to", "acept"]).says("did you mean `accept`?").ends(2);
-    world.orch(&["rollback", "t", "--reason", "r", "--to", "plannin"]).ends(2).says("did you mean `planning`?");
+    world
+        .orch(&["rollback", "t", "--reason", "r", "--to", "plannin"])
+        .ends(2)
+        .says("did you mean `planning`?");
     world.orch(&["new", "fix-login"]).succeeds();
     world.orch(&["next", "fix-logon"]).ends(2).says("did you mean `fix-login`?");
     world.orch(&["confirm", "t", "pathc", "--reason", "r"]).ends(2).says("did you mean `patch`?");
@@ -123,7 +130,10 @@ fn without_a_name_the_directory_the_branch_or_the_only_open_task_is_meant() {
 fn a_draft_moves_nothing_however_often_it_is_saved() {
     let world = at("planning");
     for nth in 0..3 {
-        world.write("tasks/t/planning/plan.json", format!("{{\"status\": \"draft\", \"title\": \"{nth}\"}}\n"));
+        world.write(
+            "tasks/t/planning/plan.json",
+            format!("{{\"status\": \"draft\", \"title\": \"{nth}\"}}\n"),
+        );
         world.orch(&["next", "t"]).ends(3);
     }
     assert_eq!(world.phase("t"), "planning");

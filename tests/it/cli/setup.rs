@@ -22,7 +22,8 @@ fn init_writes_every_schema_and_agent_text_that_the_workflow_names() {
     world.orch(&["workflow", "check"]).succeeds();
     let text = world.read("system/workflows/global-state-machine.md");
     let named = |key: &str| -> Vec<String> {
-        let lines = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'));
+        let lines =
+            text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'));
         lines.map(str::to_owned).collect()
     };
     assert!(!named("schema").is_empty() && !named("agent").is_empty());
@@ -50,7 +51,10 @@ fn init_leaves_out_what_it_is_told_to() {
 fn init_keeps_what_is_there_and_only_renews_its_own_block() {
     let world = World::new();
     world.write("AGENTS.md", "# Ours\n\nBe kind.\n");
-    world.write("orch.toml", "version = 1\n[[root]]\npath = \"work/*\"\nworkflow = \"global-state-machine\"\n");
+    world.write(
+        "orch.toml",
+        "version = 1\n[[root]]\npath = \"work/*\"\nworkflow = \"global-state-machine\"\n",
+    );
     world.orch(&["init"]).succeeds();
     assert!(world.read("orch.toml").contains("work/*"));
     assert!(world.path("work/.gitignore").is_file());

@@ -17,16 +17,19 @@ struct Stage<'a> {
     directory: &'a Path,
     context: Context,
     ui: &'a Ui,
+    aside: bool,
     scene: u32,
 }
 
 /// Plays every scene in `directory`, which is empty.
 pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), Failure> {
     Store::create(directory).map_err(crate::engine::Error::from)?;
+    // Where the answer is one JSON document, the story is told beside it.
+    let aside = context.global.json;
     let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
     let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
     let context = Context { global, caller, start: directory.to_owned() };
-    let mut stage = Stage { directory, context, ui, scene: 0 };
+    let mut stage = Stage { directory, context, ui, aside, scene: 0 };
     stage.set_up()?;
     stage.plan()?;
     stage.review()?;
@@ -46,7 +49,8 @@ impl Stage<'_> {
         init::run(&init::InitArgs::default(), &self.context, &self.ui.muted())?;
         self.engine()?.commit_everything("Start the project, set up orch")?;
         let mut engine = self.engine()?;
-        let id = TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let id =
+            TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
         let created = engine.create(&id, None, Some("Login fails on an empty password"))?;
         self.moved(&engine, &created.applied)?;
         self.stands(&engine)
@@ -195,6 +199,10 @@ impl Stage<'_> {
     }
 
     fn say(&self, text: &str) -> Result<(), Failure> {
+        if self.aside {
+            self.ui.status(text);
+            return Ok(());
+        }
         Ok(self.ui.answer(&format!("{text}\n"))?)
     }
 
@@ -233,7 +241,10 @@ impl Stage<'_> {
 
     fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
         let target = self.directory.join(path);
-        let written = target.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&target, text));
+        let written = target
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&target, text));
         written.map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{path}: {error}")))?;
         if path.starts_with("tasks/") {
             self.say(&self.ui.paint.paint(Style::Dim, &format!("  writes {path}")))?;
@@ -247,7 +258,8 @@ impl Stage<'_> {
         let engine = self.engine()?;
         let judged = engine.judge(&engine.task(TASK)?)?;
         if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
-            let of = expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
+            let of =
+                expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
             value["of"] = Value::Object(of.collect());
         }
         self.write(&format!("tasks/{TASK}/{path}"), &format!("{value:#}\n"))
@@ -270,11 +282,17 @@ impl Stage<'_> {
     }
 
     fn accept_plan(&self, at: &str) -> Result<(), Failure> {
-        self.json("review/plan-review.json", &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}))
+        self.json(
+            "review/plan-review.json",
+            &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}),
+        )
     }
 
     fn accept_code(&self, at: &str) -> Result<(), Failure> {
-        self.json("review/code-review.json", &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}))
+        self.json(
+            "review/code-review.json",
+            &json!({"task_id": TASK, "ok": true, "issues": [], "finished_at": at}),
+        )
     }
 
     fn patch(&self, line: &str) -> Result<(), Failure> {
