@@ -18,28 +18,20 @@ pub struct Created {
 
 impl Engine {
     /// Creates the task `id`; a directory that already holds its artifacts is adopted as it is.
-    pub fn create(
-        &mut self,
-        id: &TaskId,
-        workflow: Option<&str>,
-        title: Option<&str>,
-    ) -> Result<Created, Error> {
+    pub fn create(&mut self, id: &TaskId, workflow: Option<&str>, title: Option<&str>) -> Result<Created, Error> {
         let mut task = self.place_for(id).ok_or_else(|| self.no_place(id))?;
         if let Some(name) = workflow {
             self.workflow(name)?;
-            task.workflow = WorkflowName::new(name)
-                .map_err(|error| Diagnostic::error("workflow-name", error.to_string()))?;
+            task.workflow = WorkflowName::new(name).map_err(|error| Diagnostic::error("workflow-name", error.to_string()))?;
         }
         if let Some(above) = task.directory.parent().and_then(|parent| self.task_of_path(&parent)) {
-            let message =
-                format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
+            let message = format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
             return Err(Diagnostic::error("task-inside-task", message).into());
         }
         let adopted = self.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.root);
-        std::fs::create_dir_all(&directory).map_err(|error| {
-            Diagnostic::error("io", format!("{} cannot be made: {error}", directory.display()))
-        })?;
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Diagnostic::error("io", format!("{} cannot be made: {error}", directory.display())))?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|engine, judged| {
             if !judged.unborn {
                 let message = format!("task `{}` is there already", judged.task.id);
@@ -60,10 +52,7 @@ impl Engine {
             if let Some(title) = title {
                 state.title = Some(title.to_owned());
             }
-            let mut transition = decide::create(
-                workflow,
-                if adopted { "the task was adopted" } else { "the task was created" },
-            );
+            let mut transition = decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
             if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
                 transition.to = phase.id.clone();
             }

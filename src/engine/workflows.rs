@@ -59,11 +59,7 @@ impl Engine {
     /// The names of all workflows, in order.
     #[must_use]
     pub fn workflow_names(&self) -> Vec<String> {
-        self.system
-            .names("workflows", ".md")
-            .filter(|name| WorkflowName::new(name).is_ok())
-            .map(str::to_owned)
-            .collect()
+        self.system.names("workflows", ".md").filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
     }
 
     /// Where a workflow's document lies, or would lie, in the repository.

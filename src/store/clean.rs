@@ -43,8 +43,7 @@ impl Store {
             return Ok(false);
         }
         for name in CONVERTING {
-            let value =
-                self.repo.get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())?;
+            let value = self.repo.get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())?;
             if git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified {
                 return Ok(false);
             }

@@ -41,13 +41,10 @@ impl Store {
                 if staged == change.after {
                     continue;
                 }
-                let intended =
-                    change.before.is_none() && staged.is_some_and(|(blob, _)| blob.to_string() == EMPTY_BLOB);
+                let intended = change.before.is_none() && staged.is_some_and(|(blob, _)| blob.to_string() == EMPTY_BLOB);
                 if staged == change.before || intended {
                     match change.after {
-                        Some((blob, mode)) => {
-                            input.extend(format!("{mode:o} {blob}\t{}\0", change.path).into_bytes())
-                        }
+                        Some((blob, mode)) => input.extend(format!("{mode:o} {blob}\t{}\0", change.path).into_bytes()),
                         None => input.extend(format!("0 {:040}\t{}\0", 0, change.path).into_bytes()),
                     }
                 } else {

@@ -106,16 +106,10 @@ impl Journal {
         Some(Self {
             reference: value["ref"].as_str()?.to_owned(),
             new: id(&value["new"])?,
-            files: files
-                .map(|file| Some((path(file)?, id(&file["before"]), id(&file["after"])?)))
-                .collect::<Option<_>>()?,
+            files: files.map(|file| Some((path(file)?, id(&file["before"]), id(&file["after"])?))).collect::<Option<_>>()?,
             index: index
                 .map(|change| {
-                    Some(IndexChange {
-                        path: path(change)?,
-                        before: side(&change["before"]),
-                        after: side(&change["after"]),
-                    })
+                    Some(IndexChange { path: path(change)?, before: side(&change["before"]), after: side(&change["after"]) })
                 })
                 .collect::<Option<_>>()?,
         })

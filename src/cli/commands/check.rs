@@ -94,9 +94,7 @@ fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
 /// The texts of the files that findings point into, for snippets.
 fn sources(engine: &crate::engine::Engine, found: &[Diagnostic]) -> BTreeMap<String, String> {
     let mut sources = BTreeMap::new();
-    for place in
-        found.iter().filter_map(|finding| finding.place.as_ref()).filter(|place| place.line.is_some())
-    {
+    for place in found.iter().filter_map(|finding| finding.place.as_ref()).filter(|place| place.line.is_some()) {
         if !sources.contains_key(&place.path)
             && let Ok(text) = std::fs::read_to_string(engine.root().join(&place.path))
         {

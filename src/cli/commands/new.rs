@@ -22,8 +22,8 @@ pub struct NewArgs {
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
-    let id =
-        TaskId::new(&args.id).map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
+    let id = TaskId::new(&args.id)
+        .map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
     let created = engine.create(&id, args.workflow.as_deref(), args.title.as_deref())?;
     report::applied(&engine, context, ui, &created.applied, false)?;
     if !context.global.json {
