@@ -3,6 +3,12 @@
 //! Whole processes are timed, medians are printed, and ratios are what counts: absolute times move
 //! with the machine, ratios within one run do not.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench is its own program: it prints, and starts what it times"
+)]
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,7 +19,9 @@ const RUNS: usize = 21;
 
 fn main() {
     // `cargo test --all-targets` runs benches too; there they only have to build and start.
-    if std::env::args().any(|argument| argument == "--test") || !std::env::args().any(|argument| argument == "--bench") {
+    if std::env::args().any(|argument| argument == "--test")
+        || !std::env::args().any(|argument| argument == "--bench")
+    {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
@@ -157,7 +165,9 @@ fn transitions() {
             let before = fs::read(head(&world)).expect("a branch");
             let begun = Instant::now();
             let mut child = world.command(ORCH, &["next", &id]).spawn().expect("starts");
-            while fs::read(head(&world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5) {
+            while fs::read(head(&world)).unwrap_or_default() == before
+                && begun.elapsed() < Duration::from_secs(5)
+            {
                 std::hint::spin_loop();
             }
             let moved = begun.elapsed();
@@ -176,14 +186,20 @@ fn transitions() {
         let [orch, add, commit] = times.map(median);
         let moved = median(inside);
         to_ref.push(moved);
-        println!("  {files:6} files: orch next {orch:8.2}, up to the moved ref {moved:6.2} (process start included), index {:6.2}", orch - moved);
+        println!(
+            "  {files:6} files: orch next {orch:8.2}, up to the moved ref {moved:6.2} (process start included), index {:6.2}",
+            orch - moved
+        );
         println!(
             "                git add + git commit {:8.2}   orch is {:.1} times faster",
             add + commit,
             (add + commit) / orch
         );
     }
-    println!("  up to the moved ref, 100,000 against 1,000 files: {:.2} times (target within 2)\n", to_ref[1] / to_ref[0]);
+    println!(
+        "  up to the moved ref, 100,000 against 1,000 files: {:.2} times (target within 2)\n",
+        to_ref[1] / to_ref[0]
+    );
 }
 
 /// Starts `orch watch` and waits until it watches.
@@ -216,7 +232,8 @@ fn latency() {
         let before = fs::read(head(&world)).expect("a branch");
         fs::write(&path, PLAN).expect("written");
         let begun = Instant::now();
-        while fs::read(head(&world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5) {
+        while fs::read(head(&world)).unwrap_or_default() == before && begun.elapsed() < Duration::from_secs(5)
+        {
             std::thread::sleep(Duration::from_micros(200));
         }
         times.push(begun.elapsed());

@@ -1,8 +1,8 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    check, completions, confirm, demo, explain, init, log, new, next, prompt, recover, reopen, rollback, schema,
-    status, suggest, watch, workflow,
+    check, completions, confirm, demo, explain, init, log, new, next, prompt, recover, reopen, rollback,
+    schema, status, suggest, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{Args, Parser, Subcommand};

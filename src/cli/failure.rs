@@ -43,11 +43,15 @@ impl ExitCode {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Fine => "fine",
-            Self::No => "the answer is no: findings, a refused move, nothing for --for, a wait that timed out",
+            Self::No => {
+                "the answer is no: findings, a refused move, nothing for --for, a wait that timed out"
+            }
             Self::Usage => "the command line, orch.toml or a workflow document is wrong",
             Self::Nothing => "there is nothing to apply",
             Self::Busy => "busy, or the branch moved meanwhile: try again",
-            Self::NotNow => "the repository does not allow it now (a merge going on, a protected branch, no identity)",
+            Self::NotNow => {
+                "the repository does not allow it now (a merge going on, a protected branch, no identity)"
+            }
             Self::Fault => "a fault of orch, or of the machine it runs on (full disk, no permission)",
             Self::Interrupted => "interrupted",
         }
@@ -85,7 +89,9 @@ impl Failure {
     #[must_use]
     pub fn hint(self, advice: impl Into<String>) -> Self {
         match self {
-            Self::Said { exit, code, message, .. } => Self::Said { exit, code, message, hint: Some(advice.into()) },
+            Self::Said { exit, code, message, .. } => {
+                Self::Said { exit, code, message, hint: Some(advice.into()) }
+            }
             other => other,
         }
     }
@@ -111,7 +117,12 @@ impl From<io::Error> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::Said { exit: ExitCode::No, code: refusal.code.to_owned(), message: refusal.message, hint: refusal.hint }
+        Self::Said {
+            exit: ExitCode::No,
+            code: refusal.code.to_owned(),
+            message: refusal.message,
+            hint: refusal.hint,
+        }
     }
 }
 

@@ -8,7 +8,10 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 pub(super) fn on_interrupt(then: impl Fn() + Send + 'static) {
     let handler = move || {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            #[expect(clippy::exit, reason = "the user asked twice; nothing here holds what a kill could lose")]
+            #[expect(
+                clippy::exit,
+                reason = "the user asked twice; nothing here holds what a kill could lose"
+            )]
             std::process::exit(super::ExitCode::Interrupted as i32);
         }
         then();

@@ -93,7 +93,8 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     if json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = ui.answer(&view::pretty(&view::Failure::new("usage", message, Some("orch --help".to_owned()))));
+        let _ =
+            ui.answer(&view::pretty(&view::Failure::new("usage", message, Some("orch --help".to_owned()))));
     } else {
         ui.problem(&error.to_string());
     }

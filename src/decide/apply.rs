@@ -40,6 +40,7 @@ pub fn apply(
     transition: &Transition,
     stamp: &Stamp,
 ) -> State {
+    let state = &*state.under_own_names(workflow);
     let mut next = state.clone();
     let seq = next.next_seq.max(1);
     if let Some(from) = &transition.from {

@@ -23,6 +23,7 @@ pub(super) struct Seen<'f> {
 /// Derives every artifact of the workflow, in document order.
 #[must_use]
 pub fn derive(workflow: &Workflow, state: &State, phase: &PhaseId, facts: &Facts) -> Vec<Derived> {
+    let state = &*state.under_own_names(workflow);
     look(workflow, state, phase, facts).into_iter().map(|seen| seen.derived).collect()
 }
 

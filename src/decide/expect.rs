@@ -1,7 +1,8 @@
 //! What somebody has to do next where no transition is due: which outputs, where, and why.
 
 use super::derive::Seen;
-use super::evaluate::{Judge, choice, join, saw};
+use super::evaluate::{Judge, choice};
+use super::rules::{join, saw};
 use super::{BrokenNeed, Decision, ExpectState, Expectation, Part, Truth, Verdict};
 use crate::base::{ArtifactName, Digest};
 use crate::workflow::{Artifact, Outcome, Owner, Rule};
@@ -59,9 +60,14 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     for artifact in &judge.phase.produces {
         let Some(seen) = judge.seen.iter().find(|seen| seen.derived.name == *artifact) else { continue };
         let optional = judge.phase.optional.contains(artifact);
-        if let Some(expected) = for_output(judge, seen, optional) {
-            decision.expects.push(expected);
-        }
+        let Some(expected) = for_output(judge, seen, optional) else { continue };
+        // Of a set that has been used up any file may have been the reason, so each is named.
+        let is_set = seen.files.len() > 1 && judge.is_used_up(artifact);
+        let others = seen.files.iter().filter(|file| is_set && file.path != expected.path);
+        let others: Vec<Expectation> =
+            others.map(|file| Expectation { path: file.path.clone(), ..expected.clone() }).collect();
+        decision.expects.push(expected);
+        decision.expects.extend(others);
     }
     if decision.expects.is_empty() {
         decision.expects = unmet(judge, decision);
@@ -182,13 +188,14 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         Verdict::Choose(actions) => judge.choose_options(&actions, decision),
         _ => {}
     }
-    let stale: Vec<ArtifactName> = decision
+    let mut stale: Vec<ArtifactName> = decision
         .expects
         .iter()
         .filter(|expected| expected.state == ExpectState::Stale)
         .map(|expected| expected.artifact.clone())
         .filter(|artifact| judge.is_used_up(artifact))
         .collect();
+    stale.dedup();
     for artifact in stale {
         let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", "WHY"];
         let effect = format!("say that the unchanged {artifact} is right as it is");

@@ -12,6 +12,7 @@ mod evaluate;
 mod expect;
 mod facts;
 mod order;
+mod rules;
 mod scope;
 mod settle;
 mod state;

@@ -2,7 +2,8 @@
 //! transition like any other.
 
 use super::derive::{Seen, look};
-use super::evaluate::{Judge, join};
+use super::evaluate::Judge;
+use super::rules::join;
 use super::{Facts, Kind, State, Transition};
 use crate::base::{ArtifactName, PhaseId, RuleId, nearest};
 use crate::workflow::{Outcome, Phase, Workflow};
@@ -40,6 +41,7 @@ pub fn override_to(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = format!("orch reopen {} --reason WHY", facts.task);
@@ -68,6 +70,7 @@ pub fn rollback(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = format!("orch reopen {} --reason WHY", facts.task);
@@ -97,6 +100,7 @@ pub fn reopen(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if !from.terminal {
         let hint = format!("orch rollback {} --reason WHY", facts.task);
@@ -124,6 +128,7 @@ pub fn confirm(
     reason: &str,
 ) -> Result<Transition, Refusal> {
     let reason = given(reason)?;
+    let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let known = || workflow.artifacts.iter().map(|artifact| artifact.name.as_str());

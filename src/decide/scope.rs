@@ -14,7 +14,9 @@ use std::cell::OnceCell;
 pub(super) struct TaskScope<'a> {
     workflow: &'a Workflow,
     seen: &'a [Seen<'a>],
-    state: Value,
+    state: &'a State,
+    /// What guards see as `state`; few of them look, so it is made when the first one does.
+    document: OnceCell<Value>,
     phase: Value,
     attempt: Value,
     task: Value,
@@ -26,26 +28,33 @@ impl<'a> TaskScope<'a> {
     pub(super) fn new(
         workflow: &'a Workflow,
         seen: &'a [Seen<'a>],
-        state: &State,
+        state: &'a State,
         phase: &PhaseId,
         attempt: u32,
         task: &TaskId,
     ) -> Self {
-        let mut recorded = document(state, &workflow.phase_key);
-        if let Value::Object(members) = &mut recorded {
-            for (key, value) in &workflow.state.defaults {
-                members.entry(key.clone()).or_insert_with(|| value.clone());
-            }
-        }
         Self {
             workflow,
             seen,
-            state: recorded,
+            state,
+            document: OnceCell::new(),
             phase: Value::from(phase.as_str()),
             attempt: Value::from(attempt),
             task: Value::from(task.as_str()),
             defines: vec![OnceCell::new(); workflow.defines.len()],
         }
+    }
+
+    fn document(&self) -> &Value {
+        self.document.get_or_init(|| {
+            let mut recorded = document(self.state, &self.workflow.phase_key);
+            if let Value::Object(members) = &mut recorded {
+                for (key, value) in &self.workflow.state.defaults {
+                    members.entry(key.clone()).or_insert_with(|| value.clone());
+                }
+            }
+            recorded
+        })
     }
 
     fn artifact<'s>(&'s self, seen: &'s Seen<'a>, path: &[String]) -> Lookup<'s> {
@@ -85,7 +94,7 @@ impl Scope for TaskScope<'_> {
     fn look_up(&self, path: &[String]) -> Lookup<'_> {
         let Some(root) = path.first() else { return Lookup::Missing { depth: 0 } };
         match root.as_str() {
-            "state" => return follow(&self.state, path, 1),
+            "state" => return follow(self.document(), path, 1),
             "phase" => return follow(&self.phase, path, 1),
             "attempt" => return follow(&self.attempt, path, 1),
             "task" => return follow(&self.task, path, 1),

@@ -38,7 +38,7 @@ pub fn settle(
 ) -> Settled {
     let first = evaluate(workflow, recorded, facts);
     let mut state = match recorded {
-        Recorded::Known(state) => (**state).clone(),
+        Recorded::Known(state) => state.under_own_names(workflow).into_owned(),
         _ => initial_state(workflow),
     };
     let mut entered: Vec<(PhaseId, usize)> =

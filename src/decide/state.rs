@@ -1,7 +1,9 @@
 //! The recorded state of a task, as the core sees it; its file format lives in [`crate::record`].
 
 use crate::base::{ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::workflow::Workflow;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What was found where `state.json` belongs.
@@ -193,11 +195,48 @@ impl ActorKind {
     }
 }
 
+impl Actor {
+    /// Adds what another actor of the same phase used up and counted; its own records stay.
+    fn take_over(&mut self, other: Self) {
+        self.attempt = self.attempt.max(other.attempt);
+        for (artifact, digests) in other.spent {
+            let own = self.spent.entry(artifact).or_default();
+            for digest in digests {
+                if !own.contains(&digest) {
+                    own.push(digest);
+                }
+            }
+        }
+    }
+}
+
 impl State {
     /// What is recorded of a phase.
     #[must_use]
     pub fn actor(&self, phase: &PhaseId) -> Option<&Actor> {
         self.actors.get(phase.as_str())
+    }
+
+    /// The same state with everything recorded under an alias of a phase put under its own name.
+    #[must_use]
+    pub(super) fn under_own_names(&self, workflow: &Workflow) -> Cow<'_, Self> {
+        let own = |name: &String| workflow.phase_named(name).filter(|phase| phase.id.as_str() != name);
+        let aliased: Vec<(&String, &PhaseId)> =
+            self.actors.keys().filter_map(|name| Some((name, &own(name)?.id))).collect();
+        if aliased.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut state = self.clone();
+        for (alias, id) in aliased {
+            let Some(aliased) = state.actors.remove(alias) else { continue };
+            match state.actors.get_mut(id.as_str()) {
+                Some(own) => own.take_over(aliased),
+                None => {
+                    state.actors.insert(id.to_string(), aliased);
+                }
+            }
+        }
+        Cow::Owned(state)
     }
 
     /// How often a phase has been entered; 0 if never.

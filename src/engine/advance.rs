@@ -2,8 +2,8 @@
 
 use super::judge::{faulty, state_path};
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath};
-use crate::decide::{Step, Transition, settle};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
+use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{TRANSCRIPT_FILE, transcript_line, write_state};
 use crate::store::{Planned, Store, Write, durable};
 use crate::view::Message;
@@ -21,12 +21,14 @@ pub struct Plan<'a> {
     pub own: bool,
     /// Decide, but write nothing.
     pub dry_run: bool,
+    /// Which unborn tasks are adopted on the way.
+    pub adopt: &'a dyn Fn(&TaskId) -> bool,
 }
 
 /// What came of one task.
 pub enum Outcome {
     /// Transitions were applied.
-    Applied(Applied),
+    Applied(Box<Applied>),
     /// There was nothing to apply.
     Nothing(Box<Judged>),
 }
@@ -41,22 +43,34 @@ pub struct Applied {
     pub notes: Vec<Diagnostic>,
 }
 
+/// Which steps a judged task takes.
+pub(super) type Steps<'a> = dyn Fn(&Engine, &Judged) -> Result<Vec<Step>, Error> + 'a;
+
 /// How often a batch is decided anew after the branch moved under it.
-const TRIES: u32 = 6;
+const TRIES: u32 = 20;
 
 impl Engine {
     /// Applies what the rules decide for each task, in one batch: the index is written once.
     pub fn advance(&mut self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
         let own = plan.own;
         self.apply(tasks, plan.dry_run, &|engine, judged| {
-            if judged.unborn {
-                return Ok(Vec::new());
-            }
             let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let mut steps = Vec::new();
+            let mut recorded = judged.recorded.clone();
+            if judged.unborn {
+                let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
+                if !usable || !(plan.adopt)(&judged.task.id) {
+                    return Ok(steps);
+                }
+                let created = engine.creation(judged, true, None)?;
+                recorded = Recorded::Known(Box::new(created.state.clone()));
+                steps.push(created);
+            }
             let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
             let taken = std::cell::Cell::new(false);
             let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
-            Ok(settle(workflow, &judged.recorded, &judged.observed.facts, &stamp, &may).steps)
+            steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
+            Ok(steps)
         })
     }
 
@@ -65,7 +79,7 @@ impl Engine {
         &mut self,
         tasks: &[TaskRef],
         dry_run: bool,
-        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
+        steps_of: &Steps<'_>,
     ) -> Result<Vec<Outcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
@@ -82,7 +96,9 @@ impl Engine {
         for attempt in 0..TRIES {
             match self.apply_once(tasks, steps_of) {
                 Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
-                    sleep(Duration::from_millis(10 << attempt));
+                    // Uneven, so that two that collided do not collide again.
+                    let uneven = (std::process::id() + 7 * attempt) % 11;
+                    sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
                 }
                 other => return other,
             }
@@ -90,11 +106,7 @@ impl Engine {
         Err(Error::NotNow { code: "busy", message: "the branch moves all the time".to_owned(), hint: None })
     }
 
-    fn apply_once(
-        &self,
-        tasks: &[TaskRef],
-        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
-    ) -> Result<Vec<Outcome>, Error> {
+    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
         let mut transaction = store.begin()?;
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
@@ -120,8 +132,8 @@ impl Engine {
             let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
             let task = judged.task.clone();
             let mut notes = left_staged(&committed.left_staged, &task.directory);
-            notes.extend(committed.index_problem.iter().map(|problem| index_note(problem)));
-            outcomes.push(Outcome::Applied(Applied { judged: self.judge(&task)?, steps, notes }));
+            notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
+            outcomes.push(Outcome::Applied(Box::new(Applied { judged: self.judge(&task)?, steps, notes })));
         }
         Ok(outcomes)
     }
@@ -138,8 +150,10 @@ impl Engine {
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
-            writes.push(Write::own(state_path.clone(), state.into_bytes()));
-            writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes()));
+            let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+            writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
+            let before = judged.observed.transcript.as_deref();
+            writes.push(Write::own(transcript_path.clone(), transcript.clone().into_bytes(), before));
             let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
             let message = Message {
                 task: &judged.task.id,
@@ -154,11 +168,7 @@ impl Engine {
         Ok(commits)
     }
 
-    fn apply_without_git(
-        &self,
-        tasks: &[TaskRef],
-        steps_of: &dyn Fn(&Self, &Judged) -> Result<Vec<Step>, Error>,
-    ) -> Result<Vec<Outcome>, Error> {
+    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
         let _lock = self.lock_directory()?;
         let mut outcomes = Vec::new();
         for task in tasks {
@@ -178,7 +188,11 @@ impl Engine {
             durable::write_atomic(&transcript_path(task)?.under(&self.root), transcript.as_bytes())?;
             durable::write_atomic(&state_path(task)?.under(&self.root), state.as_bytes())?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            outcomes.push(Outcome::Applied(Applied { judged: self.judge(task)?, steps, notes: Vec::new() }));
+            outcomes.push(Outcome::Applied(Box::new(Applied {
+                judged: self.judge(task)?,
+                steps,
+                notes: Vec::new(),
+            })));
         }
         Ok(outcomes)
     }
@@ -230,7 +244,7 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
         return Outcome::Nothing(Box::new(judged));
     }
     let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-    Outcome::Applied(Applied { judged, steps, notes: Vec::new() })
+    Outcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
 }
 
 fn transcript_path(task: &TaskRef) -> Result<RepoPath, Error> {
@@ -316,7 +330,8 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     .collect()
 }
 
-fn index_note(problem: &str) -> Diagnostic {
-    let message = format!("the commit is made, but the index could not be brought up to date: {problem}");
-    Diagnostic::warning("index-behind", message).hint("the next run of orch finishes it")
+fn unfinished_note(problem: &str) -> Diagnostic {
+    let message =
+        format!("the commit is made, but files or index could not be brought up to date: {problem}");
+    Diagnostic::warning("unfinished", message).hint("the next run of orch finishes it")
 }

@@ -20,8 +20,12 @@ impl Clock {
         match self {
             Self::Fixed(at) => at,
             Self::System => {
-                #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock for records")]
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "the one place that reads the clock for records"
+                )]
+                let since =
+                    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
                 Timestamp::from_seconds(i64::try_from(since).unwrap_or(i64::MAX))
             }
         }
@@ -47,7 +51,13 @@ impl Caller {
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         const MARKS: [&str; 8] = [
-            "CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "AMP_THREAD_ID",
+            "CLAUDECODE",
+            "CODEX_SANDBOX",
+            "CODEX_THREAD_ID",
+            "GEMINI_CLI",
+            "CURSOR_AGENT",
+            "OPENCODE",
+            "AMP_THREAD_ID",
             "AGENT",
         ];
         let marked = MARKS.iter().any(|mark| variable(mark).is_some_and(|value| !value.is_empty()));
@@ -69,7 +79,8 @@ impl Caller {
     /// The stamp of a record made now on the caller's order. `identity` is the name git knows.
     #[must_use]
     pub fn stamp(&self, identity: Option<&str>) -> Stamp {
-        let name = self.name.clone().or_else(|| identity.map(str::to_owned)).unwrap_or_else(|| "unknown".to_owned());
+        let name =
+            self.name.clone().or_else(|| identity.map(str::to_owned)).unwrap_or_else(|| "unknown".to_owned());
         Stamp { at: self.clock.now(), by: By { kind: self.kind, name } }
     }
 

@@ -1,8 +1,9 @@
 //! Creating a task, or adopting a directory as one.
 
 use super::advance::Applied;
+use super::judge::faulty;
 use super::orders::first_applied;
-use super::{Engine, Error, TaskRef};
+use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, TaskId, WorkflowName};
 use crate::decide::{self, Recorded, Step, initial_state};
 
@@ -18,49 +19,67 @@ pub struct Created {
 
 impl Engine {
     /// Creates the task `id`; a directory that already holds its artifacts is adopted as it is.
-    pub fn create(&mut self, id: &TaskId, workflow: Option<&str>, title: Option<&str>) -> Result<Created, Error> {
+    pub fn create(
+        &mut self,
+        id: &TaskId,
+        workflow: Option<&str>,
+        title: Option<&str>,
+    ) -> Result<Created, Error> {
         let mut task = self.place_for(id).ok_or_else(|| self.no_place(id))?;
         if let Some(name) = workflow {
             self.workflow(name)?;
-            task.workflow = WorkflowName::new(name).map_err(|error| Diagnostic::error("workflow-name", error.to_string()))?;
+            task.workflow = WorkflowName::new(name)
+                .map_err(|error| Diagnostic::error("workflow-name", error.to_string()))?;
         }
         if let Some(above) = task.directory.parent().and_then(|parent| self.task_of_path(&parent)) {
-            let message = format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
+            let message =
+                format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
             return Err(Diagnostic::error("task-inside-task", message).into());
         }
         let adopted = self.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.root);
-        std::fs::create_dir_all(&directory)
-            .map_err(|error| Diagnostic::error("io", format!("{} cannot be made: {error}", directory.display())))?;
+        std::fs::create_dir_all(&directory).map_err(|error| {
+            Diagnostic::error("io", format!("{} cannot be made: {error}", directory.display()))
+        })?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|engine, judged| {
             if !judged.unborn {
                 let message = format!("task `{}` is there already", judged.task.id);
                 let hint = format!("orch status, or: orch suggest {}", judged.task.id);
                 return Err(Diagnostic::error("task-exists", message).hint(hint).into());
             }
-            let loaded = engine.workflow(judged.task.workflow.as_str())?;
-            let workflow = loaded.workflow.as_ref().ok_or_else(|| super::judge::faulty(&loaded))?;
-            let mut state = match &judged.recorded {
-                Recorded::Known(foreign) => (**foreign).clone(),
-                Recorded::New => initial_state(workflow),
-                Recorded::Lost | Recorded::Broken(_) => {
-                    let hint = format!("orch recover {}", judged.task.id);
-                    let message = judged.decision.reason.clone();
-                    return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
-                }
-            };
-            if let Some(title) = title {
-                state.title = Some(title.to_owned());
-            }
-            let mut transition = decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
-            if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
-                transition.to = phase.id.clone();
-            }
-            let facts = &judged.observed.facts;
-            let state = decide::apply(workflow, &state, facts, &transition, &engine.stamp());
-            Ok(vec![Step { transition, state }])
+            Ok(vec![engine.creation(judged, adopted, title)?])
         })?;
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
+    }
+
+    /// The step that records an unborn task, in the phase that its files or a foreign state name.
+    pub(super) fn creation(
+        &self,
+        judged: &Judged,
+        adopted: bool,
+        title: Option<&str>,
+    ) -> Result<Step, Error> {
+        let loaded = self.workflow(judged.task.workflow.as_str())?;
+        let workflow = loaded.workflow.as_ref().ok_or_else(|| faulty(&loaded))?;
+        let mut state = match &judged.recorded {
+            Recorded::Known(foreign) => (**foreign).clone(),
+            Recorded::New => initial_state(workflow),
+            Recorded::Lost | Recorded::Broken(_) => {
+                let hint = format!("orch recover {}", judged.task.id);
+                let message = judged.decision.reason.clone();
+                return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+            }
+        };
+        if let Some(title) = title {
+            state.title = Some(title.to_owned());
+        }
+        let mut transition =
+            decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
+        if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+            transition.to = phase.id.clone();
+        }
+        let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, &self.stamp());
+        Ok(Step { transition, state })
     }
 
     fn no_place(&self, id: &TaskId) -> Error {

@@ -81,7 +81,16 @@ impl Engine {
             let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else {
                 return Err(faulty(&loaded));
             };
-            let observed = observe(source, workflow, matcher, &self.schemas, &self.verdicts, &task.id, &task.directory, &self.limits())?;
+            let observed = observe(
+                source,
+                workflow,
+                matcher,
+                &self.schemas,
+                &self.verdicts,
+                &task.id,
+                &task.directory,
+                &self.limits(),
+            )?;
             let recorded = self.recorded(task, workflow, &observed)?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
@@ -95,7 +104,13 @@ impl Engine {
         Err(Error::NotNow { code: "unstable", message, hint: None })
     }
 
-    fn conclude(&self, task: &TaskRef, loaded: Rc<Loaded>, recorded: Recorded, observed: Observed) -> Result<Judged, Error> {
+    fn conclude(
+        &self,
+        task: &TaskRef,
+        loaded: Rc<Loaded>,
+        recorded: Recorded,
+        observed: Observed,
+    ) -> Result<Judged, Error> {
         let Some(workflow) = &loaded.workflow else { return Err(faulty(&loaded)) };
         let state_path = state_path(task)?;
         let at_head = match (&self.store, self.commits()) {
@@ -108,9 +123,12 @@ impl Engine {
         };
         let mut decision = if unborn && !matches!(recorded, Recorded::Lost | Recorded::Broken(_)) {
             let stamp = self.caller.own_stamp();
-            let mut settled = settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
+            let mut settled =
+                settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
-            settled.diagnostics.push(Diagnostic::note("unborn", message).hint(format!("orch new {}", task.id)));
+            settled
+                .diagnostics
+                .push(Diagnostic::note("unborn", message).hint(format!("orch new {}", task.id)));
             settled
         } else {
             evaluate(workflow, &recorded, &observed.facts)
@@ -121,12 +139,23 @@ impl Engine {
         };
         let restores = self.restores(task, &decision)?;
         decision.options.splice(0..0, restores.iter().cloned());
-        Ok(Judged { task: task.clone(), loaded, recorded, observed, decision, unborn, is_committed, restores })
+        Ok(Judged {
+            task: task.clone(),
+            loaded,
+            recorded,
+            observed,
+            decision,
+            unborn,
+            is_committed,
+            restores,
+        })
     }
 
     /// The workflow that a state names, without judging the rest of it.
     fn recorded_workflow(&self, source: &dyn Source, task: &TaskRef) -> Result<Option<String>, Error> {
-        let Ok(Content::Bytes(bytes)) = source.read(&state_path(task)?, self.config.limit_bytes) else { return Ok(None) };
+        let Ok(Content::Bytes(bytes)) = source.read(&state_path(task)?, self.config.limit_bytes) else {
+            return Ok(None);
+        };
         let value: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
         Ok(value.and_then(|value| Some(value.pointer("/workflow/name")?.as_str()?.to_owned())))
     }
@@ -174,7 +203,9 @@ impl Engine {
             let Some(digest) = need.recorded else { continue };
             let Ok(path) = task.directory.join(&need.path) else { continue };
             if let Some(commit) = store.commit_holding(&path, digest)? {
-                let argv = ["git", "restore", "-s", &commit.short(), "--", path.as_str()].map(str::to_owned).to_vec();
+                let argv = ["git", "restore", "-s", &commit.short(), "--", path.as_str()]
+                    .map(str::to_owned)
+                    .to_vec();
                 let effect = format!("bring back the {} that was there", need.artifact);
                 choices.push(Choice { id: "restore", argv, by: Owner::Human, effect });
             }

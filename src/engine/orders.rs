@@ -86,7 +86,7 @@ impl Engine {
 /// The outcome of a call that always applies something.
 pub(super) fn first_applied(outcomes: Vec<Outcome>) -> Result<Applied, Error> {
     match outcomes.into_iter().next() {
-        Some(Outcome::Applied(applied)) => Ok(applied),
+        Some(Outcome::Applied(applied)) => Ok(*applied),
         _ => Err(Error::NotNow {
             code: "nothing",
             message: "there was nothing to apply".to_owned(),

@@ -34,8 +34,10 @@ impl Engine {
             None => match self.state_from_transcript(task, phase_key)? {
                 Some(text) => (text, Recovered::FromTranscript),
                 None => {
-                    let message = format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
-                    let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {}", task.id);
+                    let message =
+                        format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
+                    let hint =
+                        format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {}", task.id);
                     return Err(Error::NotNow { code: "state-lost", message, hint: Some(hint) });
                 }
             },
@@ -53,7 +55,8 @@ impl Engine {
         for commit in store.history(&task.directory, 100)? {
             let Some(bytes) = store.read_at(commit.id, &state_path(task)?)? else { continue };
             let Ok(text) = String::from_utf8(bytes) else { continue };
-            let whole = serde_json::from_str(&text).is_ok_and(|value| read_state(&value, &text, phase_key).is_ok());
+            let whole =
+                serde_json::from_str(&text).is_ok_and(|value| read_state(&value, &text, phase_key).is_ok());
             if whole {
                 return Ok(Some((text, commit.id)));
             }
@@ -62,7 +65,10 @@ impl Engine {
     }
 
     fn state_from_transcript(&self, task: &TaskRef, phase_key: &str) -> Result<Option<String>, Error> {
-        let path = task.directory.join(TRANSCRIPT_FILE).map_err(|error| Diagnostic::error("path", error.to_string()))?;
+        let path = task
+            .directory
+            .join(TRANSCRIPT_FILE)
+            .map_err(|error| Diagnostic::error("path", error.to_string()))?;
         let Ok(text) = std::fs::read_to_string(path.under(&self.root)) else { return Ok(None) };
         let schema = "https://json-schema.org/draft/2020-12/schema";
         Ok(match rebuild(&text, phase_key) {

@@ -8,6 +8,9 @@ use crate::store::{self, Store};
 use crate::workflow::System;
 use std::path::{Path, PathBuf};
 
+/// Where contents known to be valid are kept; another reader of artifacts gets another name.
+const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
+
 impl Engine {
     /// Opens the repository that `start` lies in; outside git, the nearest directory with an
     /// `orch.toml`, else `start` itself.
@@ -18,6 +21,11 @@ impl Engine {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
         let found = Store::discover(&start, store::Options::default())?;
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
+        if let Some(store) = &found {
+            // A killed process may have left a transition half placed; everybody who looks finishes it.
+            // Where that is not possible now, the next one does.
+            let _ = store.recover_leftovers();
+        }
         let (config, mut findings) = match read_text(&root.join(config::FILE)) {
             Ok(Some(text)) => config::parse(&text, config::FILE),
             Ok(None) => (config::Config::default(), Vec::new()),
@@ -32,6 +40,8 @@ impl Engine {
                 protected: config.git.protected.clone(),
             })
         });
+        let verdicts =
+            store.as_ref().map_or_else(Verdicts::default, |store| Verdicts::kept_in(store.own(KNOWN_VALID)));
         let (system, system_on_disk) = overlay(&root, &config.system, &mut findings);
         Ok(Self {
             root,
@@ -40,7 +50,7 @@ impl Engine {
             system,
             system_on_disk,
             schemas: Schemas::default(),
-            verdicts: Verdicts::default(),
+            verdicts,
             workflows: workflows::Cache::default(),
             caller,
             findings,

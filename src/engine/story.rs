@@ -27,7 +27,8 @@ impl Engine {
             for commit in store.history(&task.directory, usize::MAX)? {
                 let Some(bytes) = store.read_at(commit.id, &state_path(task)?)? else { continue };
                 let state: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
-                let last = state.and_then(|state| state.get("history")?.as_array()?.last()?.get("seq")?.as_u64());
+                let last =
+                    state.and_then(|state| state.get("history")?.as_array()?.last()?.get("seq")?.as_u64());
                 if let Some(seq) = last {
                     // History runs from new to old, so the oldest commit with a number wins.
                     commits.insert(seq, commit.id);

@@ -38,7 +38,9 @@ impl Engine {
 
     /// For each task, the commit that last changed its state as it is now; one walk for all.
     pub fn committed(&self, judged: &[Judged]) -> Result<Vec<Option<Digest>>, Error> {
-        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(vec![None; judged.len()]) };
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
+            return Ok(vec![None; judged.len()]);
+        };
         let mut paths = Vec::new();
         let mut owners = Vec::new();
         for (index, one) in judged.iter().enumerate().filter(|(_, one)| one.is_committed) {

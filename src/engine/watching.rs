@@ -170,7 +170,6 @@ impl<'e> Watching<'e> {
         if tasks.is_empty() {
             return Ok(());
         }
-        self.adopt(&tasks, effects);
         match self.settle(&tasks) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if self.hold(&tasks, &error, effects) => {}
@@ -194,30 +193,10 @@ impl<'e> Watching<'e> {
                 && !transition.by_human
                 && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
         };
-        self.engine.advance(tasks, &Plan { may: &may, once: false, own: true, dry_run: self.dry_run })
-    }
-
-    /// Directories that the settings let the watch adopt become tasks.
-    fn adopt(&mut self, tasks: &[TaskRef], effects: &mut Vec<Effect>) {
         let adopt = self.engine.config().watch.adopt.clone();
-        if self.dry_run {
-            return;
-        }
-        for task in tasks.iter().filter(|task| adopt.covers(&task.id)) {
-            let unborn = self.engine.judge(task).is_ok_and(|judged| judged.unborn);
-            if !unborn {
-                continue;
-            }
-            match self.engine.create(&task.id, None, None) {
-                Ok(created) => effects.push(Effect::Moved(Box::new(created.applied))),
-                Err(error) if error.kind() == ErrorKind::Busy || error.kind() == ErrorKind::NotNow => {
-                    self.hold(std::slice::from_ref(task), &error, effects);
-                }
-                Err(error) => {
-                    effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() })
-                }
-            }
-        }
+        let adopted = move |task: &TaskId| !broken_settings && adopt.covers(task);
+        let plan = Plan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopted };
+        self.engine.advance(tasks, &plan)
     }
 
     /// Whether an error only means "not now"; then the tasks are tried again later.
@@ -233,9 +212,12 @@ impl<'e> Watching<'e> {
         }
         for task in tasks {
             let judged = self.engine.judge(task);
-            let digest = judged.as_ref().map_or(Digest::of_blob(b""), |judged| fingerprint(judged));
+            let digest = judged.as_ref().map_or(Digest::of_blob(b""), fingerprint);
             self.known.entry(task.id.clone()).or_insert_with(|| (task.clone(), digest));
-            if judged.is_ok_and(|judged| judged.decision.transition().is_some()) {
+            let adopts = self.engine.config().watch.adopt.covers(&task.id);
+            let due =
+                |judged: Judged| if judged.unborn { adopts } else { judged.decision.transition().is_some() };
+            if judged.is_ok_and(due) {
                 self.held.insert(task.id.clone());
             }
         }
@@ -269,7 +251,7 @@ impl<'e> Watching<'e> {
             effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
         }
         match outcome {
-            Outcome::Applied(applied) => effects.push(Effect::Moved(Box::new(applied))),
+            Outcome::Applied(applied) => effects.push(Effect::Moved(applied)),
             Outcome::Nothing(judged) if is_new && self.begun => effects.push(Effect::Stands(judged)),
             Outcome::Nothing(_) => {}
         }

@@ -1,6 +1,6 @@
 //! Workflows by name, compiled once each.
 
-use super::Engine;
+use super::{Engine, Error};
 use crate::base::{Diagnostic, WorkflowName, nearest};
 use crate::scan::Matcher;
 use crate::workflow::{Document, Workflow, check, compile};
@@ -24,11 +24,11 @@ pub(super) type Cache = RefCell<BTreeMap<String, Rc<Loaded>>>;
 
 impl Engine {
     /// Loads a workflow by name; the diagnostic says that there is no such workflow.
-    pub fn workflow(&self, name: &str) -> Result<Rc<Loaded>, Diagnostic> {
+    pub fn workflow(&self, name: &str) -> Result<Rc<Loaded>, Error> {
         if let Some(loaded) = self.workflows.borrow().get(name) {
             return Ok(Rc::clone(loaded));
         }
-        let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name)) };
+        let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name).into()) };
         let document = Document::new(name, self.workflow_path(name), text);
         let (workflow, problems) = compile(&document, &self.system);
         let matcher = workflow.as_ref().map(Matcher::new);
@@ -38,7 +38,7 @@ impl Engine {
     }
 
     /// Every problem of a workflow, the warnings of its check included.
-    pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
+    pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Error> {
         let loaded = self.workflow(name)?;
         let mut problems = loaded.problems.clone();
         if let Some(workflow) = &loaded.workflow {
@@ -59,7 +59,11 @@ impl Engine {
     /// The names of all workflows, in order.
     #[must_use]
     pub fn workflow_names(&self) -> Vec<String> {
-        self.system.names("workflows", ".md").filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
+        self.system
+            .names("workflows", ".md")
+            .filter(|name| WorkflowName::new(name).is_ok())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Where a workflow's document lies, or would lie, in the repository.

@@ -62,7 +62,10 @@ pub struct ObservedFile {
 }
 
 /// Observes a task. The error means that the source itself cannot be read.
-#[expect(clippy::too_many_arguments, reason = "each is another thing, and bundling them would only rename the list")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is another thing, and bundling them would only rename the list"
+)]
 pub fn observe(
     source: &dyn Source,
     workflow: &Workflow,
@@ -78,7 +81,11 @@ pub fn observe(
         facts: Facts {
             task: task.clone(),
             directory: directory.clone(),
-            artifacts: workflow.artifacts.iter().map(|artifact| (artifact.name.clone(), Vec::new())).collect(),
+            artifacts: workflow
+                .artifacts
+                .iter()
+                .map(|artifact| (artifact.name.clone(), Vec::new()))
+                .collect(),
             diagnostics: Vec::new(),
         },
         state: None,
@@ -116,7 +123,10 @@ impl Observer<'_> {
         if entry.kind == EntryKind::NotUtf8 {
             let message = "a name here is not UTF-8, so no artifact can be read from it";
             let place = Place { path: entry.path.clone(), ..Place::default() };
-            observed.facts.diagnostics.push(Diagnostic::warning("path-not-utf8", message).at(place).hint("rename it"));
+            observed
+                .facts
+                .diagnostics
+                .push(Diagnostic::warning("path-not-utf8", message).at(place).hint("rename it"));
             return Ok(());
         }
         let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
@@ -161,7 +171,8 @@ impl Observer<'_> {
         observed: &mut Observed,
     ) -> Result<(), SourceError> {
         let artifacts = &self.workflow.artifacts;
-        let owned = owners.iter().filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
+        let owned =
+            owners.iter().filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
         match self.get(path, entry)? {
             Got::Nothing => {}
             Got::Problem(problem) => {
@@ -170,8 +181,13 @@ impl Observer<'_> {
                     if entry.kind == EntryKind::Directory && artifact.is_glob() {
                         continue;
                     }
-                    let fact =
-                        FileFact { pattern, path: below.clone(), digest: None, data: None, problems: vec![problem.clone()] };
+                    let fact = FileFact {
+                        pattern,
+                        path: below.clone(),
+                        digest: None,
+                        data: None,
+                        problems: vec![problem.clone()],
+                    };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
                 }
             }
@@ -180,8 +196,9 @@ impl Observer<'_> {
                 let mut commit = false;
                 for (artifact, pattern) in owned {
                     commit |= artifact.commit;
-                    let (data, problems) = self.judge(artifact, path, &bytes, digest);
-                    let fact = FileFact { pattern, path: below.clone(), digest: Some(digest), data, problems };
+                    let (data, problems) = self.judge(artifact, path, &bytes);
+                    let fact =
+                        FileFact { pattern, path: below.clone(), digest: Some(digest), data, problems };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
                 }
                 let executable = entry.executable;
@@ -197,16 +214,17 @@ impl Observer<'_> {
         artifact: &Artifact,
         path: &RepoPath,
         bytes: &[u8],
-        digest: Digest,
     ) -> (Option<Arc<serde_json::Value>>, Vec<Diagnostic>) {
         let Verdict { data, mut problems } = read(artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
+        // The bytes as read, not as git stores them: a filter may stand between the two.
+        let content = Digest::of_blob(bytes);
         if let Some(schema) = &artifact.schema
-            && !self.verdicts.is_valid(digest, schema.digest, artifact.format)
+            && !self.verdicts.is_valid(content, schema.digest, artifact.format)
         {
             let found = self.schemas.validate(schema, &data, path, artifact.format, bytes);
             if found.is_empty() {
-                self.verdicts.note_valid(digest, schema.digest, artifact.format);
+                self.verdicts.note_valid(content, schema.digest, artifact.format);
             }
             problems.extend(found);
         }
@@ -227,7 +245,9 @@ impl Observer<'_> {
                     format!("it has {size} bytes; at most {} are read", self.limits.bytes),
                     "make it smaller, or raise `limit_bytes` in orch.toml",
                 ),
-                Content::Unreadable(why) => problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it"),
+                Content::Unreadable(why) => {
+                    problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it")
+                }
             },
             EntryKind::Symlink => problem(
                 "symlink",
@@ -244,7 +264,9 @@ impl Observer<'_> {
                 "it is a pipe, a device or a socket where a file belongs".to_owned(),
                 "remove it and write the file",
             ),
-            EntryKind::Unreadable(why) => problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it"),
+            EntryKind::Unreadable(why) => {
+                problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it")
+            }
             EntryKind::NotUtf8 => Got::Nothing,
         })
     }

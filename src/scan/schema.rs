@@ -40,8 +40,9 @@ impl Schema {
             let place = Place { path: path.to_owned(), ..Place::default() };
             vec![Diagnostic::error(code, message).at(place).hint(hint)]
         };
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| fault("schema-invalid", format!("the schema is not JSON: {error}"), "mend the schema"))?;
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            fault("schema-invalid", format!("the schema is not JSON: {error}"), "mend the schema")
+        })?;
         let options = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true)
@@ -53,7 +54,9 @@ impl Schema {
                 format!("the schema refers to another document: {error}"),
                 "orch fetches nothing; copy the definition into `$defs`",
             )),
-            Err(error) => Err(fault("schema-invalid", format!("the schema cannot be used: {error}"), "mend the schema")),
+            Err(error) => {
+                Err(fault("schema-invalid", format!("the schema cannot be used: {error}"), "mend the schema"))
+            }
         }
     }
 
@@ -84,7 +87,8 @@ impl Schema {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 let key = unexpected.first().cloned().unwrap_or_default();
                 let known = self.known_keys(error);
-                let hint = nearest(&key, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+                let hint = nearest(&key, known.iter().map(String::as_str))
+                    .map(|near| format!("did you mean `{near}`?"));
                 Problem { key: Some(key.clone()), hint, ..plain(format!("`{key}` is not known here")) }
             }
             ValidationErrorKind::Type { .. } => {
@@ -92,7 +96,8 @@ impl Schema {
                 plain(format!("expected {expected}, found {}", found(here)))
             }
             ValidationErrorKind::Enum { options } => {
-                let texts: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+                let texts: Vec<&str> =
+                    options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
                 let near = here.as_str().and_then(|text| nearest(text, texts.iter().copied()));
                 Problem {
                     hint: near.map(|near| format!("did you mean `{near}`?")),
@@ -117,11 +122,17 @@ impl Schema {
         forms
             .iter()
             .filter_map(|form| {
-                if let Some(text) = form.get("description").or_else(|| form.get("title")).and_then(Value::as_str) {
+                if let Some(text) =
+                    form.get("description").or_else(|| form.get("title")).and_then(Value::as_str)
+                {
                     return Some(text.to_owned());
                 }
-                let keys: Vec<String> =
-                    form.get("required")?.as_array()?.iter().filter_map(|key| Some(format!("`{}`", key.as_str()?))).collect();
+                let keys: Vec<String> = form
+                    .get("required")?
+                    .as_array()?
+                    .iter()
+                    .filter_map(|key| Some(format!("`{}`", key.as_str()?)))
+                    .collect();
                 Some(format!("with {}", keys.join(" and ")))
             })
             .collect()
@@ -141,10 +152,13 @@ impl Schema {
     }
 }
 
+/// A schema, or why it cannot be used.
+type Compiled = Result<Schema, Vec<Diagnostic>>;
+
 /// Compiled schemas, shared between tasks and threads.
 #[derive(Default)]
 pub struct Schemas {
-    compiled: Mutex<HashMap<Digest, Arc<Result<Schema, Vec<Diagnostic>>>>>,
+    compiled: Mutex<HashMap<Digest, Arc<Compiled>>>,
 }
 
 impl Schemas {
@@ -164,10 +178,14 @@ impl Schemas {
             Err(problems) => return problems.clone(),
         };
         let text = String::from_utf8_lossy(bytes);
-        compiled.validate(data).into_iter().map(|problem| diagnostic(problem, schema, path, format, &text)).collect()
+        compiled
+            .validate(data)
+            .into_iter()
+            .map(|problem| diagnostic(problem, schema, path, format, &text))
+            .collect()
     }
 
-    fn compiled(&self, schema: &SchemaText) -> Arc<Result<Schema, Vec<Diagnostic>>> {
+    fn compiled(&self, schema: &SchemaText) -> Arc<Compiled> {
         let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(schema.digest).or_insert_with(|| {
             let path = format!("schemas/{}.schema.json", schema.name);
@@ -177,7 +195,13 @@ impl Schemas {
     }
 }
 
-fn diagnostic(problem: Problem, schema: &SchemaText, path: &RepoPath, format: Format, text: &str) -> Diagnostic {
+fn diagnostic(
+    problem: Problem,
+    schema: &SchemaText,
+    path: &RepoPath,
+    format: Format,
+    text: &str,
+) -> Diagnostic {
     let place = match format {
         Format::Json => {
             let at = match &problem.key {
@@ -194,7 +218,8 @@ fn diagnostic(problem: Problem, schema: &SchemaText, path: &RepoPath, format: Fo
         _ => Place::file(path),
     };
     let place = Place { pointer: Some(problem.pointer), ..place };
-    let hint = problem.hint.unwrap_or_else(|| format!("orch schema {} --example shows a valid one", schema.name));
+    let hint =
+        problem.hint.unwrap_or_else(|| format!("orch schema {} --example shows a valid one", schema.name));
     Diagnostic::error("schema", problem.message).at(place).hint(hint)
 }
 
@@ -214,25 +239,6 @@ fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {
     Place::at(path.as_str(), text, start + inner, length)
 }
 
-/// Contents that a schema is known to accept: a verdict by digests needs no schema at all.
-#[derive(Default)]
-pub struct Verdicts {
-    valid: Mutex<HashSet<(Digest, Digest, Format)>>,
-}
-
-impl Verdicts {
-    /// Whether this content is known to be accepted by this schema.
-    #[must_use]
-    pub fn is_valid(&self, content: Digest, schema: Digest, format: Format) -> bool {
-        self.valid.lock().unwrap_or_else(PoisonError::into_inner).contains(&(content, schema, format))
-    }
-
-    /// Notes that this content is accepted by this schema.
-    pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
-        self.valid.lock().unwrap_or_else(PoisonError::into_inner).insert((content, schema, format));
-    }
-}
-
 /// The first example at the top of a schema that the schema accepts.
 #[must_use]
 pub fn example(text: &str) -> Option<Value> {
@@ -250,13 +256,18 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
     };
     let mut found = Vec::new();
     lint_schema(path, text, &schema.value, "", &mut found);
-    for (index, example) in schema.value.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    for (index, example) in
+        schema.value.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
         if let Some(problem) = schema.validate(example).first() {
             let pointer = format!("/examples/{index}");
             let (start, length) = span(text, &pointer).unwrap_or_default();
             let place = Place::at(path, text, start, length.min(1));
-            let message = format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
-            found.push(Diagnostic::warning("schema-example", message).at(place).hint("mend the one or the other"));
+            let message =
+                format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
+            found.push(
+                Diagnostic::warning("schema-example", message).at(place).hint("mend the one or the other"),
+            );
         }
     }
     found
@@ -264,14 +275,66 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
 
 /// Every keyword of JSON Schema 2020-12 and its vocabularies.
 const KEYWORDS: [&str; 60] = [
-    "$id", "$schema", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "$comment", "$defs", "allOf",
-    "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "prefixItems", "items", "contains",
-    "properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedItems",
-    "unevaluatedProperties", "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum",
-    "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains",
-    "minContains", "maxProperties", "minProperties", "required", "dependentRequired", "title", "description",
-    "default", "deprecated", "readOnly", "writeOnly", "examples", "format", "contentEncoding", "contentMediaType",
-    "contentSchema", "definitions", "dependencies", "$recursiveRef",
+    "$id",
+    "$schema",
+    "$ref",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$vocabulary",
+    "$comment",
+    "$defs",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "prefixItems",
+    "items",
+    "contains",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxContains",
+    "minContains",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "dependentRequired",
+    "title",
+    "description",
+    "default",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "examples",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "definitions",
+    "dependencies",
+    "$recursiveRef",
 ];
 
 fn lint_schema(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut Vec<Diagnostic>) {
@@ -279,7 +342,8 @@ fn lint_schema(path: &str, text: &str, schema: &Value, pointer: &str, found: &mu
     for (key, value) in members {
         if !KEYWORDS.contains(&key.as_str()) && !key.starts_with("x-") {
             let (start, length) = key_span(text, pointer, key).unwrap_or_default();
-            let mut diagnostic = Diagnostic::warning("schema-keyword", format!("`{key}` is no keyword of JSON Schema"));
+            let mut diagnostic =
+                Diagnostic::warning("schema-keyword", format!("`{key}` is no keyword of JSON Schema"));
             diagnostic.hint = Some(match nearest(key, KEYWORDS) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "it is ignored; names of your own begin with `x-`".to_owned(),
@@ -299,8 +363,17 @@ fn lint_schema(path: &str, text: &str, schema: &Value, pointer: &str, found: &mu
                     lint_schema(path, text, inner, &format!("{below}/{index}"), found);
                 }
             }
-            "not" | "if" | "then" | "else" | "items" | "contains" | "additionalProperties" | "propertyNames"
-            | "unevaluatedItems" | "unevaluatedProperties" | "contentSchema" => {
+            "not"
+            | "if"
+            | "then"
+            | "else"
+            | "items"
+            | "contains"
+            | "additionalProperties"
+            | "propertyNames"
+            | "unevaluatedItems"
+            | "unevaluatedProperties"
+            | "contentSchema" => {
                 lint_schema(path, text, value, &below, found);
             }
             _ => {}
@@ -364,10 +437,13 @@ mod tests {
     fn check(schema_value: &Value, text: &str) -> Vec<String> {
         let path = RepoPath::new("f.json").expect("valid");
         let data: Value = serde_json::from_str(text).expect("JSON");
-        let found = Schemas::default().validate(&schema(schema_value), &data, &path, Format::Json, text.as_bytes());
+        let found =
+            Schemas::default().validate(&schema(schema_value), &data, &path, Format::Json, text.as_bytes());
         found
             .into_iter()
-            .map(|one| format!("{} {} ({})", one.place.expect("a place"), one.message, one.hint.unwrap_or_default()))
+            .map(|one| {
+                format!("{} {} ({})", one.place.expect("a place"), one.message, one.hint.unwrap_or_default())
+            })
             .collect()
     }
 
@@ -400,14 +476,18 @@ mod tests {
         assert_eq!(lint("s.json", &remote)[0].code, "schema-remote-ref");
         let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
         let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
-        assert_eq!(found, ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]);
+        assert_eq!(
+            found,
+            ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]
+        );
         let example = json!({"type": "string", "examples": [1]}).to_string();
         assert_eq!(lint("s.json", &example)[0].code, "schema-example");
     }
 
     #[test]
     fn a_recursive_schema_and_a_wild_pattern_are_harmless() {
-        let recursive = json!({"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"});
+        let recursive =
+            json!({"$defs": {"n": {"properties": {"n": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"});
         assert!(check(&recursive, "{\"n\": {\"n\": {}}}").is_empty());
         let wild = json!({"pattern": "^(a+)+$"});
         let text = format!("\"{}b\"", "a".repeat(5000));

@@ -119,7 +119,8 @@ impl<'c> WorkDir<'c> {
             (Some(_), kind) if kind.is_dir() => EntryKind::Directory,
             (Some(_), _) => EntryKind::Special,
         };
-        let executable = kind == EntryKind::File && entry.metadata().is_ok_and(|metadata| is_executable(&metadata));
+        let executable =
+            kind == EntryKind::File && entry.metadata().is_ok_and(|metadata| is_executable(&metadata));
         Entry { path, kind, executable }
     }
 }

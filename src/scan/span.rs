@@ -138,7 +138,9 @@ impl Cursor<'_> {
                 }
                 _ => {
                     let start = self.at;
-                    while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')) {
+                    while self.peek().is_some_and(|byte| {
+                        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+                    }) {
                         self.at += 1;
                     }
                     if self.at == start {
@@ -168,7 +170,10 @@ mod tests {
         assert_eq!(at("/d"), Some("{}"));
         assert_eq!(at("/a/2"), None);
         assert_eq!(at("/gone"), None);
-        assert_eq!(key_span(text, "", "d").map(|(start, length)| &text[start..start + length]), Some("\"d\""));
+        assert_eq!(
+            key_span(text, "", "d").map(|(start, length)| &text[start..start + length]),
+            Some("\"d\"")
+        );
     }
 
     fn json() -> impl Strategy<Value = Value> {
@@ -181,7 +186,8 @@ mod tests {
         leaf.prop_recursive(4, 40, 5, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-                proptest::collection::vec((".{0,4}", inner), 0..5).prop_map(|members| members.into_iter().collect()),
+                proptest::collection::vec((".{0,4}", inner), 0..5)
+                    .prop_map(|members| members.into_iter().collect()),
             ]
         })
     }
@@ -190,7 +196,10 @@ mod tests {
         found.push(prefix.to_owned());
         match value {
             Value::Array(items) => {
-                items.iter().enumerate().for_each(|(index, item)| pointers(item, &format!("{prefix}/{index}"), found));
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, item)| pointers(item, &format!("{prefix}/{index}"), found));
             }
             Value::Object(members) => members.iter().for_each(|(key, item)| {
                 let key = key.replace('~', "~0").replace('/', "~1");

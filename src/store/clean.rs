@@ -4,7 +4,8 @@ use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
 use git2::AttrCheckFlags;
 use std::borrow::Cow;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Attributes that change bytes in a way only git itself knows (see gitattributes(5)).
 const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
@@ -42,12 +43,54 @@ impl Store {
         if bytes.contains(&b'\r') {
             return Ok(false);
         }
+        // libgit2 reads the whole index before it answers, so it is asked only where an attribute
+        // file speaks of conversion at all.
+        if !self.converts_somewhere(path) {
+            return Ok(true);
+        }
         for name in CONVERTING {
-            let value = self.repo.get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())?;
+            let value =
+                self.repo.get_attr_bytes(Path::new(path.as_str()), name, AttrCheckFlags::default())?;
             if git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified {
                 return Ok(false);
             }
         }
         Ok(true)
     }
+
+    /// Whether any attribute file that concerns a path names a converting attribute.
+    fn converts_somewhere(&self, path: &RepoPath) -> bool {
+        let above = std::iter::successors(path.parent(), RepoPath::parent);
+        let in_tree = above.map(|directory| directory.under(&self.root).join(".gitattributes"));
+        let own = self.repo.commondir().join("info/attributes");
+        in_tree
+            .chain([own])
+            .chain(self.shared_attributes().iter().cloned())
+            .any(|file| names_conversion(&file))
+    }
+
+    /// Attribute files outside the repository: the user's and the system's (see gitattributes(5)).
+    fn shared_attributes(&self) -> &[PathBuf] {
+        self.shared_attributes.get_or_init(|| {
+            let config = self.repo.config().and_then(|mut config| config.snapshot());
+            let configured =
+                config.as_ref().ok().and_then(|config| config.get_path("core.attributesfile").ok());
+            let home = git2::Config::find_global()
+                .ok()
+                .and_then(|file| Some(file.parent()?.join(".config/git/attributes")));
+            let xdg = git2::Config::find_xdg().ok().and_then(|file| Some(file.parent()?.join("attributes")));
+            configured
+                .into_iter()
+                .chain(home)
+                .chain(xdg)
+                .chain([PathBuf::from("/etc/gitattributes")])
+                .collect()
+        })
+    }
+}
+
+fn names_conversion(file: &Path) -> bool {
+    let text = fs::read(file).unwrap_or_default();
+    let names = |word: &str| text.windows(word.len()).any(|window| window == word.as_bytes());
+    !text.is_empty() && CONVERTING.iter().any(|word| names(word))
 }

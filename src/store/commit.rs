@@ -1,7 +1,7 @@
 //! Committing a batch: built first, published last.
 
 use super::index::IndexChange;
-use super::journal::{Journal, commit_digest};
+use super::journal::Journal;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
@@ -9,6 +9,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Signature, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -29,20 +30,26 @@ pub struct Write {
     path: RepoPath,
     blob: Vec<u8>,
     executable: bool,
-    place: bool,
+    place: Option<Replaces>,
 }
 
+/// What a placed file replaces: the bytes that were judged, or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Replaces(Option<Digest>);
+
 impl Write {
-    /// A file that `orch` itself writes: it is placed in the work tree too.
+    /// A file that `orch` itself writes: it is placed in the work tree too, in the place of the
+    /// bytes that were judged. If others lie there by then, nothing is committed.
     #[must_use]
-    pub fn own(path: RepoPath, bytes: Vec<u8>) -> Self {
-        Self { path, blob: bytes, executable: false, place: true }
+    pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<&[u8]>) -> Self {
+        let place = Some(Replaces(judged.map(Digest::of_blob)));
+        Self { path, blob: bytes, executable: false, place }
     }
 
     /// A file that lies in the work tree already; `blob` are its bytes as git stores them.
     #[must_use]
     pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
-        Self { path, blob, executable, place: false }
+        Self { path, blob, executable, place: None }
     }
 
     fn mode(&self) -> FileMode {
@@ -57,8 +64,8 @@ pub struct Committed {
     pub commits: Vec<Digest>,
     /// Paths of which the user has staged another version; it is left as it is.
     pub left_staged: Vec<RepoPath>,
-    /// Why the index could not be brought up to date, if it could not; the next run finishes it.
-    pub index_problem: Option<String>,
+    /// Why the files or the index could not be brought up to date, if so; the next run finishes it.
+    pub unfinished: Option<String>,
 }
 
 /// The right to commit: the lock is held, and HEAD is what it was when it began.
@@ -76,16 +83,28 @@ impl Store {
     /// that this is a moment to commit. Whatever is judged for it is read after this.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
-        self.vet(&self.head()?)?;
         self.wait_for_index()?;
+        let head = self.head()?;
+        self.vet(&head)?;
         self.refuse_open_commit()?;
         self.author()?;
         self.finish_leftovers()?;
-        Ok(Transaction { store: self, head: self.head()?, _lock: lock })
+        Ok(Transaction { store: self, head, _lock: lock })
     }
 
     /// One writer at a time, by a kernel lock that dies with its process.
     fn lock(&self) -> Result<File, Error> {
+        for attempt in 0..TRIES {
+            if let Some(lock) = self.try_lock()? {
+                return Ok(lock);
+            }
+            sleep(Duration::from_millis(5 << attempt));
+        }
+        Err(Error::Busy { what: "another orch is committing here".to_owned() })
+    }
+
+    /// The lock, unless another process has it.
+    pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
         let directory = self.repo.path().join("orch");
         fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
@@ -95,14 +114,11 @@ impl Store {
             .write(true)
             .open(&path)
             .map_err(|source| Error::io(&path, source))?;
-        for attempt in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(fs::TryLockError::WouldBlock) => sleep(Duration::from_millis(5 << attempt)),
-                Err(fs::TryLockError::Error(source)) => return Err(Error::io(&path, source)),
-            }
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(source)) => Err(Error::io(&path, source)),
         }
-        Err(Error::Busy { what: "another orch is committing here".to_owned() })
     }
 
     /// Who commits, as git knows it.
@@ -123,16 +139,20 @@ impl Transaction<'_> {
     /// Makes the commits, moves the branch over all of them at once, places the files, and brings
     /// the index up to date once.
     ///
-    /// [`Error::Moved`] means that nothing happened: read and decide again. An error of the index
-    /// comes after the move and is reported in the result instead.
+    /// [`Error::Moved`] means that nothing happened: read and decide again. What goes wrong
+    /// after the move is reported in the result instead, and finished by the next run.
     pub fn commit(&mut self, planned: &[Planned]) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
-            return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), index_problem: None });
+            return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
         }
         let built = self.build(planned)?;
         let journal = self.journal(planned, &built)?;
-        if store.head()? != self.head || store.index_is_locked() {
+        store.refuse_unmerged(&journal.index)?;
+        // Judging may have taken a while; whatever has begun since must not get our commit under it.
+        store.vet(&self.head)?;
+        store.refuse_open_commit()?;
+        if store.head()? != self.head || store.index_is_locked() || !self.is_as_judged(planned) {
             return Err(Error::Moved);
         }
         store.write_journal(&journal)?;
@@ -140,19 +160,16 @@ impl Transaction<'_> {
             store.remove_journal()?;
             return Err(error);
         }
+        // From here on the commits are made, and what goes wrong is left to the next run to finish.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
-        for (path, blob) in placed(planned) {
-            durable::write_atomic(&path.under(&store.root), blob)?;
-        }
-        let (left_staged, index_problem) = match store.sync_index(&journal.index) {
-            Ok(left) => (left, None),
+        let synced = self.sync_reference();
+        let finished = store.finish(&journal);
+        let (left_staged, unfinished) = match synced.and(finished) {
+            Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        if index_problem.is_none() {
-            store.remove_journal()?;
-        }
-        Ok(Committed { commits, left_staged, index_problem })
+        Ok(Committed { commits, left_staged, unfinished })
     }
 
     /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
@@ -219,19 +236,24 @@ impl Transaction<'_> {
         objects.sort_unstable();
         objects.dedup();
         let root = self.store.repo.commondir().join("objects");
-        let mut directories = Vec::new();
-        for object in objects {
-            let hex = object.to_string();
-            let directory = root.join(&hex[..2]);
-            let file = directory.join(&hex[2..]);
-            if file.exists() {
-                durable::sync_file(&file)?;
-                directories.push(directory);
-            }
-        }
+        let hexes: Vec<String> = objects.iter().map(ToString::to_string).collect();
+        let files: Vec<PathBuf> = hexes.iter().map(|hex| root.join(&hex[..2]).join(&hex[2..])).collect();
+        let mut directories: Vec<PathBuf> = hexes.iter().map(|hex| root.join(&hex[..2])).collect();
+        directories.push(root.clone());
         directories.sort_unstable();
         directories.dedup();
-        directories.iter().try_for_each(|directory| durable::sync_directory(directory))
+        // An object that is not loose lies in a pack, which git itself has synced.
+        durable::sync_files(&files)?;
+        durable::sync_files(&directories)
+    }
+
+    /// Whether the files to be replaced still hold what was judged.
+    fn is_as_judged(&self, planned: &[Planned]) -> bool {
+        planned.iter().flat_map(|one| &one.writes).all(|write| {
+            let present =
+                || fs::read(write.path.under(&self.store.root)).ok().map(|bytes| Digest::of_blob(&bytes));
+            write.place.is_none_or(|Replaces(judged)| present() == judged)
+        })
     }
 
     fn journal(&self, planned: &[Planned], built: &[Oid]) -> Result<Journal, Error> {
@@ -262,7 +284,7 @@ impl Transaction<'_> {
             })
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
-        Ok(Journal { reference, new: commit_digest(last), files, index: index.into_values().collect() })
+        Ok(Journal { reference, new: digest(last), files, index: index.into_values().collect() })
     }
 
     /// Moves the branch by compare-and-swap.
@@ -278,7 +300,7 @@ impl Transaction<'_> {
                 None => repo.reference(name, *to, false, &log),
             };
             match moved {
-                Ok(_) => return self.sync_reference(name),
+                Ok(_) => return Ok(()),
                 Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
                     return Err(Error::Moved);
                 }
@@ -296,7 +318,8 @@ impl Transaction<'_> {
         Err(Error::Moved)
     }
 
-    fn sync_reference(&self, name: &str) -> Result<(), Error> {
+    fn sync_reference(&self) -> Result<(), Error> {
+        let name = self.head.branch.as_deref().unwrap_or("HEAD");
         let path = self.store.repo.commondir().join(name);
         durable::sync_file(&path)?;
         match path.parent().filter(|directory| directory.is_dir()) {
@@ -330,6 +353,6 @@ fn entry(write: &Write) -> Result<IndexEntry, Error> {
 
 /// The files to place in the work tree: of each path the last version.
 fn placed(planned: &[Planned]) -> BTreeMap<&RepoPath, &Vec<u8>> {
-    let own = planned.iter().flat_map(|one| one.writes.iter().filter(|write| write.place));
+    let own = planned.iter().flat_map(|one| one.writes.iter().filter(|write| write.place.is_some()));
     own.map(|write| (&write.path, &write.blob)).collect()
 }

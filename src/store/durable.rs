@@ -3,13 +3,34 @@
 use super::Error;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The beginning of the names of half-written files; git ignores them and the watch passes them over.
 pub const TEMPORARY: &str = ".orch-tmp";
 
 /// Replaces a file by these bytes, or leaves it as it was. Its permissions stay.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_all(&[(path.to_owned(), bytes)])
+}
+
+/// Replaces several files, each by its bytes or not at all; the disk is waited for once, not once each.
+pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Error> {
+    let mut written = Vec::new();
+    for (path, bytes) in files {
+        written.push((path, beside(path, bytes)?));
+    }
+    sync_files(&written.iter().map(|(_, file)| file.path().to_owned()).collect::<Vec<_>>())?;
+    for (path, file) in written {
+        file.persist(path).map_err(|error| Error::io(path, error.error))?;
+    }
+    let mut directories: Vec<&Path> = files.iter().filter_map(|(path, _)| path.parent()).collect();
+    directories.sort_unstable();
+    directories.dedup();
+    directories.into_iter().try_for_each(sync_directory)
+}
+
+/// The bytes in a temporary file beside `path`, not yet on the disk.
+fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
     let fail = |source| Error::io(path, source);
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(directory).map_err(fail)?;
@@ -19,9 +40,31 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Ok(permissions) => file.as_file().set_permissions(permissions).map_err(fail)?,
         Err(_) => set_default_permissions(file.as_file()).map_err(fail)?,
     }
-    file.as_file().sync_all().map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
-    sync_directory(directory)
+    Ok(file)
+}
+
+/// How many files are waited for at once: file systems write out together what is asked for together.
+const AT_ONCE: usize = 8;
+
+/// Makes sure that the bytes of several files are on the disk; one that is not there is passed over.
+pub fn sync_files(paths: &[PathBuf]) -> Result<(), Error> {
+    let share = paths.len().div_ceil(AT_ONCE).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = paths
+            .chunks(share)
+            .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|path| sync_file(path))))
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| {
+                worker.join().unwrap_or_else(|_| {
+                    let lost = io::Error::other("the thread that waited for the disk has died");
+                    Err(Error::io(Path::new(""), lost))
+                })
+            })
+            .collect::<Result<Vec<()>, Error>>()
+    })?;
+    Ok(())
 }
 
 /// Makes sure that a file's bytes are on the disk; a file that is not there is passed over.

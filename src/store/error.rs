@@ -128,9 +128,13 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Owner { path } => Some(format!("git config --global --add safe.directory {}", path.display())),
+            Self::Owner { path } => {
+                Some(format!("git config --global --add safe.directory {}", path.display()))
+            }
             Self::Bare { .. } => Some("run orch in a work tree of it: git worktree add DIR".to_owned()),
-            Self::Unsupported { .. } => Some("use a repository with SHA-1 and the files ref format".to_owned()),
+            Self::Unsupported { .. } => {
+                Some("use a repository with SHA-1 and the files ref format".to_owned())
+            }
             Self::Identity => Some("git config user.name NAME && git config user.email MAIL".to_owned()),
             Self::NotNow { hint, .. } => Some(hint.clone()),
             Self::Busy { .. } | Self::Moved => Some("try again".to_owned()),

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 impl Store {
     /// Runs `git` in the work tree, with `input` on its stdin, and returns its stdout.
     pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, Error> {
-        let command = arguments.first().copied().unwrap_or_default();
+        let command = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
         let fail = |message: String| Error::Command { command: command.to_owned(), message };
         #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
         let mut process = Command::new("git")

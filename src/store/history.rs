@@ -1,10 +1,12 @@
 //! What happened to a task, read from commits. Costs the commits walked, not the repository.
 
 use super::tree::entry_at;
-use super::{Error, Store, digest};
+use super::{Error, Store, digest, oid};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::record::STATE_FILE;
 use git2::{Commit as GitCommit, Oid, Sort};
+use std::collections::BTreeMap;
+use std::fs;
 
 /// A commit that touched a task's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +21,15 @@ pub struct Commit {
     pub message: String,
     /// The trailers of its message, in order.
     pub trailers: Vec<(String, String)>,
+}
+
+/// Where what is known of changes is kept.
+const KNOWN: &str = "changes";
+
+/// Which commit last changed which path, as seen from a HEAD.
+struct Known {
+    head: Option<Digest>,
+    changes: BTreeMap<RepoPath, Digest>,
 }
 
 /// How many commits are looked through for a lost blob.
@@ -38,26 +49,87 @@ impl Store {
         Ok(found)
     }
 
-    /// For each path, the newest commit that changed it; all in one walk.
+    /// For each path, the newest commit that changed it.
+    ///
+    /// What is known of an earlier HEAD is kept beside the repository, so that only the commits
+    /// since then are walked.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
-        let mut found: Vec<Option<Digest>> = vec![None; paths.len()];
-        let mut open: Vec<usize> = (0..paths.len()).collect();
+        let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
+        let mut known = self.known_changes()?;
+        if known.head != Some(head) {
+            let older = known.head.filter(|older| self.is_ancestor(*older, head).unwrap_or(false));
+            if older.is_none() {
+                known.changes.clear();
+            }
+            let all: Vec<RepoPath> = known.changes.keys().cloned().collect();
+            let newer = self.walk_for(&all, older)?;
+            known.changes.extend(newer);
+            known.head = Some(head);
+            self.keep_changes(&known);
+        }
+        let missing: Vec<RepoPath> =
+            paths.iter().filter(|path| !known.changes.contains_key(path)).cloned().collect();
+        if !missing.is_empty() {
+            known.changes.extend(self.walk_for(&missing, None)?);
+            self.keep_changes(&known);
+        }
+        Ok(paths.iter().map(|path| known.changes.get(path).copied()).collect())
+    }
+
+    /// The newest commit that changed each of these paths, among those that `until` does not reach.
+    fn walk_for(
+        &self,
+        paths: &[RepoPath],
+        until: Option<Digest>,
+    ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
+        let mut found = BTreeMap::new();
+        let mut open: Vec<&RepoPath> = paths.iter().collect();
         if open.is_empty() {
             return Ok(found);
         }
-        self.walk(|commit| {
+        self.walk_until(until, |commit| {
             let mut still = Vec::new();
-            for index in open.drain(..) {
-                if changes(&commit, &paths[index])? {
-                    found[index] = Some(digest(commit.id()));
+            for path in open.drain(..) {
+                if changes(&commit, path)? {
+                    found.insert(path.clone(), digest(commit.id()));
                 } else {
-                    still.push(index);
+                    still.push(path);
                 }
             }
             open = still;
             Ok(!open.is_empty())
         })?;
         Ok(found)
+    }
+
+    fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
+        Ok(self.repo.graph_descendant_of(oid(newer)?, oid(older)?)?)
+    }
+
+    fn known_changes(&self) -> Result<Known, Error> {
+        let text = fs::read_to_string(self.own(KNOWN)).unwrap_or_default();
+        let mut lines = text.lines();
+        let head = lines.next().and_then(Digest::parse);
+        let rows = lines.filter_map(|line| {
+            let (commit, path) = line.split_once(' ')?;
+            Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
+        });
+        Ok(Known { head, changes: if head.is_some() { rows.collect() } else { BTreeMap::new() } })
+    }
+
+    /// Keeps what is known; where that fails it is found again the next time.
+    fn keep_changes(&self, known: &Known) {
+        let Some(head) = known.head else { return };
+        let rows = known.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
+        let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
+        let target = self.own(KNOWN);
+        let Some(directory) = target.parent() else { return };
+        let _ = fs::create_dir_all(directory);
+        if let Ok(file) = tempfile::Builder::new().prefix(super::durable::TEMPORARY).tempfile_in(directory)
+            && fs::write(file.path(), format!("{head}\n{rows}")).is_ok()
+        {
+            let _ = file.persist(target);
+        }
     }
 
     /// The newest commit in HEAD's history that holds this blob at this path.
@@ -75,13 +147,25 @@ impl Store {
     }
 
     /// Visits HEAD's history, newest first, as long as `visit` says so.
-    fn walk(&self, mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
+    fn walk(&self, visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
+        self.walk_until(None, visit)
+    }
+
+    /// The same, without what `until` reaches.
+    fn walk_until(
+        &self,
+        until: Option<Digest>,
+        mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         if self.head()?.commit.is_none() {
             return Ok(());
         }
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
         walk.push_head()?;
+        if let Some(until) = until {
+            walk.hide(oid(until)?)?;
+        }
         for id in walk {
             // A shallow clone ends where its history does.
             let Ok(commit) = self.repo.find_commit(id?) else { break };

@@ -1,11 +1,15 @@
 //! Keeping the index true after the branch has moved, without touching what the user staged.
 //!
-//! The `git` command does it: it takes git's own lock first, reads every index format, and knows
+//! The `git` command writes it: it takes git's own lock first, reads every index format, and knows
 //! about entries that are racily clean. libgit2 reads before it locks and loses the user's work.
+//! What the user stages of one of these very paths between our look and that write is replaced in
+//! the index; the file in the work tree is not touched.
 
+use super::entries::{IndexEntry, Staged, read_entries};
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,8 +21,6 @@ pub(super) struct IndexChange {
     pub after: Option<(Digest, i32)>,
 }
 
-/// The blob of an entry that is only intended to be added.
-const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 /// How many paths are named on a command line; beyond that everything is listed.
 const MAX_NAMED: usize = 500;
 /// How often the user's own lock is waited for.
@@ -33,18 +35,21 @@ impl Store {
         }
         let mut tries = 0;
         loop {
-            let entries = self.index_entries(changes)?;
+            let entries = self.staged(changes)?.entries;
             let mut input = Vec::new();
             let mut left = Vec::new();
             for change in changes {
-                let staged = entries.get(change.path.as_str()).copied();
-                if staged == change.after {
+                let entry = entries.get(change.path.as_str());
+                let staged = entry.map(|entry| (entry.blob, entry.mode));
+                let intended = change.before.is_none() && entry.is_some_and(|entry| entry.intended);
+                if staged == change.after && !intended {
                     continue;
                 }
-                let intended = change.before.is_none() && staged.is_some_and(|(blob, _)| blob.to_string() == EMPTY_BLOB);
                 if staged == change.before || intended {
                     match change.after {
-                        Some((blob, mode)) => input.extend(format!("{mode:o} {blob}\t{}\0", change.path).into_bytes()),
+                        Some((blob, mode)) => {
+                            input.extend(format!("{mode:o} {blob}\t{}\0", change.path).into_bytes())
+                        }
                         None => input.extend(format!("0 {:040}\t{}\0", 0, change.path).into_bytes()),
                     }
                 } else {
@@ -65,25 +70,54 @@ impl Store {
         }
     }
 
-    /// The entries of these paths at stage 0; an unmerged path has none that equals anything.
-    fn index_entries(&self, changes: &[IndexChange]) -> Result<HashMap<String, (Digest, i32)>, Error> {
+    /// Refuses while one of these paths is in an unfinished merge, also one that left no other trace.
+    pub(super) fn refuse_unmerged(&self, changes: &[IndexChange]) -> Result<(), Error> {
+        match self.staged(changes)?.unmerged.first() {
+            None => Ok(()),
+            Some(path) => Err(Error::NotNow {
+                why: format!("{path} is unmerged"),
+                hint: format!("resolve it, then: git add {path}"),
+            }),
+        }
+    }
+
+    /// What the index says of these paths.
+    fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
+        let wanted: HashSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        match fs::read(self.repo.path().join("index")) {
+            Ok(bytes) => match read_entries(&bytes, &wanted) {
+                Some(staged) => Ok(staged),
+                None => self.listed(changes),
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Staged::default()),
+            Err(_) => self.listed(changes),
+        }
+    }
+
+    /// The same, as git itself lists them: whatever the format of the index.
+    fn listed(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
         let mut arguments = vec!["--literal-pathspecs", "ls-files", "-s", "-z", "--full-name"];
         if changes.len() <= MAX_NAMED {
             arguments.push("--");
             arguments.extend(changes.iter().map(|change| change.path.as_str()));
         }
         let listed = self.git(&arguments, &[])?;
-        let mut entries = HashMap::new();
+        let mut staged = Staged::default();
         for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
             let line = String::from_utf8_lossy(line);
             let Some((head, path)) = line.split_once('\t') else { continue };
-            let mut fields = head.split(' ');
-            let mode = fields.next().and_then(|mode| i32::from_str_radix(mode, 8).ok());
-            let blob = fields.next().and_then(Digest::parse);
-            if let (Some(mode), Some(blob)) = (mode, blob) {
-                entries.insert(path.to_owned(), (blob, mode));
+            let fields: Vec<&str> = head.split(' ').collect();
+            let [mode, blob, stage] = fields.as_slice() else { continue };
+            if *stage != "0" {
+                staged.unmerged.push(path.to_owned());
+                continue;
+            }
+            if let (Ok(mode), Some(blob)) = (i32::from_str_radix(mode, 8), Digest::parse(blob)) {
+                // Nothing that orch commits is empty, so an empty blob is only intended.
+                let intended = blob == Digest::of_blob(b"");
+                staged.entries.insert(path.to_owned(), IndexEntry { blob, mode, intended });
             }
         }
-        Ok(entries)
+        Ok(staged)
     }
 }

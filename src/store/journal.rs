@@ -1,10 +1,13 @@
 //! What is about to happen, written down before it happens, so that the next run can finish it.
 
 use super::index::IndexChange;
-use super::{Error, Store, digest, durable, oid};
+use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// One batch: the branch's move, and what has to follow it.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,19 +35,78 @@ impl Store {
         }
     }
 
+    /// Finishes, or clears away, what a killed process left; costs one look where nothing was left.
+    ///
+    /// While another `orch` is at work, what lies there is its own, and is left to it.
+    pub fn recover_leftovers(&self) -> Result<(), Error> {
+        if !self.own(FILE).exists() {
+            return Ok(());
+        }
+        match self.try_lock()? {
+            Some(_lock) => self.finish_leftovers(),
+            None => Ok(()),
+        }
+    }
+
     /// Finishes, or clears away, what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
         let Ok(text) = fs::read_to_string(self.own(FILE)) else { return Ok(()) };
         let journal = serde_json::from_str(&text).ok().and_then(|value| Journal::from_json(&value));
+        if let Some(journal) = &journal {
+            self.clear_lock(journal);
+        }
         if let Some(journal) = journal
             && self.has_happened(&journal)?
         {
-            for (path, before, after) in &journal.files {
-                self.finish_file(path, *before, *after)?;
+            for (path, ..) in &journal.files {
+                self.remove_temporary(path);
             }
-            self.sync_index(&journal.index)?;
+            self.finish(&journal)?;
         }
         self.remove_journal()
+    }
+
+    /// Places the files and brings the index up to date after the branch has moved; returns the paths
+    /// of which the user has staged something else.
+    ///
+    /// Only what HEAD itself holds is placed or staged: another branch may be checked out by now, or
+    /// the user may have committed over it.
+    pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
+        let mut files = Vec::new();
+        for (path, before, after) in &journal.files {
+            let target = path.under(&self.root);
+            let present = fs::read(&target).ok().map(|bytes| Digest::of_blob(&bytes));
+            if present == *before && self.blob_at_head(path)? == Some(*after) {
+                files.push((target, self.repo.find_blob(oid(*after)?)?));
+            }
+        }
+        let files: Vec<(PathBuf, &[u8])> =
+            files.iter().map(|(target, blob)| (target.clone(), blob.content())).collect();
+        durable::write_all(&files)?;
+        let mut changes = Vec::new();
+        for change in &journal.index {
+            if self.blob_at_head(&change.path)? == change.after.map(|(blob, _)| blob) {
+                changes.push(change.clone());
+            }
+        }
+        self.sync_index(&changes)
+    }
+
+    /// Removes the lock of the branch, if it is the one that the killed process held: it names the
+    /// batch's last commit, or nothing yet, and goes on doing so.
+    fn clear_lock(&self, journal: &Journal) {
+        let lock = self.repo.commondir().join(format!("{}.lock", journal.reference));
+        let is_ours = || {
+            let held = fs::read_to_string(&lock).ok()?;
+            (held.trim().is_empty() || held.trim() == journal.new.to_string()).then_some(())
+        };
+        if is_ours().is_some() {
+            sleep(Duration::from_millis(100));
+            if is_ours().is_some() {
+                // Should it be gone by now, so much the better.
+                let _ = fs::remove_file(&lock);
+            }
+        }
     }
 
     /// Whether the branch holds the batch's last commit.
@@ -52,18 +114,6 @@ impl Store {
         let Ok(reference) = self.repo.find_reference(&journal.reference) else { return Ok(false) };
         let (now, new) = (reference.peel_to_commit()?.id(), oid(journal.new)?);
         Ok(now == new || (self.repo.find_commit(new).is_ok() && self.repo.graph_descendant_of(now, new)?))
-    }
-
-    /// Places a file, unless somebody has changed it or the branch has moved on since.
-    fn finish_file(&self, path: &RepoPath, before: Option<Digest>, after: Digest) -> Result<(), Error> {
-        let target = path.under(&self.root);
-        let present = fs::read(&target).ok().map(|bytes| Digest::of_blob(&bytes));
-        if present == before && self.blob_at_head(path)? == Some(after) {
-            let blob = self.repo.find_blob(oid(after)?)?;
-            durable::write_atomic(&target, blob.content())?;
-        }
-        self.remove_temporary(path);
-        Ok(())
     }
 
     /// Removes what a killed process wrote beside a file and never renamed.
@@ -106,17 +156,18 @@ impl Journal {
         Some(Self {
             reference: value["ref"].as_str()?.to_owned(),
             new: id(&value["new"])?,
-            files: files.map(|file| Some((path(file)?, id(&file["before"]), id(&file["after"])?))).collect::<Option<_>>()?,
+            files: files
+                .map(|file| Some((path(file)?, id(&file["before"]), id(&file["after"])?)))
+                .collect::<Option<_>>()?,
             index: index
                 .map(|change| {
-                    Some(IndexChange { path: path(change)?, before: side(&change["before"]), after: side(&change["after"]) })
+                    Some(IndexChange {
+                        path: path(change)?,
+                        before: side(&change["before"]),
+                        after: side(&change["after"]),
+                    })
                 })
                 .collect::<Option<_>>()?,
         })
     }
-}
-
-/// The id of a commit as a digest, for the journal.
-pub(super) fn commit_digest(commit: git2::Oid) -> Digest {
-    digest(commit)
 }

@@ -7,6 +7,7 @@
 mod clean;
 mod commit;
 pub mod durable;
+mod entries;
 mod error;
 mod git;
 mod history;
@@ -27,6 +28,7 @@ pub use sources::{IndexSource, TreeSource};
 use crate::base::Digest;
 use crate::config::Patterns;
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,7 @@ pub struct Store {
     repo: Repository,
     root: PathBuf,
     options: Options,
+    shared_attributes: OnceCell<Vec<PathBuf>>,
 }
 
 /// What the settings allow.
@@ -66,7 +69,7 @@ impl Store {
         };
         let Some(root) = repo.workdir() else { return Err(Error::Bare { path: repo.path().to_owned() }) };
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
-        Ok(Some(Self { repo, root, options }))
+        Ok(Some(Self { repo, root, options, shared_attributes: OnceCell::new() }))
     }
 
     /// Makes a new repository in an empty directory, with an identity of its own.
@@ -98,8 +101,9 @@ impl Store {
         &self.root
     }
 
-    /// Where `orch` keeps its own files of this work tree.
-    fn own(&self, name: &str) -> PathBuf {
+    /// Where `orch` keeps its own files of this work tree, inside the git directory.
+    #[must_use]
+    pub fn own(&self, name: &str) -> PathBuf {
         self.repo.path().join("orch").join(name)
     }
 

@@ -82,7 +82,9 @@ impl Store {
 /// The process of a `git commit` that runs in this work tree, looked up in `/proc`.
 fn open_commit(root: &Path) -> Option<u32> {
     for entry in fs::read_dir("/proc").ok()?.flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
         let directory = entry.path();
         if fs::read(directory.join("comm")).is_ok_and(|name| name.trim_ascii_end() == b"git")
             && commits_below(&directory, root)
@@ -94,11 +96,15 @@ fn open_commit(root: &Path) -> Option<u32> {
 }
 
 fn commits_below(process: &Path, root: &Path) -> bool {
-    let (Ok(line), Ok(mut place)) = (fs::read(process.join("cmdline")), fs::read_link(process.join("cwd"))) else {
+    let (Ok(line), Ok(mut place)) = (fs::read(process.join("cmdline")), fs::read_link(process.join("cwd")))
+    else {
         return false;
     };
-    let arguments: Vec<String> =
-        line.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let arguments: Vec<String> = line
+        .split(|byte| *byte == 0)
+        .skip(1)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match word.as_str() {

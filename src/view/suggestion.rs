@@ -2,7 +2,7 @@
 
 use super::wire::{Command, Expected, Finding, Input, Possible, Proof, Suggestion, in_repository};
 use super::{Kind, Runner, Subject, next};
-use crate::decide::{Evidence, Expectation, Verdict};
+use crate::decide::{Decision, Evidence, Expectation, Verdict};
 use crate::workflow::Phase;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -31,6 +31,7 @@ impl Suggestion {
             owner: next.owner.as_str(),
             r#do: next.task,
             reason,
+            waits_for: waits_for(decision),
             rule: decision.rule.as_ref().map(ToString::to_string),
             agent: phase(subject).and_then(|phase| phase.agent.clone()),
             action: action(subject).map(str::to_owned),
@@ -60,6 +61,14 @@ impl Possible {
             allowed: known.allowed,
             unmet: known.unmet.clone(),
         }
+    }
+}
+
+/// What a rule waits for; where no rule fired, the expectations say it better.
+fn waits_for(decision: &Decision) -> Option<String> {
+    match &decision.verdict {
+        Verdict::Wait { what, .. } if decision.rule.is_some() => Some(what.clone()),
+        _ => None,
     }
 }
 

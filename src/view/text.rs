@@ -34,6 +34,9 @@ pub fn suggestions(envelope: &Suggestions, paint: Paint, width: usize) -> String
 /// What has to be done, on the line that names the task.
 pub(super) fn headline(suggestion: &Suggestion) -> String {
     let next = suggestion.suggested_next.as_deref().unwrap_or_default();
+    if let Some(what) = suggestion.waits_for.as_ref().filter(|_| suggestion.expects.is_empty()) {
+        return format!("wait for {}", one_line(what));
+    }
     match suggestion.r#do {
         Do::Write => format!("write {}", paths(suggestion, &["missing"])),
         Do::Fix => format!("fix {}", paths(suggestion, &["invalid", "unmet"])),

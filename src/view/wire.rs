@@ -58,6 +58,8 @@ pub struct Suggestion {
     pub r#do: Do,
     /// Why.
     pub reason: String,
+    /// What a rule waits for, in words; null where no rule says so.
+    pub waits_for: Option<String>,
     /// The rule that decided.
     pub rule: Option<String>,
     /// The agent that does the current phase.

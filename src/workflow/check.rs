@@ -144,7 +144,7 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
 fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     let Some(range) = &document.diagram else { return };
     if document.text[range.clone()].trim() != block(workflow).trim() {
-        let place = Place::at(&document.path, &document.text, range.start, 0);
+        let place = document.place(range.start, 0);
         let hint = format!("orch workflow fmt {}", workflow.name);
         let message = "the diagram does not show the rules as they are";
         findings.push(Diagnostic::warning("workflow-diagram", message).at(place).hint(hint));
@@ -158,7 +158,7 @@ fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
     let guard = rule.when.text();
     let found = document.text[head..].find(guard).filter(|_| guard.contains(word));
     match found.zip(find_word(guard, word)) {
-        Some((start, offset)) => Place::at(&document.path, &document.text, head + start + offset, word.len()),
+        Some((start, offset)) => document.place(head + start + offset, word.len()),
         None => rule.place.clone(),
     }
 }
@@ -166,5 +166,5 @@ fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
 /// The place of a table's heading in the document, or its start.
 fn heading(document: &Document, heading: &str) -> Place {
     let offset = document.toml.find(heading).unwrap_or_default();
-    Place::at(&document.path, &document.text, offset, heading.len())
+    document.place(offset, heading.len())
 }

@@ -1,13 +1,13 @@
 //! From a document to a [`Workflow`], with all problems at once.
 
-use super::place::{advised, bad_path, find_word, in_order, source_offset};
-use super::raw::{self, RawArtifact, RawPhase, RawRule, Spanned, Text};
+use super::place::{advised, bad_path, in_order};
+use super::raw::{self, RawArtifact, RawPhase, Spanned, Text};
+use super::rule::Known;
 use super::{
-    Action, Artifact, Document, Format, Guard, Outcome, Owner, Phase, Rule, SchemaText, StateShape, System,
-    ValueKind, Workflow,
+    Action, Artifact, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System, Workflow,
 };
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, InvalidName, PhaseId, Place, RuleId, WorkflowName, nearest,
+    ActionName, ArtifactName, Diagnostic, Digest, InvalidName, PhaseId, Place, WorkflowName, nearest,
 };
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
 /// What a named value of an artifact may ask.
 const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
 /// What a guard may ask beside artifacts and named expressions.
-const GUARD_ROOTS: [&str; 4] = ["state", "phase", "attempt", "task"];
+pub(super) const GUARD_ROOTS: [&str; 4] = ["state", "phase", "attempt", "task"];
 
 /// Compiles a document; the workflow is there only if no problem is an error.
 ///
@@ -34,23 +34,27 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     (accepted, problems)
 }
 
-struct Compiler<'a> {
-    document: &'a Document,
+pub(super) struct Compiler<'a> {
+    pub document: &'a Document,
     system: &'a System,
     problems: Vec<Diagnostic>,
 }
 
 impl Compiler<'_> {
-    fn place(&self, span: &Range<usize>) -> Place {
-        Place::at(&self.document.path, &self.document.text, span.start, span.len())
+    pub(super) fn place(&self, span: &Range<usize>) -> Place {
+        self.document.place(span.start, span.len())
     }
 
-    fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
+    pub(super) fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
         let place = self.place(span);
         self.problems.push(advised(diagnostic.at(place)));
     }
 
-    fn name<T>(&mut self, text: &Text, parse: impl Fn(&str) -> Result<T, InvalidName>) -> Option<T> {
+    pub(super) fn name<T>(
+        &mut self,
+        text: &Text,
+        parse: impl Fn(&str) -> Result<T, InvalidName>,
+    ) -> Option<T> {
         match parse(&text.value) {
             Ok(name) => Some(name),
             Err(error) => {
@@ -60,7 +64,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn unknown<'n>(
+    pub(super) fn unknown<'n>(
         &mut self,
         text: &Text,
         code: &'static str,
@@ -291,7 +295,7 @@ impl Compiler<'_> {
         names
     }
 
-    fn phase_id(&mut self, text: &Text, phases: &[Phase]) -> Option<PhaseId> {
+    pub(super) fn phase_id(&mut self, text: &Text, phases: &[Phase]) -> Option<PhaseId> {
         let found = phases.iter().find(|phase| phase.id.as_str() == text.value).map(|phase| phase.id.clone());
         if found.is_none() {
             let known = phases.iter().map(|phase| phase.id.as_str());
@@ -318,255 +322,6 @@ impl Compiler<'_> {
         defines
     }
 
-    fn rule(&mut self, raw: &RawRule, known: &Known<'_>, phase_key: &str) -> Option<Rule> {
-        let Known { phases, artifacts, defines, actions } = *known;
-        let head = raw.span.start..raw.span.start + "[[rule]]".len().min(raw.span.len());
-        let id = self
-            .required(raw.id.as_ref(), &head, "id")
-            .and_then(|id| self.name(&id, |text| RuleId::new(text)));
-        let because = self.required(raw.because.as_ref(), &head, "because");
-        let from = self.from(raw, &head, phases);
-        let when = match &raw.when {
-            Some(text) => {
-                let guard = self.guard(text);
-                self.check_names(text, &guard, artifacts, defines);
-                if guard.kind() == ValueKind::Other {
-                    let message = "the guard does not yield true or false";
-                    let hint = "compare the value with something, for example `== 0`";
-                    let diagnostic = Diagnostic::error("guard-not-boolean", message).hint(hint);
-                    self.problem(&text.span, diagnostic);
-                }
-                guard
-            }
-            None => Guard::always(),
-        };
-        let by_human = match raw.by.as_ref().map(|by| (by, by.value.as_str())) {
-            None => false,
-            Some((_, "human")) => true,
-            Some((text, _)) => {
-                self.unknown(text, "workflow-value", "value of `by`", ["human"].into_iter());
-                false
-            }
-        };
-        let outcome = self.outcome(raw, &head, phases, actions);
-        let mut set = Vec::new();
-        for (pointer, text) in &raw.set {
-            if !pointer.value.starts_with('/') {
-                let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
-            } else if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
-                let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
-            } else {
-                let guard = self.guard(text);
-                self.check_names(text, &guard, artifacts, defines);
-                set.push((pointer.value.clone(), guard));
-            }
-        }
-        if let Some((pointer, _)) = raw.set.first().filter(|_| raw.to.is_none() && raw.run.is_none()) {
-            let message = "`set` goes with `to` or `run` only";
-            self.problem(&pointer.span, Diagnostic::error("workflow-outcome", message));
-        }
-        Some(Rule {
-            id: id?,
-            from,
-            when,
-            outcome: outcome?,
-            because: because?.value,
-            set,
-            by_human,
-            place: self.place(&head),
-        })
-    }
-
-    fn required(&mut self, text: Option<&Text>, head: &Range<usize>, key: &str) -> Option<Text> {
-        let present = text.filter(|text| !text.value.trim().is_empty());
-        if present.is_none() {
-            let (span, fault) = match text {
-                Some(blank) => (&blank.span, "is empty"),
-                None => (head, "is missing"),
-            };
-            let message = format!("`{key}` of the rule {fault}");
-            self.problem(span, Diagnostic::error("workflow-missing-key", message));
-        }
-        present.cloned()
-    }
-
-    fn from(&mut self, raw: &RawRule, head: &Range<usize>, phases: &[Phase]) -> Vec<PhaseId> {
-        let mut from = Vec::new();
-        for text in &raw.from {
-            if text.value == "*" {
-                from.extend(phases.iter().filter(|phase| !phase.terminal).map(|phase| phase.id.clone()));
-            } else if let Some(id) = self.phase_id(text, phases) {
-                if phases.iter().any(|phase| phase.id == id && phase.terminal) {
-                    let message = format!("`{id}` is terminal, so no rule can start from it");
-                    self.problem(&text.span, Diagnostic::error("workflow-value", message));
-                }
-                from.push(id);
-            }
-        }
-        if raw.from.is_empty() {
-            self.problem(head, Diagnostic::error("workflow-missing-key", "the rule has no `from`"));
-        }
-        from.sort_by_key(|id| phases.iter().position(|phase| phase.id == *id));
-        from.dedup();
-        from
-    }
-
-    fn outcome(
-        &mut self,
-        raw: &RawRule,
-        head: &Range<usize>,
-        phases: &[Phase],
-        actions: &[Action],
-    ) -> Option<Outcome> {
-        let given = [raw.to.is_some(), raw.run.is_some(), raw.wait.is_some(), raw.choose.is_some()];
-        if given.iter().filter(|given| **given).count() != 1 {
-            let message = "a rule has exactly one of `to`, `run`, `wait` and `choose`";
-            self.problem(head, Diagnostic::error("workflow-outcome", message));
-            return None;
-        }
-        if let Some(to) = &raw.to {
-            return self.phase_id(to, phases).map(Outcome::To);
-        }
-        if let Some(run) = &raw.run {
-            return self.action_name(run, actions).map(Outcome::Run);
-        }
-        if let Some(wait) = &raw.wait {
-            if wait.value.trim().is_empty() {
-                let message = "`wait` does not say for what";
-                self.problem(&wait.span, Diagnostic::error("workflow-value", message));
-            }
-            return Some(Outcome::Wait(wait.value.clone()));
-        }
-        let choices = raw.choose.as_deref().unwrap_or_default();
-        if choices.is_empty() {
-            let message = "`choose` names no action";
-            self.problem(head, Diagnostic::error("workflow-value", message));
-        }
-        Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
-    }
-
-    fn action_name(&mut self, text: &Text, actions: &[Action]) -> Option<ActionName> {
-        let found = actions
-            .iter()
-            .find(|action| action.name.as_str() == text.value)
-            .map(|action| action.name.clone());
-        if found.is_none() {
-            let known = actions.iter().map(|action| action.name.as_str());
-            self.unknown(text, "workflow-unknown-action", "action", known);
-        }
-        found
-    }
-
-    /// A parsed guard. A faulty one is reported, and another stands for it, so that the names that
-    /// depend on it raise no false alarm; the document is refused all the same.
-    fn guard(&mut self, text: &Text) -> Guard {
-        Guard::parse(&text.value).unwrap_or_else(|error| {
-            let at = self.inside(text, error.offset);
-            self.problem(&(at..at + 1), Diagnostic::error(error.code, error.message));
-            Guard::always()
-        })
-    }
-
-    /// Checks every name that a guard reads.
-    fn check_names(
-        &mut self,
-        text: &Text,
-        guard: &Guard,
-        artifacts: &[Artifact],
-        defines: &[(String, Guard)],
-    ) {
-        for chain in guard.chains() {
-            let root = chain[0].as_str();
-            if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
-                continue;
-            }
-            let Some(artifact) = artifacts.iter().find(|artifact| artifact.name.as_str() == root) else {
-                let known: Vec<&str> = artifacts
-                    .iter()
-                    .map(|artifact| artifact.name.as_str())
-                    .chain(defines.iter().map(|(name, _)| name.as_str()))
-                    .chain(GUARD_ROOTS)
-                    .collect();
-                let at = self.inner(text, root);
-                self.unknown(&at, "guard-unknown-name", "artifact or name", known.into_iter());
-                continue;
-            };
-            let members: Vec<&str> = ARTIFACT_MEMBERS
-                .into_iter()
-                .chain(artifact.facts.iter().map(|(name, _)| name.as_str()))
-                .collect();
-            match chain.get(1) {
-                Some(member) if members.contains(&member.as_str()) => {}
-                Some(member) => {
-                    let mut at = self.inner(text, &format!("{root}.{member}"));
-                    at.span.start += root.len() + 1;
-                    at.value.clone_from(member);
-                    self.unknown(
-                        &at,
-                        "guard-unknown-name",
-                        &format!("fact of `{root}` named"),
-                        members.into_iter(),
-                    );
-                }
-                None => {
-                    let at = self.inner(text, root);
-                    let message = format!("`{root}` is an artifact; ask one of its facts");
-                    let hint = format!("for example `{root}.ready`");
-                    self.problem(&at.span, Diagnostic::error("guard-unknown-name", message).hint(hint));
-                }
-            }
-        }
-    }
-
-    /// A word inside an expression, with its place in the document.
-    fn inner(&self, text: &Text, word: &str) -> Text {
-        let offset = find_word(&text.value, word).unwrap_or_default();
-        let (start, end) = (self.inside(text, offset), self.inside(text, offset + word.len()));
-        Spanned { value: word.to_owned(), span: start..end }
-    }
-
-    /// The offset in the document of an offset in a text, which stands there between quotes.
-    fn inside(&self, text: &Text, offset: usize) -> usize {
-        text.span.start + source_offset(&self.document.text[text.span.clone()], &text.value, offset)
-    }
-
-    /// Names that stand twice in one list, or in two that must not share any.
-    fn twice<'t>(&mut self, texts: impl Iterator<Item = &'t Text>) {
-        let mut seen: Vec<&str> = Vec::new();
-        for text in texts {
-            if seen.contains(&text.value.as_str()) {
-                let message = format!("`{}` is named twice", text.value);
-                self.problem(&text.span, Diagnostic::error("workflow-duplicate", message));
-            }
-            seen.push(&text.value);
-        }
-    }
-
-    /// A phase must be found by each name that it, and only it, has.
-    fn aliases(&mut self, phases: &[RawPhase]) {
-        let mut seen: Vec<&str> = phases.iter().map(|phase| phase.name.value.as_str()).collect();
-        for alias in phases.iter().flat_map(|phase| &phase.aliases) {
-            if seen.contains(&alias.value.as_str()) {
-                let message = format!("`{}` is already a name of a phase", alias.value);
-                self.problem(&alias.span, Diagnostic::error("workflow-duplicate", message));
-            }
-            seen.push(&alias.value);
-        }
-    }
-
-    fn rule_ids(&mut self, rules: &[RawRule]) {
-        let ids: Vec<&Text> = rules.iter().filter_map(|rule| rule.id.as_ref()).collect();
-        for (index, id) in ids.iter().enumerate() {
-            if let Some(first) = ids[..index].iter().find(|other| other.value == id.value) {
-                let line = self.place(&first.span).line.unwrap_or_default();
-                let message = format!("rule `{}` is already declared on line {line}", id.value);
-                self.problem(&id.span, Diagnostic::error("workflow-duplicate", message));
-            }
-        }
-    }
-
     fn phase_key(&mut self, text: Option<&Text>) -> String {
         let Some(text) = text else { return "phase".to_owned() };
         if text.value.is_empty() || (text.value != "phase" && is_reserved(&text.value, "phase")) {
@@ -584,16 +339,8 @@ impl Compiler<'_> {
     }
 }
 
-/// What a rule may refer to.
-struct Known<'a> {
-    phases: &'a [Phase],
-    artifacts: &'a [Artifact],
-    defines: &'a [(String, Guard)],
-    actions: &'a [Action],
-}
-
 /// Whether a top-level key of the state belongs to `orch`.
-fn is_reserved(key: &str, phase_key: &str) -> bool {
+pub(super) fn is_reserved(key: &str, phase_key: &str) -> bool {
     key == phase_key || super::RESERVED_KEYS.contains(&key)
 }
 

@@ -1,5 +1,6 @@
 //! A workflow document: CommonMark whose `toml orch` blocks form one TOML text, true to the line.
 
+use crate::base::Place;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -19,6 +20,8 @@ pub struct Document {
     pub text: String,
     /// The text with every byte outside the machine's blocks blanked, so that offsets stay true.
     pub(super) toml: String,
+    /// Where each line begins.
+    lines: Vec<usize>,
     /// The body between the diagram markers, if both are there.
     pub(super) diagram: Option<Range<usize>>,
 }
@@ -30,7 +33,18 @@ impl Document {
         let text = text.into();
         let toml = blank_outside(&text, &machine_ranges(&text));
         let diagram = diagram_range(&text);
-        Self { name: name.into(), path: path.into(), text, toml, diagram }
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { name: name.into(), path: path.into(), text, toml, lines, diagram }
+    }
+
+    /// The place of a part of the text. Lines are looked up, not counted, because a large document
+    /// has many places.
+    pub(super) fn place(&self, offset: usize, length: usize) -> Place {
+        let line = self.lines.partition_point(|start| *start <= offset).saturating_sub(1);
+        let start = self.lines.get(line).copied().unwrap_or_default();
+        let rest = &self.text[start..];
+        let place = Place::at(&self.path, rest, offset - start, length);
+        Place { line: u32::try_from(line + 1).ok(), ..place }
     }
 }
 

@@ -8,8 +8,10 @@ mod compile;
 mod diagram;
 mod document;
 pub mod guard;
+mod names;
 mod place;
 mod raw;
+mod rule;
 mod system;
 
 pub use check::check;

@@ -5,7 +5,7 @@
 
 use super::Document;
 use super::place::advised;
-use crate::base::{Diagnostic, Place, nearest};
+use crate::base::{Diagnostic, nearest};
 use serde_json::Value;
 use std::ops::Range;
 use toml::Spanned as TomlSpanned;
@@ -124,7 +124,7 @@ impl<'t, 'i> Entries<'t, 'i> {
 
 impl Reader<'_> {
     fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
-        let place = Place::at(&self.document.path, &self.document.text, span.start, span.len());
+        let place = self.document.place(span.start, span.len());
         self.problems.push(advised(diagnostic.at(place)));
     }
 

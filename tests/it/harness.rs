@@ -124,6 +124,7 @@ impl World {
         self.end(command.output().expect("git runs"))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "tests start the programs that users start")]
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let seconds = self.seconds.fetch_add(60, Ordering::SeqCst);
         let date = format!("@{seconds} +0000");

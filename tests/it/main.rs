@@ -2,8 +2,15 @@
 
 mod cli;
 mod core;
+mod data;
+mod faults;
 mod harness;
 mod model;
+mod outputs;
+mod readme;
 mod schemas;
+mod setting;
 mod store;
 mod tidy;
+mod walk;
+mod watch;

@@ -13,8 +13,18 @@ const PURE: [&str; 6] = ["base", "workflow", "decide", "record", "config", "view
 
 /// Names of the outside world that a pure room never says.
 const OUTSIDE: [&str; 12] = [
-    "std::fs", "std::env", "std::process", "std::net", "std::time", "std::thread", "SystemTime", "Instant::now",
-    "std::io", "println!", "eprintln!", "tempfile",
+    "std::fs",
+    "std::env",
+    "std::process",
+    "std::net",
+    "std::time",
+    "std::thread",
+    "SystemTime",
+    "Instant::now",
+    "std::io",
+    "println!",
+    "eprintln!",
+    "tempfile",
 ];
 
 fn files(below: &Path) -> Vec<PathBuf> {
@@ -80,7 +90,9 @@ fn pure_rooms_do_not_touch_the_world() {
     for (name, room, text) in sources().into_iter().filter(|(name, ..)| !is_test(name)) {
         if PURE.contains(&room.as_str()) {
             let code = code(&text);
-            wrong.extend(OUTSIDE.iter().filter(|word| code.contains(**word)).map(|word| format!("{name}: {word}")));
+            wrong.extend(
+                OUTSIDE.iter().filter(|word| code.contains(**word)).map(|word| format!("{name}: {word}")),
+            );
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -88,7 +100,8 @@ fn pure_rooms_do_not_touch_the_world() {
 
 #[test]
 fn each_crate_of_the_outside_has_one_home() {
-    let homes = [("git2", "store/"), ("notify", "watch/"), ("jsonschema", "scan/schema"), ("cel", "workflow/guard/")];
+    let homes =
+        [("git2", "store/"), ("notify", "watch/"), ("jsonschema", "scan/schema"), ("cel", "workflow/guard/")];
     let mut wrong = Vec::new();
     for (name, _, text) in sources() {
         for (library, home) in homes {
@@ -148,7 +161,7 @@ fn the_reference_is_what_the_program_says() {
 /// A generated document equals what the code generates; `UPDATE=1` writes it.
 fn generated(path: &str, text: &str) {
     let target = project().join(path);
-    if std::env::var_os("UPDATE").is_some() {
+    if crate::setting::is_update() {
         fs::create_dir_all(target.parent().expect("a parent")).expect("a directory");
         fs::write(&target, text).expect("written");
     }

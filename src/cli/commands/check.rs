@@ -5,6 +5,7 @@ use super::report;
 use crate::base::{Diagnostic, Place, Severity};
 use crate::decide::Verdict;
 use crate::engine::Judged;
+use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,7 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         Form::Text => {
             let sources = sources(&engine, &found);
             ui.answer(&findings::snippets(&found, &sources, ui.paint, ui.width))?;
-            ui.status(&format!("{} tasks: {}", judged.len(), findings::summary(&found)));
+            ui.status(&format!("{}: {}", counted(judged.len(), "task"), findings::summary(&found)));
         }
     }
     Ok(if found.is_empty() { ExitCode::Fine } else { ExitCode::No })
@@ -94,7 +95,9 @@ fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
 /// The texts of the files that findings point into, for snippets.
 fn sources(engine: &crate::engine::Engine, found: &[Diagnostic]) -> BTreeMap<String, String> {
     let mut sources = BTreeMap::new();
-    for place in found.iter().filter_map(|finding| finding.place.as_ref()).filter(|place| place.line.is_some()) {
+    for place in
+        found.iter().filter_map(|finding| finding.place.as_ref()).filter(|place| place.line.is_some())
+    {
         if !sources.contains_key(&place.path)
             && let Ok(text) = std::fs::read_to_string(engine.root().join(&place.path))
         {

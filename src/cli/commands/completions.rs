@@ -16,6 +16,6 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "orch", &mut script);
-    report::text(context, ui, "completions", &String::from_utf8_lossy(&script))?;
+    report::text(context, ui, &String::from_utf8_lossy(&script))?;
     Ok(ExitCode::Fine)
 }

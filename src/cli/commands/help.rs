@@ -15,7 +15,7 @@ pub struct HelpArgs {
 
 pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if args.topic == ["exit-codes"] {
-        report::text(context, ui, "help", &exit_codes())?;
+        report::text(context, ui, &exit_codes())?;
         return Ok(ExitCode::Fine);
     }
     let mut command = Cli::command();
@@ -35,7 +35,7 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     if args.topic.is_empty() {
         manual.push_str("\nExit codes: orch help exit-codes\n");
     }
-    report::text(context, ui, "help", &manual)?;
+    report::text(context, ui, &manual)?;
     Ok(ExitCode::Fine)
 }
 

@@ -61,7 +61,8 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 }
 
 /// Which of a task's files git ignores: what is derived, and what is half-written.
-const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
+const IGNORED: &str =
+    "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
 
 /// How git treats the files of orch: a transcript is only ever appended to.
 const ATTRIBUTES: &str = "transcript.jsonl merge=union\n";
@@ -123,7 +124,11 @@ fn write_system(engine: &Engine, made: &mut Made) -> Result<(), Failure> {
 /// The paths below `system/` that a workflow refers to.
 fn texts_of(workflow: &Workflow) -> Vec<String> {
     let mut paths = vec![format!("workflows/{}.md", workflow.name)];
-    let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(&workflow.state.schema);
+    let schemas = workflow
+        .artifacts
+        .iter()
+        .filter_map(|artifact| artifact.schema.as_ref())
+        .chain(&workflow.state.schema);
     paths.extend(schemas.map(|schema| format!("schemas/{}.schema.json", schema.name)));
     let agents = workflow.phases.iter().filter_map(|phase| phase.agent.as_ref());
     let prompts = workflow.actions.iter().filter_map(|action| action.prompt.as_ref());

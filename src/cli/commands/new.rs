@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::TaskId;
+use crate::view::layout::command;
 
 /// Creates a task in the initial phase of its workflow and records that in one commit.
 ///
@@ -22,12 +23,13 @@ pub struct NewArgs {
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
-    let id = TaskId::new(&args.id)
-        .map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
+    let id =
+        TaskId::new(&args.id).map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
     let created = engine.create(&id, args.workflow.as_deref(), args.title.as_deref())?;
     report::applied(&engine, context, ui, &created.applied, false)?;
     if !context.global.json {
-        ui.status(&format!("next: orch prompt {id}, or: orch suggest {id}"));
+        let typed = |word: &str| command(&["orch", word, id.as_str()].map(str::to_owned));
+        ui.status(&format!("next: {}, or: {}", typed("prompt"), typed("suggest")));
     }
     Ok(ExitCode::Fine)
 }

@@ -34,10 +34,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let task = report::meant(&engine, context, args.task.as_deref())?;
     let judged = engine.judge(&task)?;
     let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
-    if let Some(expected) = &expected
-        && !judged.unborn
-        && judged.decision.phase.as_ref() == Some(expected)
-    {
+    if let Some(expected) = expected.as_ref().filter(|expected| is_in(&judged, expected)) {
         report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
         return Ok(ExitCode::Fine);
     }
@@ -48,7 +45,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         return Ok(ExitCode::Fine);
     }
     let wanted = args.to.as_deref().map(|name| phase(&judged, name)).transpose()?.or(expected);
-    decided(&mut engine, &task, wanted.as_ref(), args.dry_run, context, ui)
+    decided(&mut engine, &task, args, wanted.as_ref(), context, ui)
 }
 
 /// The phase of this name or alias.
@@ -60,9 +57,8 @@ fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
     let known: Vec<&str> =
         workflow.iter().flat_map(|workflow| &workflow.phases).map(|phase| phase.id.as_str()).collect();
     let message = format!("workflow `{}` has no phase `{name}`", judged.decision.workflow);
-    let meant = nearest(name, known.iter().copied())
-        .map(|near| format!("did you mean `{near}`? "))
-        .unwrap_or_default();
+    let meant = nearest(name, known.iter().copied());
+    let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     let hint = format!("{meant}the phases are {}", known.join(", "));
     Err(Failure::new(ExitCode::Usage, "unknown-phase", message).hint(hint))
 }
@@ -70,8 +66,8 @@ fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
 fn decided(
     engine: &mut Engine,
     task: &TaskRef,
+    args: &NextArgs,
     wanted: Option<&PhaseId>,
-    dry_run: bool,
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
@@ -79,11 +75,11 @@ fn decided(
     let may = |transition: &Transition| {
         (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to == *phase)
     };
-    let plan = Plan { may: &may, once: true, own: false, dry_run };
+    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
         Some(Outcome::Applied(applied)) => {
-            report::applied(engine, context, ui, &applied, dry_run)?;
+            report::applied(engine, context, ui, &applied, args.dry_run)?;
             Ok(ExitCode::Fine)
         }
         Some(Outcome::Nothing(judged)) => {
@@ -94,10 +90,21 @@ fn decided(
                     Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id))
                 );
             }
+            // Somebody was quicker, perhaps a watch.
+            if let Some(wanted) = wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted)) {
+                let text = format!("{} is already in {wanted}", task.id);
+                report::nothing(context, ui, &judged.decision, &text)?;
+                return Ok(ExitCode::Fine);
+            }
             refused(&judged.decision, wanted, context, ui)
         }
         None => Ok(ExitCode::Nothing),
     }
+}
+
+/// Whether a task is recorded in this phase.
+fn is_in(judged: &Judged, phase: &PhaseId) -> bool {
+    !judged.unborn && judged.decision.phase.as_ref() == Some(phase)
 }
 
 /// Nothing was applied: say why, and with which code.

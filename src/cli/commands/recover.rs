@@ -16,7 +16,9 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let mut engine = context.engine(ui)?;
     let task = engine.task(&args.task)?;
     let (from, text, exit) = match engine.recover(&task)? {
-        Recovered::NotNeeded => ("none", "the state is whole; nothing was done".to_owned(), ExitCode::Nothing),
+        Recovered::NotNeeded => {
+            ("none", "the state is whole; nothing was done".to_owned(), ExitCode::Nothing)
+        }
         Recovered::FromGit(commit) => {
             ("git", format!("state.json is restored from commit {}", commit.short()), ExitCode::Fine)
         }

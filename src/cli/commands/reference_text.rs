@@ -9,7 +9,8 @@ use clap::{Command, CommandFactory};
 pub fn reference() -> String {
     let mut command = Cli::command().term_width(100);
     command.build();
-    let mut page = String::from("# Command line reference\n\nGenerated from the program; a test keeps it true.\n");
+    let mut page =
+        String::from("# Command line reference\n\nGenerated from the program; a test keeps it true.\n");
     section(&mut command, &mut page);
     page.push_str("\n## Exit codes\n\n```text\n");
     page.push_str(exit_codes().trim_end());

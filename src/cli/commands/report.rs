@@ -102,9 +102,9 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
 }
 
 /// Prints an answer that is a text: as it is, or as the `text` of one JSON document.
-pub(super) fn text(context: &Context, ui: &Ui, kind: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure> {
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": view::SCHEMA_VERSION, "kind": kind, "text": text});
+        let answer = serde_json::json!({"schemaVersion": view::SCHEMA_VERSION, "kind": "text", "text": text});
         return Ok(ui.answer(&pretty(&answer))?);
     }
     Ok(ui.answer(text)?)

@@ -83,7 +83,8 @@ fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
     let (before, _) = suggestions(engine, args)?;
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
     loop {
-        let left = until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
+        let left =
+            until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
         let Some(signals) = watcher.next(left) else { return Ok(ExitCode::Interrupted) };
         if signals.iter().any(|signal| !matches!(signal, Signal::Failed(_))) {
             // The settings may have changed too, so everything is opened anew.

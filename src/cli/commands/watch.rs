@@ -1,9 +1,9 @@
 //! `orch watch`: the agent.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::cli::interrupt;
 use super::report;
 use crate::base::Diagnostic;
+use crate::cli::interrupt;
 use crate::engine::{Effect, Engine, Event, Judged, Watching};
 use crate::view::{self, Finding, Happening, Suggestion};
 use crate::watch::{Options, Signal, Watcher};

@@ -4,6 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Diagnostic;
 use crate::engine::{Engine, Loaded};
+use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
@@ -75,7 +76,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         WorkflowCommand::List => list(&engine, context, ui),
         WorkflowCommand::Show(args) => {
             let loaded = engine.workflow(&args.workflow)?;
-            report::text(context, ui, "workflow", &format!("{}\n", loaded.document.text.trim_end()))?;
+            report::text(context, ui, &format!("{}\n", loaded.document.text.trim_end()))?;
             Ok(ExitCode::Fine)
         }
         WorkflowCommand::Check(args) => check(&engine, context, ui, &args.workflows),
@@ -86,7 +87,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
                 Language::Mermaid => DiagramFormat::Mermaid,
                 Language::Dot => DiagramFormat::Dot,
             };
-            report::text(context, ui, "diagram", &diagram(usable(&loaded)?, language))?;
+            report::text(context, ui, &diagram(usable(&loaded)?, language))?;
             Ok(ExitCode::Fine)
         }
     }
@@ -149,7 +150,7 @@ fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Resul
     } else {
         ui.answer(&findings::snippets(&problems, &texts.into_iter().collect(), ui.paint, ui.width))?;
         if problems.is_empty() {
-            ui.status(&format!("{} workflows, no problem", names.len()));
+            ui.status(&format!("{}, no problem", counted(names.len(), "workflow")));
         }
     }
     Ok(if problems.is_empty() { ExitCode::Fine } else { ExitCode::No })
@@ -180,8 +181,9 @@ fn fmt(engine: &Engine, context: &Context, ui: &Ui, args: &FmtArgs) -> Result<Ex
         stale.push(loaded.document.path.clone());
     }
     if context.global.json {
-        let key = if args.check { "stale" } else { "drawn" };
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "formatted", key: stale});
+        let answer = serde_json::json!({
+            "schemaVersion": 1, "kind": "formatted", "written": !args.check, "paths": stale,
+        });
         ui.answer(&pretty(&answer))?;
     } else {
         let what = if args.check { "the diagram is out of date" } else { "drawn anew" };

@@ -62,7 +62,8 @@ struct Noticed {
 fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Diagnostic>> {
     let noticed = RefCell::new(Noticed::default());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed = Seed(&noticed).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let parsed =
+        Seed(&noticed).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
     let noticed = noticed.into_inner();
     match parsed {
         Err(error) => Err(Box::new(conflict(path, text).unwrap_or_else(|| syntax(path, text, &error)))),
@@ -84,7 +85,8 @@ fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Di
 }
 
 fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic {
-    let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let line_start: usize =
+        text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let mut offset = (line_start + error.column().saturating_sub(1)).min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
@@ -93,7 +95,9 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic 
     let plain = message.split(" at line ").next().unwrap_or(&message);
     if plain.contains("recursion limit") {
         let place = Place::at(path.as_str(), text, offset, 1);
-        return Diagnostic::error("json-depth", "it nests deeper than 128 levels").at(place).hint("flatten it");
+        return Diagnostic::error("json-depth", "it nests deeper than 128 levels")
+            .at(place)
+            .hint("flatten it");
     }
     let rest = &text[offset..];
     let hint = if error.is_eof() {

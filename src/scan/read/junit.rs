@@ -74,7 +74,10 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
             Diagnostic::error("not-junit", message).at(Place::file(path)).hint("write a JUnit XML report"),
         );
     }
-    let odd = report.suites.iter().filter(|suite| suite.declared.is_some_and(|declared| declared != suite.counts.tests));
+    let odd = report
+        .suites
+        .iter()
+        .filter(|suite| suite.declared.is_some_and(|declared| declared != suite.counts.tests));
     let problems = odd
         .map(|suite| {
             let message = format!(
@@ -83,7 +86,9 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
                 suite.declared.unwrap_or(0),
                 suite.counts.tests
             );
-            Diagnostic::warning("junit-counts", message).at(Place::file(path)).hint("the test cases themselves count")
+            Diagnostic::warning("junit-counts", message)
+                .at(Place::file(path))
+                .hint("the test cases themselves count")
         })
         .collect();
     Verdict { data: Some(report.value()), problems }
@@ -107,7 +112,8 @@ impl Report {
                 let class = attribute(element, "classname").unwrap_or_default();
                 let name = attribute(element, "name").unwrap_or_default();
                 let whole = if class.is_empty() { name } else { format!("{class}.{name}") };
-                self.time += attribute(element, "time").and_then(|time| time.parse::<f64>().ok()).unwrap_or(0.0);
+                self.time +=
+                    attribute(element, "time").and_then(|time| time.parse::<f64>().ok()).unwrap_or(0.0);
                 self.case = Some((whole, None));
             }
             "failure" => self.mark("failure"),
@@ -218,6 +224,9 @@ mod tests {
         ] {
             assert_eq!(verdict(text).problems[0].code, code, "{text}");
         }
-        assert_eq!(verdict("<testsuite tests='2'><testcase name='a'/></testsuite>").problems[0].code, "junit-counts");
+        assert_eq!(
+            verdict("<testsuite tests='2'><testcase name='a'/></testsuite>").problems[0].code,
+            "junit-counts"
+        );
     }
 }

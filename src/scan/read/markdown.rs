@@ -15,12 +15,17 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
         Some(Err(line)) => {
             let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
             let message = "this line of the front matter is not understood";
-            problems.push(Diagnostic::warning("front-matter", message).at(place).hint("use `key: value` and flat lists"));
+            problems.push(
+                Diagnostic::warning("front-matter", message)
+                    .at(place)
+                    .hint("use `key: value` and flat lists"),
+            );
             Value::Null
         }
     };
     let seen = body(&text[body_start..], text[..body_start].matches('\n').count());
-    let title = seen.headings.iter().find(|heading| heading["level"] == 1).map(|heading| heading["text"].clone());
+    let title =
+        seen.headings.iter().find(|heading| heading["level"] == 1).map(|heading| heading["text"].clone());
     let data = json!({
         "front_matter": front_matter,
         "title": title.unwrap_or(Value::Null),
@@ -75,7 +80,9 @@ fn body(text: &str, lines_before: usize) -> Seen {
 
 /// The front matter between two `---` lines at the very start, and where the body begins.
 fn front_matter(text: &str) -> (Option<&str>, usize) {
-    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else { return (None, 0) };
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+        return (None, 0);
+    };
     let start = text.len() - rest.len();
     let mut offset = start;
     for line in rest.split_inclusive('\n') {
@@ -163,7 +170,10 @@ mod tests {
             "---\nstatus: final\ntags: [a, b]\nof:\n  plan: abc\nlist:\n- 1\n- x\n---\n# Title `code`\n\nTwo words.\n\n\
              ## Tasks\n\n- [x] 1.1 done\n- [ ] open\n  - [X] nested\n\n```\n- [ ] not a box\n```\n",
         );
-        assert_eq!(data["front_matter"], json!({"status": "final", "tags": ["a", "b"], "of": {"plan": "abc"}, "list": [1, "x"]}));
+        assert_eq!(
+            data["front_matter"],
+            json!({"status": "final", "tags": ["a", "b"], "of": {"plan": "abc"}, "list": [1, "x"]})
+        );
         assert_eq!(data["title"], "Title code");
         assert_eq!(data["boxes"], json!({"total": 3, "done": 2, "open": 1}));
         assert_eq!(data["headings"][1], json!({"level": 2, "text": "Tasks", "line": 14}));

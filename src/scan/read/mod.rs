@@ -64,7 +64,8 @@ fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> Ve
 
 /// The bytes as text, or what keeps them from being one.
 fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
-    let refuse = |diagnostic: Diagnostic| Err(Box::new(diagnostic.hint("save it as UTF-8 without a byte order mark")));
+    let refuse =
+        |diagnostic: Diagnostic| Err(Box::new(diagnostic.hint("save it as UTF-8 without a byte order mark")));
     let file = || Place::file(path);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return refuse(Diagnostic::error("utf16", "it is UTF-16, not UTF-8").at(file()));
@@ -102,7 +103,11 @@ fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
         if let Some(start) = start.filter(|_| line.starts_with(">>>>>>> ")) {
             let place = Place::at(path.as_str(), text, start, "<<<<<<<".len());
             let message = "it holds the conflict markers of a merge";
-            return Some(Diagnostic::error("conflict-markers", message).at(place).hint("resolve the conflict, then save it"));
+            return Some(
+                Diagnostic::error("conflict-markers", message)
+                    .at(place)
+                    .hint("resolve the conflict, then save it"),
+            );
         }
         offset += line.len();
     }
@@ -142,7 +147,12 @@ mod tests {
             let verdict = read(Format::Json, &path, bytes);
             let first = verdict.problems.first().unwrap_or_else(|| panic!("nothing said of {bytes:?}"));
             let found = first.place.as_ref().map(ToString::to_string).unwrap_or_default();
-            assert_eq!((first.code, found.as_str()), (code, place), "{} {first}", String::from_utf8_lossy(bytes));
+            assert_eq!(
+                (first.code, found.as_str()),
+                (code, place),
+                "{} {first}",
+                String::from_utf8_lossy(bytes)
+            );
             assert!(first.hint.is_some(), "{first}");
         }
     }

@@ -29,16 +29,18 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
         if let Some(range) = line.strip_prefix("@@ ") {
             hunks += 1;
             left = hunk_lengths(range).unwrap_or((0, 0));
-        } else if let Some(named) = named(line) {
-            if !files.contains(&named) {
-                files.push(named);
-            }
+        } else if let Some(named) = named(line)
+            && !files.contains(&named)
+        {
+            files.push(named);
         }
     }
     if files.is_empty() && hunks == 0 {
         let message = "it holds no diff: no file and no hunk";
         return Verdict::refused(
-            Diagnostic::error("not-a-patch", message).at(Place::file(path)).hint("write it with: git diff > FILE"),
+            Diagnostic::error("not-a-patch", message)
+                .at(Place::file(path))
+                .hint("write it with: git diff > FILE"),
         );
     }
     Verdict::of(json!({
@@ -78,7 +80,9 @@ fn side(name: &str) -> Option<String> {
 
 /// A name without the quotes and octal escapes that git puts around odd ones.
 fn unquoted(name: &str) -> String {
-    let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return name.to_owned() };
+    let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
+        return name.to_owned();
+    };
     let mut bytes = Vec::new();
     let mut rest = inner.bytes();
     while let Some(byte) = rest.next() {
@@ -89,7 +93,9 @@ fn unquoted(name: &str) -> String {
         match rest.next() {
             Some(first @ b'0'..=b'3') => {
                 let digits = [first, rest.next().unwrap_or(b'0'), rest.next().unwrap_or(b'0')];
-                bytes.push(digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')));
+                bytes.push(
+                    digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')),
+                );
             }
             Some(b'n') => bytes.push(b'\n'),
             Some(b't') => bytes.push(b'\t'),

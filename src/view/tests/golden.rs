@@ -197,6 +197,7 @@ fn a_suggestion_on_the_wire() {
       "owner": "agent",
       "do": "fix",
       "reason": "the plan review is not valid",
+      "waitsFor": null,
       "rule": null,
       "agent": "plan-reviewer",
       "action": null,

@@ -137,13 +137,20 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
     Ok(if splittable { splits } else { vec![(0, text.len())] })
 }
 
-/// The offset of the closing quote of a string, or of the end of the text.
+/// The offset of the last closing quote of a string, or of the end of the text.
+///
+/// A string may be raw (`r'\d'`), which knows no escapes, and its quotes may be tripled.
 fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() && bytes[at] != quote {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    let quotes = if bytes[start..].starts_with(&[quote; 3]) { 3 } else { 1 };
+    let prefix: Vec<u8> =
+        bytes[..start].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).copied().collect();
+    let is_raw = prefix.len() <= 2 && prefix.iter().any(|byte| matches!(byte, b'r' | b'R'));
+    let closing = &[quote; 3][..quotes];
+    let mut at = start + quotes;
+    while at < bytes.len() && !bytes[at..].starts_with(closing) {
+        at += if bytes[at] == b'\\' && !is_raw { 2 } else { 1 };
     }
-    at
+    at + quotes - 1
 }
 
 #[cfg(test)]
@@ -158,6 +165,9 @@ mod tests {
             ("a || b && c", vec!["a || b && c"]),
             ("a ? b && c : d", vec!["a ? b && c : d"]),
             ("(a || b) && !c", vec!["(a || b)", "!c"]),
+            (r"a == r'\' && b", vec![r"a == r'\'", "b"]),
+            (r"a == 'it\'s && so' && b", vec![r"a == 'it\'s && so'", "b"]),
+            ("a == '''it's && so''' && b", vec!["a == '''it's && so'''", "b"]),
         ] {
             let guard = Guard::parse(text).expect(text);
             assert_eq!(guard.parts().collect::<Vec<_>>(), parts, "{text}");
@@ -177,7 +187,8 @@ mod tests {
 
     #[test]
     fn faults_carry_their_offset() {
-        for (text, offset) in [("a &&", 4), ("a == ", 5), ("plan.ready && )", 14), ("", 0)] {
+        for (text, offset) in [("a &&", 4), ("a == ", 5), ("plan.ready && )", 14), ("'ää' == )", 10), ("", 0)]
+        {
             let error = Guard::parse(text).expect_err(text);
             assert_eq!((error.code, error.offset), ("guard-syntax", offset), "{text}: {error}");
         }

@@ -4,6 +4,7 @@
 //! `code line:column message`. `UPDATE=1` rewrites those files, and the diagrams of valid documents.
 
 use super::world::World;
+use crate::setting::is_update;
 use orch::base::Diagnostic;
 use orch::workflow::{Document, System, check, compile, format};
 use std::collections::BTreeSet;
@@ -54,7 +55,7 @@ fn every_fault_is_found_where_it_stands() {
             .collect();
         assert!(!lines.is_empty(), "{path:?} has no fault");
         let beside = path.with_extension("expected");
-        if std::env::var_os("UPDATE").is_some() {
+        if is_update() {
             std::fs::write(&beside, &lines).expect("writable");
         }
         let expected = std::fs::read_to_string(&beside).unwrap_or_default();
@@ -95,7 +96,7 @@ fn valid_documents_have_no_finding() {
         let (workflow, problems) = compile(&document, &System::empty());
         let workflow = workflow.unwrap_or_else(|| panic!("{path:?}: {problems:#?}"));
         let drawn = format(&document, &workflow);
-        if std::env::var_os("UPDATE").is_some() && drawn != document.text {
+        if is_update() && drawn != document.text {
             std::fs::write(&path, &drawn).expect("writable");
             document = read(&path);
         }

@@ -4,10 +4,11 @@
 //! the path: its schema refuses it), `@artifact` in its text standing for that artifact's present
 //! digest. Any other header is a step, and the lines below it are what it must come to:
 //! `//- at PHASE`, `//- settle`, `//- show`, `//- explain`, `//- records`, `//- delete PATH`, `//- order: VERB …`,
-//! `//- state` (the text of state.json), `//- machine` (another workflow), `//- lose state`,
+//! `//- state` (the text of state.json), `//- machine` (another workflow), `//- amend` (the same task, its workflow edited), `//- lose state`,
 //! `//- recover`. `UPDATE=1` rewrites what the steps come to.
 
 use super::world::{LIFECYCLE, World, compiled};
+use crate::setting::is_update;
 use orch::decide::{
     Decision, Refusal, Settled, Transition, Truth, Verdict, confirm, create, override_to, reopen, rollback,
 };
@@ -30,7 +31,7 @@ fn stories_come_to_what_they_say() {
         if told == text {
             continue;
         }
-        if std::env::var_os("UPDATE").is_some() {
+        if is_update() {
             std::fs::write(&path, told).expect("writable");
         } else {
             wrong.push(difference(&path, &text, &told));
@@ -98,6 +99,10 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
         }
         "machine" => {
             *world = World::new(Arc::new(compiled("machine", body)));
+            return None;
+        }
+        "amend" => {
+            world.workflow = Arc::new(compiled("machine", body));
             return None;
         }
         "order:" => match ordered(world, rest) {

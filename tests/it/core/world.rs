@@ -139,7 +139,7 @@ impl World {
     /// Settles the task as `orch` does by itself, recording each step.
     pub fn settle(&mut self) -> Settled {
         let (stamp, facts) = (self.stamp(), self.facts());
-        let settled = settle(&self.workflow, &self.recorded(), &facts, &stamp, &|_| true);
+        let settled = settle(&self.workflow, &self.recorded(), &facts, &stamp, &|due| !due.by_human);
         for step in &settled.steps {
             self.record(&step.state);
         }

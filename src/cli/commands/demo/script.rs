@@ -88,7 +88,7 @@ impl Stage<'_> {
         let mut engine = self.engine()?;
         let task = engine.task(TASK)?;
         let may = |transition: &crate::decide::Transition| transition.to.as_str() == "test";
-        let plan = Plan { may: &may, once: true, own: false, dry_run: false };
+        let plan = Plan { may: &may, once: true, own: false, dry_run: false, adopt: &|_| false };
         let outcome = engine.advance(std::slice::from_ref(&task), &plan)?.into_iter().next();
         if let Some(Outcome::Nothing(judged)) = outcome {
             self.say(&format!("$ orch next {TASK} --to test"))?;
@@ -210,7 +210,8 @@ impl Stage<'_> {
     fn settle(&self) -> Result<(), Failure> {
         let mut engine = self.engine()?;
         let task = engine.task(TASK)?;
-        let plan = Plan { may: &|due| !due.by_human, once: false, own: true, dry_run: false };
+        let plan =
+            Plan { may: &|due| !due.by_human, once: false, own: true, dry_run: false, adopt: &|_| false };
         for outcome in engine.advance(std::slice::from_ref(&task), &plan)? {
             if let Outcome::Applied(applied) = outcome {
                 self.moved(&engine, &applied)?;

@@ -251,7 +251,7 @@ because = "it is not there"
 [[rule]]
 id = "broken"
 from = "one"
-when = "a.data == null || size(a.problems) > 0"
+when = "a.data == null && size(a.problems) > 0"
 run = "right"
 because = "it cannot be read"
 [[rule]]
@@ -305,3 +305,179 @@ approved = false
 //- settle
 one#1 waits for agent: no rule of `one` fires: on: `state.approved == true` (state.approved is false); over: `attempt > 2` (attempt is 1)
   option orch next t-1 --override WHY
+
+## a workflow edited since decides, says so, and is recorded with the next transition
+//- machine
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.two]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "two"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "two"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- a.json
+{"over": false, "now": true}
+//- settle
+one -> two (on) on a
+two#1 waits for agent: no rule of `two` fires: end: `a.data.over` (a.data.over is false)
+  expects a.json unmet
+  option orch next t-1 --override WHY
+//- amend
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.two]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "two"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "two"
+when = "a.ready && a.data.now"
+to = "three"
+because = "it is over"
+```
+//- show
+two#1 due -> three: it is over
+  option orch next t-1
+  workflow-changed: workflow `machine` has changed since the last transition; the present one decides
+//- settle
+two -> three (end) on a
+three#1 done: the task is in `three`, which is terminal
+  option orch reopen t-1 --reason WHY
+
+## a workflow edited since may know the phase no more
+//- machine
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.two]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "two"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "two"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- a.json
+{"over": false}
+//- settle
+one -> two (on) on a
+two#1 waits for agent: no rule of `two` fires: end: `a.data.over` (a.data.over is false)
+  expects a.json unmet
+  option orch next t-1 --override WHY
+//- amend
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.second]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "second"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "second"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- show
+-#0 error unknown-phase: workflow `machine` has no phase `two`
+  unknown-phase: workflow `machine` has no phase `two` (its phases are one, second, three; name `two` among the `aliases` of one)
+//- amend
+```toml orch
+[artifact.a]
+path = "a.json"
+[phase.one]
+produces = ["a"]
+[phase.second]
+aliases = ["two"]
+produces = ["a"]
+[phase.three]
+terminal = true
+[[rule]]
+id = "on"
+from = "one"
+when = "a.ready"
+to = "second"
+because = "it is there"
+[[rule]]
+id = "end"
+from = "second"
+when = "a.ready && a.data.over"
+to = "three"
+because = "it is over"
+```
+//- show
+second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.over is false)
+  expects a.json unmet
+  option orch next t-1 --override WHY
+  phase-alias: phase `two` is read as `second`
+  workflow-changed: workflow `machine` has changed since the last transition; the present one decides
+
+## what was recorded under an alias counts under the phase's own name
+//- state
+{"phase": "test_run", "actors": {"test_run": {"attempt": 2, "spent": {"test_report": ["037e18c81874fb50d24bf2cf6e77622f3b811740"]}}}}
+//- code/diff.patch
++1
+//- eval/report.json
+{"passed": true}
+//- show
+test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
+  expects eval/report.json stale, of patch
+  option orch confirm t-1 test_report --reason WHY
+  option orch next t-1 --override WHY
+  phase-alias: phase `test_run` is read as `test`
+//- eval/report.json
+{"passed": true, "n": 2}
+//- settle
+test -> accept (tested) on patch, test_report
+accept#1 waits for human: accept/decision.json is missing
+  expects accept/decision.json missing, of patch, test_report
+  option orch next t-1 --override WHY
+//- records
+test: done #2, left with test_report, spent 1 test_report
+accept: active #1
+rev 1 rounds=0

@@ -214,3 +214,22 @@ test#1 waits for agent: eval/report.json is stale: unchanged since it was used u
 //- settle
 done#1 done: the task is in `done`, which is terminal; changed since: plan, patch, revert_record
   option orch reopen t-1 --reason WHY
+
+## a waived need may stay away, a broken one that nobody waived may not
+//- at codegen
+//- order: override --to test hotfix
+codegen -> test (override) on plan, waiving patch, tasks, code_review
+test#1 waits for agent: eval/report.json is missing
+  expects eval/report.json missing
+  option orch next t-1 --override WHY
+  waived code_review, patch, tasks
+//- delete planning/plan.json
+//- show
+test#1 inconsistent, last was planning: the plan was edited after its review, but `plan_review` would need what is not there: plan (planning/plan.json) is missing
+  expects planning/plan.json missing
+  option orch rollback t-1 --to planning --reason WHY
+  option orch next t-1 --override WHY
+  waived code_review, patch, tasks
+//- order: rollback --to review look again
+refused: needs: `review` needs what is not there: plan (planning/plan.json)
+  hint: the last phase whose needs hold is `planning`

@@ -267,3 +267,29 @@ review -> test (reviewed) on patch, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing, of patch
   option orch next t-1 --override WHY
+
+## a set of reviews that was used up is asked for file by file
+//- at review
+//- review/code/ann.json
+{"ok": true}
+//- review/code/bob.json
+{"ok": false}
+//- settle
+review -> codegen (review-refused) on plan, code_review
+codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale, of plan
+  expects code/tasks.md stale, of plan
+  option orch confirm t-1 patch --reason WHY
+  option orch confirm t-1 tasks --reason WHY
+  option orch next t-1 --override WHY
+//- code/diff.patch
++better
+//- code/tasks.md
+- [x] better
+//- settle
+codegen -> review (coded) on plan, patch, tasks
+review#2 waits for agent: review/code/ann.json, review/code/bob.json are stale: unchanged since attempt 1 was sent back
+  expects review/code/ann.json stale, of patch, plan
+  expects review/code/bob.json stale, of patch, plan
+  option orch confirm t-1 code_review --reason WHY
+  option orch next t-1 --override WHY

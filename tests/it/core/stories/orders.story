@@ -316,3 +316,18 @@ planning#1 waits for agent: planning/plan.json is missing
 //- records
 planning: active #1
 rev 1 rounds=0
+
+## an override waives no optional output
+//- order: override the plan is in my head
+planning -> plan_review (override), waiving plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  expects review/plan-review.json missing
+  option orch next t-1 --override WHY
+  waived plan
+//- planning/notes.md
+a late note
+//- settle
+plan_review#1 waits for agent: review/plan-review.json is missing
+  expects review/plan-review.json missing
+  option orch next t-1 --override WHY
+  waived plan

@@ -1,0 +1,211 @@
+//! Trying the rules of a phase in document order: which fires, what it yields, what each saw.
+
+use super::derive::Seen;
+use super::evaluate::Judge;
+use super::{Decision, Kind, Move, Part, Transition, Tried, Truth, Verdict};
+use crate::base::{ArtifactName, PhaseId};
+use crate::workflow::guard::{Held, HeldPart, Scope};
+use crate::workflow::{Outcome, Owner, Phase, Rule};
+use serde_json::Value;
+
+/// What the rules came to.
+pub(super) struct Fired<'w> {
+    pub rule: &'w Rule,
+    pub verdict: Verdict,
+    pub reason: String,
+}
+
+impl Judge<'_> {
+    /// Tries every rule of the phase; the first that fires, or fails, decides.
+    pub(super) fn try_rules<'w>(&'w self, scope: &dyn Scope, decision: &mut Decision) -> Option<Fired<'w>> {
+        let mut fired = None;
+        for rule in self.workflow.rules_from(&self.phase.id) {
+            let held = rule.when.holds(scope);
+            self.note_move(rule, &held, fired.as_ref(), decision);
+            if fired.is_some() {
+                decision.tried.push(tried(rule, Truth::NotTried, Vec::new()));
+                continue;
+            }
+            let truth = truth(&held.result);
+            let parts = held.parts.iter().map(|part| Part {
+                text: part.text.clone(),
+                result: self::truth(&part.result),
+                saw: part.saw.clone(),
+            });
+            decision.tried.push(tried(rule, truth, parts.collect()));
+            match held.result {
+                Ok(true) => fired = Some(self.fire(rule, scope)),
+                Ok(false) => {}
+                Err(message) => fired = Some(self.failed(rule, &held.parts, &message)),
+            }
+        }
+        fired
+    }
+
+    fn failed<'w>(&self, rule: &'w Rule, parts: &[HeldPart], message: &str) -> Fired<'w> {
+        let part = parts.iter().find(|part| part.result.is_err());
+        let text = part.map_or(rule.when.text(), |part| part.text.as_str());
+        let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
+        let reason = format!("rule `{}` cannot be evaluated: in `{text}`, {message}{saw}", rule.id);
+        Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason }
+    }
+
+    fn fire<'w>(&'w self, rule: &'w Rule, scope: &dyn Scope) -> Fired<'w> {
+        let reason = rule.because.clone();
+        let verdict = match &rule.outcome {
+            Outcome::To(to) => return self.lead(rule, to, scope),
+            Outcome::Run(action) => match self.bookkeeping(rule, scope) {
+                Ok(_) => Verdict::Run(action.clone()),
+                Err(reason) => {
+                    return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason };
+                }
+            },
+            Outcome::Wait(what) => {
+                let owner = if rule.by_human { Owner::Human } else { self.phase.owner };
+                Verdict::Wait { what: what.clone(), owner }
+            }
+            Outcome::Choose(actions) => Verdict::Choose(actions.clone()),
+        };
+        Fired { rule, verdict, reason }
+    }
+
+    /// What a rule sets, computed; the error says which value cannot be.
+    fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
+        let values = rule.set.iter().map(|(pointer, guard)| match guard.value(scope) {
+            Ok(value) => Ok((pointer.clone(), value)),
+            Err(message) => {
+                let id = &rule.id;
+                Err(format!("rule `{id}` cannot set `{pointer}`: in `{}`, {message}", guard.text()))
+            }
+        });
+        values.collect()
+    }
+
+    /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?
+    fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
+        let set = match self.bookkeeping(rule, scope) {
+            Ok(set) => set,
+            Err(reason) => return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason },
+        };
+        let Some(target) = self.workflow.phase(to) else {
+            let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
+            return Fired { rule, verdict: Verdict::Error { code: "unknown-phase" }, reason };
+        };
+        let unmet = self.broken_needs(&target.needs, &[]);
+        if !unmet.is_empty() {
+            let last_consistent = self.last_consistent();
+            let verdict = Verdict::Inconsistent { phase: to.clone(), broken: unmet, last_consistent };
+            return Fired { rule, verdict, reason: rule.because.clone() };
+        }
+        let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
+        let transition = Transition {
+            from: Some(self.phase.id.clone()),
+            to: to.clone(),
+            kind: if is_back { Kind::Regress } else { Kind::Advance },
+            rule: Some(rule.id.clone()),
+            reason: rule.because.clone(),
+            evidence: self.evidence(&self.rests_on(rule, target)),
+            set,
+            waive: Vec::new(),
+            confirm: None,
+            by_human: rule.by_human,
+        };
+        if let Some(attempts) = self.exhausted(to) {
+            let reason =
+                format!("{}, but `{to}` has been attempted {attempts} times: a person decides", rule.because);
+            return Fired {
+                rule,
+                verdict: Verdict::Handover { held: Box::new(transition), attempts },
+                reason,
+            };
+        }
+        Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
+    }
+
+    /// How often a phase has been attempted, where the rules may not send back to it any more.
+    fn exhausted(&self, to: &PhaseId) -> Option<u32> {
+        let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
+        let attempts = self.state.attempt(to);
+        let limit = self.workflow.attempts_of(self.workflow.phase(to)?);
+        (is_back && attempts >= limit).then_some(attempts)
+    }
+
+    /// What a move rests on: what its guard read, the outputs of the phase left, the needs of the next.
+    fn rests_on(&self, rule: &Rule, target: &Phase) -> Vec<ArtifactName> {
+        let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
+        let read = |seen: &&Seen<'_>| self.reads(rule, seen.derived.name.as_str());
+        names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
+        names
+    }
+
+    /// Whether the guard of a rule reads an artifact, directly or by a named expression.
+    pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
+        self.workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact)
+    }
+
+    fn note_move(&self, rule: &Rule, held: &Held, fired: Option<&Fired<'_>>, decision: &mut Decision) {
+        let Outcome::To(to) = &rule.outcome else { return };
+        let false_parts =
+            held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
+                Err(message) => format!("{}: {message}", part.text),
+                Ok(_) => format!("{}{}", part.text, saw(&part.saw)),
+            });
+        let mut unmet: Vec<String> = false_parts.collect();
+        if let Some(target) = self.workflow.phase(to) {
+            unmet.extend(self.broken_needs(&target.needs, &[]).iter().map(|need| {
+                format!(
+                    "`{to}` needs {} ({})",
+                    need.artifact,
+                    if need.missing { "missing" } else { "invalid" }
+                )
+            }));
+        }
+        if let Some(first) = fired.filter(|_| unmet.is_empty()) {
+            unmet.push(format!("rule `{}` comes first", first.rule.id));
+        }
+        if let Some(attempts) = self.exhausted(to).filter(|_| unmet.is_empty()) {
+            unmet.push(format!("`{to}` has been attempted {attempts} times: a person decides"));
+        }
+        decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
+    }
+}
+
+fn tried(rule: &Rule, result: Truth, parts: Vec<Part>) -> Tried {
+    let (outcome, to) = match &rule.outcome {
+        Outcome::To(to) => (format!("to {to}"), Some(to.clone())),
+        Outcome::Run(action) => (format!("run {action}"), None),
+        Outcome::Wait(what) => (format!("wait for {what}"), None),
+        Outcome::Choose(actions) => (format!("choose of {}", join(actions)), None),
+    };
+    Tried { rule: rule.id.clone(), outcome, to, line: rule.place.line, result, parts }
+}
+
+fn truth(result: &Result<bool, String>) -> Truth {
+    match result {
+        Ok(true) => Truth::True,
+        Ok(false) => Truth::False,
+        Err(message) => Truth::Error(message.clone()),
+    }
+}
+
+/// What a part of a guard saw, in words: ` (plan.ready is false)`.
+pub(super) fn saw(values: &[(String, Option<Value>)]) -> String {
+    let shown: Vec<String> = values
+        .iter()
+        .map(|(path, value)| match value {
+            None => format!("{path} is missing"),
+            Some(value) => {
+                let text = value.to_string();
+                match text.char_indices().nth(60) {
+                    Some((end, _)) => format!("{path} is {}…", &text[..end]),
+                    None => format!("{path} is {text}"),
+                }
+            }
+        })
+        .collect();
+    if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
+}
+
+pub(super) fn join<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

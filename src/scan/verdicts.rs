@@ -1,0 +1,137 @@
+//! Contents that a schema is known to accept, by digest: such a content needs no schema at all.
+//!
+//! Compiling the first schema of a process costs more than everything else a question takes, so what
+//! is known is kept beside the repository, in small files by the first byte of the content's digest.
+
+use crate::base::Digest;
+use crate::workflow::Format;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A content, the schema that accepts it, and how the content was read.
+type Known = (Digest, Digest, Format);
+
+/// A file that grows beyond this is begun anew.
+const MAX_BYTES: u64 = 128 << 10;
+
+/// Contents that a schema is known to accept.
+#[derive(Default)]
+pub struct Verdicts {
+    kept_in: Option<PathBuf>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    valid: HashSet<Known>,
+    loaded: HashSet<u8>,
+    new: Vec<Known>,
+}
+
+impl Verdicts {
+    /// Verdicts that are kept in a directory, which is made when first needed.
+    #[must_use]
+    pub fn kept_in(directory: PathBuf) -> Self {
+        Self { kept_in: Some(directory), inner: Mutex::default() }
+    }
+
+    /// Whether this content is known to be accepted by this schema.
+    #[must_use]
+    pub fn is_valid(&self, content: Digest, schema: Digest, format: Format) -> bool {
+        let mut inner = self.inner();
+        let shard = content.as_bytes()[0];
+        if inner.loaded.insert(shard)
+            && let Some(file) = self.file(shard)
+            && let Ok(text) = fs::read_to_string(file)
+        {
+            inner.valid.extend(text.lines().filter_map(parse));
+        }
+        inner.valid.contains(&(content, schema, format))
+    }
+
+    /// Notes that this content is accepted by this schema.
+    pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
+        let mut inner = self.inner();
+        if inner.valid.insert((content, schema, format)) {
+            inner.new.push((content, schema, format));
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file(&self, shard: u8) -> Option<PathBuf> {
+        Some(self.kept_in.as_ref()?.join(format!("{shard:02x}")))
+    }
+
+    /// Appends what is new. Where that fails it is found again the next time.
+    fn keep(&self) {
+        let mut new = std::mem::take(&mut self.inner().new);
+        new.sort_unstable_by_key(|(content, ..)| *content);
+        for lines in new.chunk_by(|(a, ..), (b, ..)| a.as_bytes()[0] == b.as_bytes()[0]) {
+            let Some(file) = lines.first().and_then(|(content, ..)| self.file(content.as_bytes()[0])) else {
+                return;
+            };
+            let begin_anew = fs::metadata(&file).is_ok_and(|known| known.len() > MAX_BYTES);
+            let Some(directory) = file.parent() else { return };
+            if fs::create_dir_all(directory).is_err() {
+                return;
+            }
+            let text: String = lines
+                .iter()
+                .map(|(content, schema, format)| format!("{content} {schema} {}\n", format.as_str()))
+                .collect();
+            let opened =
+                File::options().create(true).append(!begin_anew).write(true).truncate(begin_anew).open(&file);
+            // One write of a whole number of lines: a reader beside us sees them or does not.
+            let _ = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+        }
+    }
+}
+
+impl Drop for Verdicts {
+    fn drop(&mut self) {
+        self.keep();
+    }
+}
+
+fn parse(line: &str) -> Option<Known> {
+    let mut words = line.split(' ');
+    let known = (Digest::parse(words.next()?)?, Digest::parse(words.next()?)?, Format::named(words.next()?)?);
+    words.next().is_none().then_some(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_noted_is_known_to_the_next() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (a, b, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"b"), Digest::of_blob(b"s"));
+        {
+            let verdicts = Verdicts::kept_in(home.path().join("valid"));
+            assert!(!verdicts.is_valid(a, schema, Format::Json));
+            verdicts.note_valid(a, schema, Format::Json);
+            verdicts.note_valid(b, schema, Format::Markdown);
+        }
+        let verdicts = Verdicts::kept_in(home.path().join("valid"));
+        assert!(verdicts.is_valid(a, schema, Format::Json));
+        assert!(verdicts.is_valid(b, schema, Format::Markdown));
+        assert!(!verdicts.is_valid(a, schema, Format::Markdown));
+        assert!(!verdicts.is_valid(a, b, Format::Json));
+    }
+
+    #[test]
+    fn a_torn_line_is_no_verdict() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
+        let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));
+        fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
+        assert!(!Verdicts::kept_in(home.path().to_owned()).is_valid(content, schema, Format::Json));
+    }
+}

@@ -1,0 +1,117 @@
+//! Names in a document: those that guards read, and those that must stand for one thing only.
+
+use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
+use super::place::{find_word, source_offset};
+use super::raw::{RawPhase, RawRule, Spanned, Text};
+use super::{Artifact, Guard};
+use crate::base::Diagnostic;
+
+impl Compiler<'_> {
+    /// A parsed guard. A faulty one is reported, and another stands for it, so that the names that
+    /// depend on it raise no false alarm; the document is refused all the same.
+    pub(super) fn guard(&mut self, text: &Text) -> Guard {
+        Guard::parse(&text.value).unwrap_or_else(|error| {
+            let at = self.inside(text, error.offset);
+            self.problem(&(at..at + 1), Diagnostic::error(error.code, error.message));
+            Guard::always()
+        })
+    }
+
+    /// Checks every name that a guard reads.
+    pub(super) fn check_names(
+        &mut self,
+        text: &Text,
+        guard: &Guard,
+        artifacts: &[Artifact],
+        defines: &[(String, Guard)],
+    ) {
+        for chain in guard.chains() {
+            let root = chain[0].as_str();
+            if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
+                continue;
+            }
+            let Some(artifact) = artifacts.iter().find(|artifact| artifact.name.as_str() == root) else {
+                let known: Vec<&str> = artifacts
+                    .iter()
+                    .map(|artifact| artifact.name.as_str())
+                    .chain(defines.iter().map(|(name, _)| name.as_str()))
+                    .chain(GUARD_ROOTS)
+                    .collect();
+                let at = self.inner(text, root);
+                self.unknown(&at, "guard-unknown-name", "artifact or name", known.into_iter());
+                continue;
+            };
+            let members: Vec<&str> = ARTIFACT_MEMBERS
+                .into_iter()
+                .chain(artifact.facts.iter().map(|(name, _)| name.as_str()))
+                .collect();
+            match chain.get(1) {
+                Some(member) if members.contains(&member.as_str()) => {}
+                Some(member) => {
+                    let mut at = self.inner(text, &format!("{root}.{member}"));
+                    at.span.start += root.len() + 1;
+                    at.value.clone_from(member);
+                    self.unknown(
+                        &at,
+                        "guard-unknown-name",
+                        &format!("fact of `{root}` named"),
+                        members.into_iter(),
+                    );
+                }
+                None => {
+                    let at = self.inner(text, root);
+                    let message = format!("`{root}` is an artifact; ask one of its facts");
+                    let hint = format!("for example `{root}.ready`");
+                    self.problem(&at.span, Diagnostic::error("guard-unknown-name", message).hint(hint));
+                }
+            }
+        }
+    }
+
+    /// A word inside an expression, with its place in the document.
+    pub(super) fn inner(&self, text: &Text, word: &str) -> Text {
+        let offset = find_word(&text.value, word).unwrap_or_default();
+        let (start, end) = (self.inside(text, offset), self.inside(text, offset + word.len()));
+        Spanned { value: word.to_owned(), span: start..end }
+    }
+
+    /// The offset in the document of an offset in a text, which stands there between quotes.
+    fn inside(&self, text: &Text, offset: usize) -> usize {
+        text.span.start + source_offset(&self.document.text[text.span.clone()], &text.value, offset)
+    }
+
+    /// Names that stand twice in one list, or in two that must not share any.
+    pub(super) fn twice<'t>(&mut self, texts: impl Iterator<Item = &'t Text>) {
+        let mut seen: Vec<&str> = Vec::new();
+        for text in texts {
+            if seen.contains(&text.value.as_str()) {
+                let message = format!("`{}` is named twice", text.value);
+                self.problem(&text.span, Diagnostic::error("workflow-duplicate", message));
+            }
+            seen.push(&text.value);
+        }
+    }
+
+    /// A phase must be found by each name that it, and only it, has.
+    pub(super) fn aliases(&mut self, phases: &[RawPhase]) {
+        let mut seen: Vec<&str> = phases.iter().map(|phase| phase.name.value.as_str()).collect();
+        for alias in phases.iter().flat_map(|phase| &phase.aliases) {
+            if seen.contains(&alias.value.as_str()) {
+                let message = format!("`{}` is already a name of a phase", alias.value);
+                self.problem(&alias.span, Diagnostic::error("workflow-duplicate", message));
+            }
+            seen.push(&alias.value);
+        }
+    }
+
+    pub(super) fn rule_ids(&mut self, rules: &[RawRule]) {
+        let ids: Vec<&Text> = rules.iter().filter_map(|rule| rule.id.as_ref()).collect();
+        for (index, id) in ids.iter().enumerate() {
+            if let Some(first) = ids[..index].iter().find(|other| other.value == id.value) {
+                let line = self.place(&first.span).line.unwrap_or_default();
+                let message = format!("rule `{}` is already declared on line {line}", id.value);
+                self.problem(&id.span, Diagnostic::error("workflow-duplicate", message));
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Real task folders that nobody here wrote: each gets a decision, none a crash or a silent guess.
+
+use crate::harness::{World, project};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of the data beside the project, if it is there.
+fn data(name: &str) -> Option<PathBuf> {
+    let folder = project().parent()?.join("shared/data").join(name);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let skipped = format!("skipped: {} is not there\n", folder.display());
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), skipped.as_bytes());
+    None
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for entry in fs::read_dir(from).expect("listed").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::write(target, fs::read(entry.path()).expect("read")).expect("written");
+        }
+    }
+}
+
+/// Each task's phase and kind of decision.
+fn verdicts(world: &World) -> BTreeMap<String, (String, String)> {
+    let status = world.orch_json(&["status"]);
+    let tasks = status["tasks"].as_array().expect("tasks");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("none").to_owned();
+    tasks
+        .iter()
+        .map(|task| (text(&task["task"]), (text(&task["currentPhase"]), text(&task["kind"]))))
+        .collect()
+}
+
+#[test]
+fn every_openspec_change_is_judged_by_its_content() {
+    let Some(folder) = data("openspec") else { return };
+    let world = World::new();
+    copy(&folder, &world.path("openspec"));
+    world.write("orch.toml", "[[root]]\npath = \"openspec/changes/*\"\nworkflow = \"openspec\"\n");
+    let verdicts = verdicts(&world);
+    assert_eq!(verdicts.len(), 22);
+    assert!(verdicts.values().all(|(_, kind)| ["wait", "done"].contains(&kind.as_str())), "{verdicts:#?}");
+    for (change, phase) in [
+        ("add-devin-desktop-support", "done"),
+        ("fix-schemas-root-selection", "implementing"),
+        ("add-change-stacking-awareness", "ready"),
+        ("add-qa-smoke-harness", "drafting"),
+    ] {
+        assert_eq!(verdicts[change].0, phase, "{change}");
+    }
+    world.orch(&["check"]).succeeds();
+    // An empty list of work is not done work.
+    world.write("openspec/changes/add-devin-desktop-support/tasks.md", "");
+    assert_ne!(self::verdicts(&world)["add-devin-desktop-support"].0, "done");
+}
+
+#[test]
+fn the_ancestors_of_our_layout_are_read_with_their_drift() {
+    let Some(folder) = data("ai-tools-chain") else { return };
+    let world = World::new();
+    copy(&folder, &world.root());
+    world.write("orch.toml", "[[root]]\npath = \"runs/*/.ai-tools-chain/tasks/*\"\n");
+    let verdicts = verdicts(&world);
+    assert_eq!(verdicts.len(), 6, "{verdicts:#?}");
+    assert_eq!(verdicts["orchestrator/test-orch"], ("test".to_owned(), "inconsistent".to_owned()));
+    assert_eq!(verdicts["planning-meeting-go/test-task-go"].0, "codegen");
+    assert_eq!(verdicts["planning-meeting-redo/test-task-redo"].0, "planning");
+    // Foreign files are left as they are until somebody adopts them.
+    let task = "runs/planning-meeting-go/.ai-tools-chain/tasks/test-task-go";
+    let before = world.read(&format!("{task}/state.json"));
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(world.read(&format!("{task}/state.json")), before);
+    world.orch(&["new", "planning-meeting-go/test-task-go"]).succeeds();
+    world.orch(&["next", "planning-meeting-go/test-task-go"]).succeeds();
+    let state = world.json(&format!("{task}/state.json"));
+    assert_eq!((&state["phase"], &state["artifacts"]), (&"plan_review".into(), &serde_json::json!({})));
+}

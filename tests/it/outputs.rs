@@ -1,0 +1,87 @@
+//! What the commands really print fits the schemas that ship.
+
+use crate::harness::{World, project};
+use orch::scan::Schema;
+use serde_json::Value;
+use std::fs;
+
+fn schema(kind: &str) -> Schema {
+    let path = project().join(format!("system/schemas/output/{kind}.schema.json"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Schema::compile(kind, &text).unwrap_or_else(|problems| panic!("{kind}: {problems:#?}"))
+}
+
+#[track_caller]
+fn fits(value: &Value) {
+    assert_eq!(value["schemaVersion"], 1, "{value:#}");
+    let kind = value["kind"].as_str().expect("a kind");
+    let problems = schema(kind).validate(value);
+    assert!(problems.is_empty(), "{kind}: {problems:#?}\n{value:#}");
+}
+
+#[test]
+fn answers_fit_for_none_one_and_many() {
+    let world = World::ready();
+    let ask = |world: &World| {
+        for command in [&["suggest"][..], &["status"], &["check"], &["log"]] {
+            fits(&world.orch_json(command));
+        }
+    };
+    ask(&world);
+    fits(&world.orch_json(&["new", "t1"]));
+    ask(&world);
+    world.orch(&["new", "t2"]).succeeds();
+    world.write("tasks/t1/planning/plan.json", "{\"title\": 3}");
+    let plan = "{\"id\": \"p\", \"title\": \"T\", \"brief\": \"B\", \"status\": \"final\", \"scope\": {\"in_scope\": [\"a\"]}}";
+    world.write("tasks/t2/planning/plan.json", plan);
+    ask(&world);
+    fits(&world.orch_json(&["explain", "t1", "t2"]));
+    fits(&world.orch_json(&["next", "t2", "--dry-run"]));
+    fits(&world.orch_json(&["next", "t2"]));
+    fits(&world.orch_json(&["rollback", "t2", "--to", "planning", "--reason", "again"]));
+    fits(&world.orch_json(&["confirm", "t2", "plan", "--reason", "right"]));
+    fits(&world.orch_json(&["next", "t1", "--to", "done"]));
+    fits(&world.orch_json(&["suggest", "nobody"]));
+    fits(&world.orch_json(&["no-such-command"]));
+    fits(&world.orch_json(&["next", "t2"]));
+    fits(&world.orch_json(&["next", "t2"]));
+    fits(&world.orch_json(&["init"]));
+    fits(&world.orch_json(&["recover", "t2"]));
+    fits(&world.orch_json(&["prompt", "t2"]));
+    fits(&world.orch_json(&["workflow", "list"]));
+    fits(&world.orch_json(&["workflow", "check"]));
+    ask(&world);
+    world.write("tasks/t2/state.json", "{}");
+    ask(&world);
+}
+
+#[test]
+fn events_and_suggestion_files_fit() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.write("tasks/t1/planning/plan.json", "{\"title\": 3}");
+    let watched = world.orch(&["watch", "--once", "--json"]).succeeds();
+    for line in watched.stdout.lines() {
+        fits(&serde_json::from_str(line).expect("one document a line"));
+    }
+    fits(&world.json("tasks/t1/suggestion.json"));
+    assert_eq!(world.dirty(), "?? tasks/t1/planning/\n");
+}
+
+#[test]
+fn the_same_ground_gives_the_same_bytes() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let first = world.orch(&["suggest", "--json"]).stdout;
+    assert_eq!(world.orch(&["suggest", "--json"]).stdout, first);
+}
+
+#[test]
+fn states_fit_their_schema() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let text = fs::read_to_string(project().join("system/schemas/state.schema.json")).expect("a schema");
+    let schema = Schema::compile("state", &text).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let problems = schema.validate(&world.json("tasks/t1/state.json"));
+    assert!(problems.is_empty(), "{problems:#?}");
+}

@@ -1,0 +1,134 @@
+//! `orch watch` in the background, while files come and go.
+
+use crate::harness::{World, eventually};
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
+
+const PLAN: &str =
+    r#"{"id": "p", "title": "T", "brief": "B", "status": "final", "scope": {"in_scope": ["a"]}}"#;
+
+/// A running watch and the lines it prints.
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Running {
+    /// Starts a watch and waits until it watches.
+    fn start(world: &World) -> Self {
+        let mut child = world.orch_spawn(&["watch", "--json"]);
+        let stdout = child.stdout.take().expect("piped");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let running = Self { child, lines };
+        let first = running.lines.recv().expect("it says that it watches");
+        assert!(first.contains("\"started\""), "{first}");
+        running
+    }
+
+    /// Interrupts it as Ctrl-C does; returns the exit code and what it printed since.
+    fn stop(mut self) -> (Option<i32>, Vec<String>) {
+        assert!(interrupt(&self.child.id().to_string()), "it can be interrupted");
+        let status = self.child.wait().expect("it ends");
+        (status.code(), self.lines.iter().collect())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test sends a signal as a person would")]
+fn interrupt(process: &str) -> bool {
+    std::process::Command::new("kill").args(["-INT", process]).status().is_ok_and(|status| status.success())
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_written_artifact_leads_to_a_commit_and_ctrl_c_ends_it() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let running = Running::start(&world);
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    eventually("the task moves", || world.phase("t1") == "plan_review");
+    eventually("the suggestion is written", || world.path("tasks/t1/suggestion.json").exists());
+    eventually("nothing is left", || world.dirty().is_empty());
+    let (code, lines) = running.stop();
+    assert_eq!(code, Some(0));
+    assert!(lines.iter().any(|line| line.contains("\"event\":\"transition\"")), "{lines:#?}");
+    assert!(lines.last().is_some_and(|line| line.contains("\"stopped\"")), "{lines:#?}");
+    for line in &lines {
+        serde_json::from_str::<serde_json::Value>(line).expect("one JSON document a line");
+    }
+}
+
+#[test]
+fn three_hundred_tasks_at_once_all_end_where_they_belong() {
+    let world = World::ready();
+    world.write("orch.toml", "[watch]\nadopt = true\n");
+    world.git(&["commit", "-qam", "adopt"]);
+    let _running = Running::start(&world);
+    for number in 0..300 {
+        world.write(&format!("tasks/t{number}/planning/plan.json"), PLAN);
+    }
+    eventually("all are in plan_review", || {
+        (0..300).all(|number| {
+            std::fs::read_to_string(world.path(&format!("tasks/t{number}/state.json")))
+                .is_ok_and(|text| text.contains("\"phase\": \"plan_review\""))
+        })
+    });
+    eventually("nothing is left", || world.dirty().is_empty());
+    let subjects = world.git(&["log", "--format=%s"]);
+    assert_eq!(subjects.lines().filter(|line| line.ends_with("-> plan_review")).count(), 300);
+    assert_eq!(subjects.lines().filter(|line| line.ends_with("-> planning")).count(), 300);
+}
+
+#[test]
+fn an_open_commit_holds_transitions_back() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let mut commit = world.command("git");
+    let gate = world.path("../gate");
+    let editor =
+        format!("sh -c 'while [ ! -e \"{}\" ]; do sleep 0.05; done; echo by hand > \"$0\"'", gate.display());
+    let mut editing =
+        commit.args(["commit", "--allow-empty"]).env("GIT_EDITOR", editor).spawn().expect("git starts");
+    eventually("the editor is open", || world.path(".git/COMMIT_EDITMSG").exists());
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    world.orch(&["next", "t1"]).ends(4).says("git commit");
+    let running = Running::start(&world);
+    let held = running.lines.recv_timeout(std::time::Duration::from_secs(30)).expect("it says something");
+    assert!(held.contains("\"held\""), "{held}");
+    std::fs::write(&gate, "").expect("the gate opens");
+    assert!(editing.wait().expect("git ends").success(), "the user's commit went through");
+    eventually("then the task moves", || world.phase("t1") == "plan_review");
+    let subjects = world.git(&["log", "--format=%s", "-2"]);
+    assert_eq!(subjects, "orch(t1): planning -> plan_review\nby hand\n");
+}
+
+#[test]
+fn a_quiet_repository_stays_quiet() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let running = Running::start(&world);
+    world.write("tasks/t1/planning/plan.json", &PLAN[..40]);
+    world.write("tasks/t1/planning/plan.json", PLAN);
+    eventually("the task moves", || world.phase("t1") == "plan_review");
+    let commits = world.git(&["rev-list", "--count", "HEAD"]);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), commits);
+    let (_, lines) = running.stop();
+    assert!(
+        !lines.iter().any(|line| line.contains("json-syntax")),
+        "a half-written file is no finding: {lines:#?}"
+    );
+}
