@@ -274,14 +274,14 @@ fn transcript_before(judged: &Judged) -> Vec<u8> {
 fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
     let mut writes = Vec::new();
     for file in judged.observed.files.iter().filter(|file| file.commit) {
-        let before = store.blob_at_head(&file.path)?;
-        if before != Some(file.digest) {
+        if !store.holds_at_head(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if Digest::of_blob(&blob) != file.digest {
                 // The filter gives other bytes now than when the file was judged.
                 return Err(store::Error::Moved.into());
             }
-            writes.push(Write::evidence(file.path.clone(), blob, file.executable));
+            let executable = store.mode_for(&file.path, file.executable)?;
+            writes.push(Write::evidence(file.path.clone(), blob, executable));
         }
     }
     let mut removes = Vec::new();

@@ -65,6 +65,8 @@ impl Error {
                 store::ErrorKind::Fault => ErrorKind::Fault,
             },
             Self::Source(_) => ErrorKind::Fault,
+            // An order that names what does not exist is a slip of the command line.
+            Self::Refused(refusal) if refusal.code.starts_with("unknown-") => ErrorKind::Wrong,
             Self::Refused(_) => ErrorKind::No,
             Self::Wrong(_) => ErrorKind::Wrong,
             Self::NotNow { .. } => ErrorKind::NotNow,

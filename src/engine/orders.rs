@@ -4,7 +4,7 @@ use super::advance::{Applied, Outcome};
 use super::judge::faulty;
 use super::{Engine, Error, TaskRef};
 use crate::base::Diagnostic;
-use crate::decide::{self, Recorded, Step, initial_state};
+use crate::decide::{self, Recorded, Refusal, Step, initial_state};
 
 /// An order of a person, or of whoever acts for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Engine {
                 Recorded::Lost | Recorded::Broken(_) => {
                     let hint = format!("orch recover {}", judged.task.id);
                     let message = judged.decision.reason.clone();
-                    return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+                    return Err(Refusal { code: "state", message, hint: Some(hint) }.into());
                 }
             };
             let facts = &judged.observed.facts;

@@ -110,7 +110,8 @@ fn overlay(root: &Path, directory: &RepoPath, findings: &mut Vec<Diagnostic>) ->
             match read_text(&base.join(&path)) {
                 Ok(Some(text)) => {
                     any = true;
-                    system.insert(path, text);
+                    // A checkout may have converted line endings; every clone must compute one digest.
+                    system.insert(path, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
                 Err(error) => findings.push(Diagnostic::error(

@@ -2,7 +2,7 @@
 
 use super::{Engine, Error};
 use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
-use crate::record::STATE_FILE;
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::fs::{self, DirEntry};
 
 /// A task and where it lies.
@@ -20,7 +20,7 @@ pub struct TaskRef {
 const MAX_DEPTH: usize = 8;
 
 impl Engine {
-    /// Every task, in id order: directories of a root that hold a `state.json` or a declared artifact.
+    /// Every task, in id order: directories of a root that hold a `state.json`, a transcript or a declared artifact.
     ///
     /// A task never contains a task: below a task no other is looked for.
     #[must_use]
@@ -141,8 +141,10 @@ impl Engine {
         let root = self.config.roots.get(root)?;
         let workflow = root.workflow.clone();
         let names = names_in(&directory.under(&self.root))?;
-        let is_task = names.iter().any(|entry| entry.file_name() == STATE_FILE)
-            || self.holds_artifact(&workflow, directory, &names);
+        // A transcript alone means that the state was lost, which must be seen.
+        let is_recorded =
+            |entry: &DirEntry| entry.file_name() == STATE_FILE || entry.file_name() == TRANSCRIPT_FILE;
+        let is_task = names.iter().any(is_recorded) || self.holds_artifact(&workflow, directory, &names);
         is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
     }
 

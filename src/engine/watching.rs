@@ -267,8 +267,10 @@ impl<'e> Watching<'e> {
         let print = fingerprint(judged);
         let before = self.known.insert(judged.task.id.clone(), (judged.task.clone(), print));
         let is_new = before.as_ref().is_none_or(|(_, known)| *known != print);
+        // Nothing is written for a task that the branch does not know.
         if is_new
             && !self.dry_run
+            && !judged.unborn
             && let Err(error) = self.engine.write_suggestion(judged)
         {
             effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });

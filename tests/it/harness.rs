@@ -223,6 +223,11 @@ impl World {
 
     /// Takes a task from its start to `phase`, by artifacts and the rules alone.
     pub fn walk_to(&self, task: &str, phase: &str) {
+        self.walk_to_from(task, "planning", phase);
+    }
+
+    /// The same from another phase on.
+    pub fn walk_to_from(&self, task: &str, from: &str, phase: &str) {
         type Scene = fn(&World, &str);
         let scenes: [(&str, Scene); 6] = [
             ("planning", |world, task| world.plan(task, 1)),
@@ -232,7 +237,7 @@ impl World {
             ("test", |world, task| world.tests(task, 0, 1)),
             ("accept", World::accept),
         ];
-        for (at, write) in scenes {
+        for (at, write) in scenes.into_iter().skip_while(|(at, _)| *at != from) {
             if at == phase {
                 break;
             }

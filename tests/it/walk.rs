@@ -129,7 +129,7 @@ fn a_skip_is_refused_and_an_override_is_recorded() {
     world.orch(&["next", "t1", "--to", "codegen"]).ends(1);
     assert_eq!(world.phase("t1"), "planning");
     world.orch(&["next", "t1", "--override", "  "]).ends(1).says("reason");
-    world.orch(&["next", "t1", "--override", "trust me", "--to", "nowhere"]).ends(1).says("reachable");
+    world.orch(&["next", "t1", "--override", "trust me", "--to", "nowhere"]).ends(2).says("reachable");
     world.orch(&["next", "t1", "--override", "the plan is in my head"]).succeeds();
     assert_eq!(world.phase("t1"), "plan_review");
     assert!(world.git(&["log", "-1", "--format=%B"]).contains("Orch-Override: the plan is in my head"));

@@ -1,6 +1,7 @@
 //! `orch completions`: completions for a shell, by clap_complete.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::cli::Cli;
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -12,9 +13,9 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub fn run(args: &CompletionsArgs, _context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+pub fn run(args: &CompletionsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "orch", &mut script);
-    ui.answer(&String::from_utf8_lossy(&script))?;
+    report::text(context, ui, &String::from_utf8_lossy(&script))?;
     Ok(ExitCode::Fine)
 }

@@ -32,5 +32,9 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
             .hint("name a directory that is not there yet"));
     }
     script::play(&directory, context, ui)?;
+    if context.global.json {
+        let answer = serde_json::json!({"schemaVersion": 1, "kind": "demo", "directory": directory});
+        ui.answer(&format!("{answer:#}\n"))?;
+    }
     Ok(ExitCode::Fine)
 }

@@ -1,6 +1,7 @@
 //! `orch help`: the manual of a command, and the exit codes.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::base::nearest;
 use crate::cli::Cli;
 use clap::CommandFactory;
@@ -12,9 +13,9 @@ pub struct HelpArgs {
     topic: Vec<String>,
 }
 
-pub fn run(args: &HelpArgs, _context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if args.topic == ["exit-codes"] {
-        ui.answer(&exit_codes())?;
+        report::text(context, ui, &exit_codes())?;
         return Ok(ExitCode::Fine);
     }
     let mut command = Cli::command();
@@ -30,10 +31,11 @@ pub fn run(args: &HelpArgs, _context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             }
         })?;
     }
-    ui.answer(&current.render_long_help().to_string())?;
+    let mut manual = current.render_long_help().to_string();
     if args.topic.is_empty() {
-        ui.answer("\nExit codes: orch help exit-codes\n")?;
+        manual.push_str("\nExit codes: orch help exit-codes\n");
     }
+    report::text(context, ui, &manual)?;
     Ok(ExitCode::Fine)
 }
 

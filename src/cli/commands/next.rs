@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::{PhaseId, nearest};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
 use crate::engine::{Engine, Judged, Order, Outcome, Plan, TaskRef};
 
@@ -31,17 +32,11 @@ pub struct NextArgs {
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
     let task = report::meant(&engine, context, args.task.as_deref())?;
-    if let Some(expected) = &args.expect {
-        let judged = engine.judge(&task)?;
-        if judged.workflow().and_then(|workflow| workflow.phase_named(expected)).is_none() {
-            let workflow = &judged.decision.workflow;
-            let message = format!("workflow `{workflow}` has no phase `{expected}`");
-            return Err(Failure::new(ExitCode::Usage, "unknown-phase", message));
-        }
-        if is_in(&judged, expected) {
-            report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
-            return Ok(ExitCode::Fine);
-        }
+    let judged = engine.judge(&task)?;
+    let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
+    if let Some(expected) = expected.as_ref().filter(|expected| is_in(&judged, expected)) {
+        report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
+        return Ok(ExitCode::Fine);
     }
     if let Some(reason) = &args.reason {
         let order = Order::Override { to: args.to.clone(), reason: reason.clone() };
@@ -49,21 +44,37 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         report::applied(&engine, context, ui, &applied, args.dry_run)?;
         return Ok(ExitCode::Fine);
     }
-    decided(&mut engine, &task, args, context, ui)
+    let wanted = args.to.as_deref().map(|name| phase(&judged, name)).transpose()?.or(expected);
+    decided(&mut engine, &task, args, wanted.as_ref(), context, ui)
+}
+
+/// The phase of this name or alias.
+fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
+    let workflow = judged.workflow();
+    if let Some(phase) = workflow.and_then(|workflow| workflow.phase_named(name)) {
+        return Ok(phase.id.clone());
+    }
+    let known: Vec<&str> =
+        workflow.iter().flat_map(|workflow| &workflow.phases).map(|phase| phase.id.as_str()).collect();
+    let message = format!("workflow `{}` has no phase `{name}`", judged.decision.workflow);
+    let meant = nearest(name, known.iter().copied());
+    let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    let hint = format!("{meant}the phases are {}", known.join(", "));
+    Err(Failure::new(ExitCode::Usage, "unknown-phase", message).hint(hint))
 }
 
 fn decided(
     engine: &mut Engine,
     task: &TaskRef,
     args: &NextArgs,
+    wanted: Option<&PhaseId>,
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let wanted = args.to.as_deref().or(args.expect.as_deref());
     // A person is somebody at a terminal; a name in the environment is not enough.
     let person = context.caller.kind == ActorKind::Human && ui.interactive;
     let may = |transition: &Transition| {
-        (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to.as_str() == phase)
+        (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to == *phase)
     };
     let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
@@ -81,13 +92,9 @@ fn decided(
                 );
             }
             // Somebody was quicker, perhaps a watch.
-            if let Some(expected) = args.expect.as_ref().filter(|expected| is_in(&judged, expected)) {
-                report::nothing(
-                    context,
-                    ui,
-                    &judged.decision,
-                    &format!("{} is already in {expected}", task.id),
-                )?;
+            if let Some(wanted) = wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted)) {
+                let text = format!("{} is already in {wanted}", task.id);
+                report::nothing(context, ui, &judged.decision, &text)?;
                 return Ok(ExitCode::Fine);
             }
             refused(&judged.decision, wanted, context, ui)
@@ -96,21 +103,20 @@ fn decided(
     }
 }
 
-/// Whether a task is recorded in the phase of this name.
-fn is_in(judged: &Judged, phase: &str) -> bool {
-    let named = judged.workflow().and_then(|workflow| workflow.phase_named(phase));
-    !judged.unborn && named.is_some_and(|named| judged.decision.phase.as_ref() == Some(&named.id))
+/// Whether a task is recorded in this phase.
+fn is_in(judged: &Judged, phase: &PhaseId) -> bool {
+    !judged.unborn && judged.decision.phase.as_ref() == Some(phase)
 }
 
 /// Nothing was applied: say why, and with which code.
 fn refused(
     decision: &Decision,
-    wanted: Option<&str>,
+    wanted: Option<&PhaseId>,
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
     if let Some(phase) = wanted {
-        let moves = decision.moves.iter().filter(|candidate| candidate.to.as_str() == phase);
+        let moves = decision.moves.iter().filter(|candidate| candidate.to == *phase);
         let unmet: Vec<String> =
             moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };

@@ -101,6 +101,15 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     lines.collect()
 }
 
+/// Prints an answer that is a text: as it is, or as the `text` of one JSON document.
+pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure> {
+    if context.global.json {
+        let answer = serde_json::json!({"schemaVersion": view::SCHEMA_VERSION, "kind": "text", "text": text});
+        return Ok(ui.answer(&pretty(&answer))?);
+    }
+    Ok(ui.answer(text)?)
+}
+
 /// Tells that there was nothing to apply.
 pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
     if context.global.json {

@@ -39,7 +39,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let mut watching = Watching::new(&mut engine, args.dry_run);
     let held = step(&mut watching, Event::Start, context, ui)?.held;
     let Some(mut watcher) = watcher else {
-        return Ok(if held { ExitCode::Busy } else { ExitCode::Fine });
+        return Ok(if held { ExitCode::NotNow } else { ExitCode::Fine });
     };
     let stop = Arc::new(Mutex::new(watcher.stop_handle()));
     let asked = Arc::clone(&stop);

@@ -1,6 +1,7 @@
 //! `orch workflow`: list, show, check, format and draw workflows.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
 use crate::base::Diagnostic;
 use crate::engine::{Engine, Loaded};
 use crate::view::layout::counted;
@@ -75,18 +76,18 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         WorkflowCommand::List => list(&engine, context, ui),
         WorkflowCommand::Show(args) => {
             let loaded = engine.workflow(&args.workflow)?;
-            ui.answer(&format!("{}\n", loaded.document.text.trim_end()))?;
+            report::text(context, ui, &format!("{}\n", loaded.document.text.trim_end()))?;
             Ok(ExitCode::Fine)
         }
         WorkflowCommand::Check(args) => check(&engine, context, ui, &args.workflows),
-        WorkflowCommand::Fmt(args) => fmt(&engine, ui, args),
+        WorkflowCommand::Fmt(args) => fmt(&engine, context, ui, args),
         WorkflowCommand::Diagram(args) => {
             let loaded = engine.workflow(&args.workflow)?;
             let language = match args.format {
                 Language::Mermaid => DiagramFormat::Mermaid,
                 Language::Dot => DiagramFormat::Dot,
             };
-            ui.answer(&diagram(usable(&loaded)?, language))?;
+            report::text(context, ui, &diagram(usable(&loaded)?, language))?;
             Ok(ExitCode::Fine)
         }
     }
@@ -155,10 +156,10 @@ fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Resul
     Ok(if problems.is_empty() { ExitCode::Fine } else { ExitCode::No })
 }
 
-fn fmt(engine: &Engine, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
+fn fmt(engine: &Engine, context: &Context, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
     let all = engine.workflow_names();
     let names = if args.workflows.is_empty() { &all } else { &args.workflows };
-    let mut stale = 0;
+    let mut stale = Vec::new();
     for name in names {
         let loaded = engine.workflow(name)?;
         let path = engine.root().join(engine.workflow_path(name));
@@ -173,14 +174,22 @@ fn fmt(engine: &Engine, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
         if text == loaded.document.text {
             continue;
         }
-        stale += 1;
-        if args.check {
-            ui.answer(&format!("{}: the diagram is out of date\n", loaded.document.path))?;
-        } else {
+        if !args.check {
             crate::store::durable::write_atomic(&path, text.as_bytes())
                 .map_err(|error| Failure::new(ExitCode::Fault, "io", error.to_string()))?;
-            ui.answer(&format!("{}: drawn anew\n", loaded.document.path))?;
+        }
+        stale.push(loaded.document.path.clone());
+    }
+    if context.global.json {
+        let answer = serde_json::json!({
+            "schemaVersion": 1, "kind": "formatted", "written": !args.check, "paths": stale,
+        });
+        ui.answer(&pretty(&answer))?;
+    } else {
+        let what = if args.check { "the diagram is out of date" } else { "drawn anew" };
+        for path in &stale {
+            ui.answer(&format!("{path}: {what}\n"))?;
         }
     }
-    Ok(if args.check && stale > 0 { ExitCode::No } else { ExitCode::Fine })
+    Ok(if args.check && !stale.is_empty() { ExitCode::No } else { ExitCode::Fine })
 }

@@ -62,8 +62,14 @@ fn an_order_into_an_inconsistent_task_names_the_way_out() {
     let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
     assert_eq!(suggestion["kind"], "inconsistent", "{suggestion:#}");
     assert_eq!(suggestion["suggestedNext"], "codegen");
-    assert!(suggestion.to_string().contains("git restore"), "{suggestion:#}");
     world.orch(&["check", "t"]).ends(1);
+    let restore = &suggestion["options"][0]["argv"];
+    let argv: Vec<&str> =
+        restore.as_array().expect("argv").iter().filter_map(serde_json::Value::as_str).collect();
+    assert_eq!(argv[..2], ["git", "restore"], "{suggestion:#}");
+    world.git(&argv[1..]);
+    world.orch(&["check", "t"]).succeeds();
+    world.remove("tasks/t/code/diff.patch");
     world.orch(&["rollback", "t", "--reason", "the patch is gone"]).succeeds().says("review -> codegen");
     assert_eq!(world.dirty(), "", "the deletion is part of the commit");
 }

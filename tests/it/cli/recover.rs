@@ -48,7 +48,7 @@ fn every_broken_state_is_an_error_that_moves_nothing_and_is_recovered_from_git()
         let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
         assert_eq!(suggestion["kind"], "error", "{code}: {suggestion:#}");
         assert!(suggestion.to_string().contains(code), "{code}: {suggestion:#}");
-        assert!(suggestion.to_string().contains("orch recover t"), "{code}: {suggestion:#}");
+        assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "recover", "t"]), "{code}");
         world.orch(&["check", "t"]).ends(1);
         let refused = world.orch(&["next", "t"]);
         assert_eq!(refused.code, 1, "{code}: {refused:?}");
@@ -109,4 +109,15 @@ fn nothing_to_recover_from_says_how_to_start_over() {
     world.plan("t", 1);
     world.write("tasks/t/transcript.jsonl", "not json\n");
     world.orch(&["recover", "t"]).ends(5).says("orch new t");
+}
+
+#[test]
+fn a_task_of_which_only_the_transcript_is_left_is_not_forgotten() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.remove(STATE);
+    let all = world.orch_json(&["suggest"]);
+    assert_eq!(all["suggestions"][0]["task"], "t", "{all:#}");
+    world.orch(&["recover", "t"]).succeeds();
+    assert_eq!(world.dirty(), "");
 }

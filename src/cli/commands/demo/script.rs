@@ -17,16 +17,19 @@ struct Stage<'a> {
     directory: &'a Path,
     context: Context,
     ui: &'a Ui,
+    aside: bool,
     scene: u32,
 }
 
 /// Plays every scene in `directory`, which is empty.
 pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), Failure> {
     Store::create(directory).map_err(crate::engine::Error::from)?;
+    // Where the answer is one JSON document, the story is told beside it.
+    let aside = context.global.json;
     let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
     let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
     let context = Context { global, caller, start: directory.to_owned() };
-    let mut stage = Stage { directory, context, ui, scene: 0 };
+    let mut stage = Stage { directory, context, ui, aside, scene: 0 };
     stage.set_up()?;
     stage.plan()?;
     stage.review()?;
@@ -196,6 +199,10 @@ impl Stage<'_> {
     }
 
     fn say(&self, text: &str) -> Result<(), Failure> {
+        if self.aside {
+            self.ui.status(text);
+            return Ok(());
+        }
         Ok(self.ui.answer(&format!("{text}\n"))?)
     }
 

@@ -1,0 +1,98 @@
+//! Branches without a commit, linked work trees, branch switches, and branches that moved.
+
+use crate::harness::World;
+
+#[test]
+fn a_branch_without_a_commit_gets_its_first_one() {
+    let world = World::new();
+    world.orch(&["init"]).succeeds();
+    world.git(&["add", "orch.toml"]);
+    world.orch(&["new", "t"]).succeeds();
+    let files = world.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert_eq!(files, "tasks/t/state.json\ntasks/t/transcript.jsonl\n");
+    assert!(world.dirty().contains("A  orch.toml\n"), "{}", world.dirty());
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), "2\n");
+    assert_eq!(world.git(&["fsck", "--strict"]), "");
+}
+
+#[test]
+fn a_linked_work_tree_has_its_own_branch_index_and_tasks() {
+    let world = World::ready();
+    world.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+    let main = world.git(&["rev-parse", "main"]);
+    world.write("mine.txt", "mine\n");
+    world.git(&["add", "mine.txt"]);
+    world.orch(&["-C", "../side", "new", "t"]).succeeds();
+    world.write("../side/tasks/t/planning/plan.json", "{\"title\": \"a\", \"what\": \"b\"}\n");
+    world.orch(&["-C", "../side", "next", "t"]).succeeds();
+    assert_eq!(world.git(&["rev-parse", "main"]), main);
+    assert_eq!(world.dirty(), "A  mine.txt\n");
+    assert_eq!(world.git(&["-C", "../side", "status", "--porcelain"]), "");
+    assert_eq!(world.git(&["rev-list", "--count", "main..side"]), "2\n");
+    world.orch(&["next", "t"]).ends(2).says("there is no task `t`");
+}
+
+#[test]
+fn artifacts_left_behind_by_a_branch_switch_are_not_new_work() {
+    let world = World::ready();
+    world.git(&["switch", "-q", "-c", "feature"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    world.git(&["switch", "-q", "main"]);
+    assert_eq!(world.dirty(), "?? tasks/t/\n");
+    let before = world.git(&["status", "--porcelain", "-uall", "--ignored"]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["suggest", "t"]).succeeds().says("orch new t");
+    world.orch(&["next", "t"]).ends(1).says("orch new t");
+    world.orch(&["next", "t", "--override", "why"]).ends(2).says("orch new t");
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(
+        world.git(&["status", "--porcelain", "-uall", "--ignored"]),
+        before,
+        "nothing is written for it"
+    );
+    world.git(&["switch", "-q", "feature"]);
+    world.orch(&["next", "t"]).succeeds().says("planning -> plan_review");
+}
+
+#[test]
+fn a_state_that_is_only_in_the_work_tree_is_unborn() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    world.git(&["restore", "-q", "--staged", "tasks"]);
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).ends(1).says("orch new t");
+    assert_eq!(world.phase("t"), "planning");
+}
+
+#[test]
+fn a_commit_of_the_user_between_two_transitions_is_kept() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.write("src/login.rs", "fn login() {}\n");
+    world.commit("Mine");
+    world.walk_to_from("t", "codegen", "test");
+    let subjects = world.git(&["log", "-3", "--format=%s"]);
+    assert_eq!(subjects, "orch(t): review -> test\norch(t): codegen -> review\nMine\n");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn a_sub_directory_and_an_odd_name_are_fine() {
+    let world = World::ready();
+    let id = "über uns/it's \"42\" 🦀";
+    let ended = world.orch(&["new", id]);
+    if ended.code == 2 {
+        // Refused as an id: then with a reason, and without a trace.
+        assert!(ended.stderr.contains("error:"), "{ended:?}");
+        assert_eq!(world.dirty(), "");
+        return;
+    }
+    world.walk_to(id, "done");
+    assert_eq!(world.dirty(), "");
+}
