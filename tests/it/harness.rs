@@ -1,7 +1,6 @@
 //! A hermetic world for one test: its own home, its own repository, its own clock.
 
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A directory of its own with a repository in it; removed when dropped.
 pub struct World {
     directory: tempfile::TempDir,
-    environment: BTreeMap<String, String>,
     seconds: AtomicU64,
 }
 
@@ -37,7 +35,7 @@ impl World {
             tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
         fs::create_dir(directory.path().join("home")).expect("a home");
         fs::create_dir(directory.path().join("repo")).expect("a place for the repository");
-        Self { directory, environment: BTreeMap::new(), seconds: AtomicU64::new(1_790_000_000) }
+        Self { directory, seconds: AtomicU64::new(1_790_000_000) }
     }
 
     /// A world whose repository is set up for orch, in one commit.
@@ -47,12 +45,6 @@ impl World {
         world.git(&["add", "-A"]);
         world.git(&["commit", "-q", "-m", "Set up orch"]);
         world
-    }
-
-    /// The same world with one more environment variable.
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.environment.insert(name.to_owned(), value.to_owned());
-        self
     }
 
     pub fn root(&self) -> PathBuf {
@@ -146,7 +138,6 @@ impl World {
             .env("GIT_AUTHOR_DATE", &date)
             .env("GIT_COMMITTER_DATE", &date)
             .env("ORCH_NOW", seconds.to_string())
-            .envs(&self.environment)
             .stdin(Stdio::null());
         command
     }
@@ -163,12 +154,6 @@ impl World {
             stdout: text(output.stdout),
             stderr: text(output.stderr),
         }
-    }
-
-    /// Starts a program in the background.
-    pub fn spawn(&self, program: &str, arguments: &[&str]) -> Child {
-        let mut command = self.command(program);
-        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
     }
 
     /// Commits everything in the work tree as the user would.
@@ -235,7 +220,7 @@ impl World {
             ("codegen", |world, task| world.patch(task, 1)),
             ("review", |world, task| world.code_review(task, true, 1)),
             ("test", |world, task| world.tests(task, 0, 1)),
-            ("accept", World::accept),
+            ("accept", Self::accept),
         ];
         for (at, write) in scenes.into_iter().skip_while(|(at, _)| *at != from) {
             if at == phase {

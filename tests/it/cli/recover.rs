@@ -11,8 +11,11 @@ fn walked() -> World {
 
 const STATE: &str = "tasks/t/state.json";
 
+/// Breaks the state of a world.
+type Break = Box<dyn Fn(&World)>;
+
 /// Breaks a state in each way; none of them may pass for another state.
-fn broken() -> Vec<(&'static str, Box<dyn Fn(&World)>)> {
+fn broken() -> Vec<(&'static str, Break)> {
     vec![
         ("state-lost", Box::new(|world: &World| world.remove(STATE))),
         (
