@@ -146,13 +146,19 @@ impl Transaction<'_> {
         if planned.is_empty() {
             return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
         }
+        // Git takes the lock of the index and reads it while the commits are built.
+        let mut index = store.start_index_update()?;
         let built = self.build(planned)?;
         let journal = self.journal(planned, &built)?;
-        store.refuse_unmerged(&journal.index)?;
+        let index = if index.wait_for_lock() { Some(index) } else { None };
+        if index.is_none() && store.index_is_locked() {
+            return Err(Error::Moved);
+        }
+        let staged = store.refuse_unmerged(&journal.index)?;
         // Judging may have taken a while; whatever has begun since must not get our commit under it.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
-        if store.head()? != self.head || store.index_is_locked() || !self.is_as_judged(planned) {
+        if store.head()? != self.head || !self.is_as_judged(planned) {
             return Err(Error::Moved);
         }
         store.write_journal(&journal)?;
@@ -164,7 +170,11 @@ impl Transaction<'_> {
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
         let synced = self.sync_reference();
-        let finished = store.finish(&journal);
+        let finished = match index {
+            Some(index) => store.finish_locked(&journal, index, &staged),
+            // Where git keeps its lock is not known here: it is asked once everything else is done.
+            None => store.finish(&journal),
+        };
         let (left_staged, unfinished) = match synced.and(finished) {
             Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),

@@ -2,38 +2,55 @@
 
 use super::{Error, Store};
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 impl Store {
     /// Runs `git` in the work tree, with `input` on its stdin, and returns its stdout.
     pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, Error> {
-        let command = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-        let fail = |message: String| Error::Command { command: command.to_owned(), message };
+        finish_git(subcommand(arguments), self.start_git(arguments)?, input)
+    }
+
+    /// Starts `git` in the work tree, waiting for its input.
+    pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, Error> {
         #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
-        let mut process = Command::new("git")
+        let mut command = Command::new("git");
+        command
             .current_dir(&self.root)
-            // Reading must not take locks, and nobody is there to answer questions.
             // A hook of git may run under another index than the one that the user works with.
             .env_remove("GIT_INDEX_FILE")
+            // Reading must not take locks, and nobody is there to answer questions.
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
             .spawn()
-            .map_err(|error| fail(format!("it cannot be started: {error}")))?;
-        let written = match process.stdin.take() {
-            // Dropped at the end of the statement, so that git sees the end of its input.
-            Some(mut stdin) => stdin.write_all(input),
-            None => Ok(()),
-        };
-        let output = process.wait_with_output().map_err(|error| fail(error.to_string()))?;
-        if !output.status.success() {
-            return Err(fail(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-        }
-        written.map_err(|error| fail(error.to_string()))?;
-        Ok(output.stdout)
+            .map_err(|error| failed(subcommand(arguments), format!("it cannot be started: {error}")))
     }
+}
+
+/// Gives a process of git its input, waits for its end, and returns its stdout.
+pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Result<Vec<u8>, Error> {
+    let written = match process.stdin.take() {
+        // Dropped at the end of the statement, so that git sees the end of its input.
+        Some(mut stdin) => stdin.write_all(input),
+        None => Ok(()),
+    };
+    let output = process.wait_with_output().map_err(|error| failed(command, error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(command, String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    written.map_err(|error| failed(command, error.to_string()))?;
+    Ok(output.stdout)
+}
+
+fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
+    arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default()
+}
+
+fn failed(command: &str, message: String) -> Error {
+    Error::Command { command: command.to_owned(), message }
 }

@@ -1,6 +1,7 @@
 //! What is about to happen, written down before it happens, so that the next run can finish it.
 
-use super::index::IndexChange;
+use super::entries::Staged;
+use super::index::{IndexChange, IndexUpdate, input_for};
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
@@ -72,6 +73,23 @@ impl Store {
     /// Only what HEAD itself holds is placed or staged: another branch may be checked out by now, or
     /// the user may have committed over it.
     pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
+        self.sync_index(&self.place(journal)?)
+    }
+
+    /// The same, where the lock of the index is held already and nothing staged can have changed.
+    pub(super) fn finish_locked(
+        &self,
+        journal: &Journal,
+        index: IndexUpdate,
+        staged: &Staged,
+    ) -> Result<Vec<RepoPath>, Error> {
+        let (input, left) = input_for(&self.place(journal)?, staged);
+        index.write(&input)?;
+        Ok(left)
+    }
+
+    /// Places the files; returns the index changes that still are what HEAD holds.
+    fn place(&self, journal: &Journal) -> Result<Vec<IndexChange>, Error> {
         let mut files = Vec::new();
         for (path, before, after) in &journal.files {
             let target = path.under(&self.root);
@@ -89,7 +107,7 @@ impl Store {
                 changes.push(change.clone());
             }
         }
-        self.sync_index(&changes)
+        Ok(changes)
     }
 
     /// Removes the lock of the branch, if it is the one that the killed process held: it names the

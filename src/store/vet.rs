@@ -65,7 +65,7 @@ impl Store {
         self.index_lock().symlink_metadata().is_ok()
     }
 
-    fn index_lock(&self) -> PathBuf {
+    pub(super) fn index_lock(&self) -> PathBuf {
         self.repo.path().join("index.lock")
     }
 
