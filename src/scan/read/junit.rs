@@ -124,8 +124,13 @@ impl Report {
     }
 
     fn mark(&mut self, outcome: &'static str) {
-        if let Some((_, marked @ None)) = &mut self.case {
-            *marked = Some(outcome);
+        match &mut self.case {
+            Some((_, marked @ None)) => *marked = Some(outcome),
+            Some(_) => {}
+            // Outside any test case, as runners write what broke before a test could start.
+            None if outcome == "failure" => self.all.failures += 1,
+            None if outcome == "error" => self.all.errors += 1,
+            None => {}
         }
     }
 
@@ -211,6 +216,14 @@ mod tests {
         assert_eq!((&data["tests"], &data["failures"], &data["skipped"]), (&json!(3), &json!(1), &json!(1)));
         assert_eq!(data["failed"], json!(["y & z"]));
         assert_eq!(data["suites"][0]["tests"], 3);
+    }
+
+    #[test]
+    fn an_error_outside_a_test_case_counts() {
+        let data = verdict("<testsuite><testcase name='a'/><error>no fixture</error></testsuite>")
+            .data
+            .expect("a report");
+        assert_eq!((&data["tests"], &data["errors"]), (&json!(1), &json!(1)));
     }
 
     #[test]
