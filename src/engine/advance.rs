@@ -1,10 +1,9 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
-use super::judge::{faulty, state_path};
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
 use crate::decide::{Recorded, Step, Transition, settle};
-use crate::record::{TRANSCRIPT_FILE, transcript_line, write_state};
+use crate::record::{transcript_line, write_state};
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use std::fs::File;
@@ -54,7 +53,7 @@ impl Engine {
     pub fn advance(&mut self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
         let own = plan.own;
         self.apply(tasks, plan.dry_run, &|engine, judged| {
-            let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             let mut steps = Vec::new();
             let mut recorded = judged.recorded.clone();
             let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
@@ -139,9 +138,9 @@ impl Engine {
     }
 
     fn commits_for(&self, store: &Store, judged: &Judged, steps: &[Step]) -> Result<Vec<Planned>, Error> {
-        let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
-        let state_path = state_path(&judged.task)?;
-        let transcript_path = transcript_path(&judged.task)?;
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let state_path = judged.task.state_path()?;
+        let transcript_path = judged.task.transcript_path()?;
         refuse_unread(judged)?;
         refuse_ignored(store, judged, &state_path)?;
         let mut transcript = transcript_before(judged);
@@ -155,13 +154,13 @@ impl Engine {
             writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
             let before = judged.observed.transcript.as_deref();
             writes.push(Write::own(transcript_path.clone(), transcript.clone(), before));
-            let signed_off = if self.config.git.sign_off { store.identity_line()? } else { None };
+            let signed_off = if self.setting.config.git.sign_off { store.identity_line()? } else { None };
             let message = Message {
                 task: &judged.task.id,
                 transition: &step.transition,
                 workflow: &workflow.name,
                 workflow_digest: workflow.digest,
-                subject: &self.config.git.subject,
+                subject: &self.setting.config.git.subject,
                 sign_off: signed_off.as_deref(),
             };
             commits.push(Planned { message: message.text(), writes, removes });
@@ -179,15 +178,15 @@ impl Engine {
                 outcomes.push(Outcome::Nothing(Box::new(judged)));
                 continue;
             };
-            let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             let mut transcript = transcript_before(&judged);
             for step in &steps {
                 transcript.extend(transcript_line(&step.state, &workflow.phase_key).into_bytes());
             }
             let state = write_state(&last.state, &workflow.phase_key, &self.state_schema());
             // The transcript first: a crash in between leaves a line that the next write replaces.
-            durable::write_atomic(&transcript_path(task)?.under(&self.root), &transcript)?;
-            durable::write_atomic(&state_path(task)?.under(&self.root), state.as_bytes())?;
+            durable::write_atomic(&task.transcript_path()?.under(&self.root), &transcript)?;
+            durable::write_atomic(&task.state_path()?.under(&self.root), state.as_bytes())?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
             outcomes.push(Outcome::Applied(Box::new(Applied {
                 judged: self.judge(task)?,
@@ -220,7 +219,7 @@ impl Engine {
     /// Findings about declared artifacts that git ignores: no transition could carry them as proof.
     pub fn ignored_evidence(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
-        let paths = ignored(store, judged, &state_path(&judged.task)?)?;
+        let paths = ignored(store, judged, &judged.task.state_path()?)?;
         Ok(paths
             .into_iter()
             .map(|path| {
@@ -232,7 +231,7 @@ impl Engine {
 
     /// What `$schema` of a state says.
     pub(super) fn state_schema(&self) -> String {
-        format!("{}/schemas/state.schema.json", self.config.system)
+        format!("{}/schemas/state.schema.json", self.setting.config.system)
     }
 }
 
@@ -246,10 +245,6 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
     }
     let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
     Outcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
-}
-
-fn transcript_path(task: &TaskRef) -> Result<RepoPath, Error> {
-    task.directory.join(TRANSCRIPT_FILE).map_err(|error| Diagnostic::error("path", error.to_string()).into())
 }
 
 /// The transcript as it is, byte for byte, ending with a newline, without lines that a crash left
@@ -309,7 +304,7 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
         return refuse("evidence-unreadable", path);
     }
     if judged.observed.has_transcript && judged.observed.transcript.is_none() {
-        return refuse("transcript-unreadable", &transcript_path(&judged.task)?);
+        return refuse("transcript-unreadable", &judged.task.transcript_path()?);
     }
     Ok(())
 }

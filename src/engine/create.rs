@@ -1,7 +1,6 @@
 //! Creating a task, or adopting a directory as one.
 
 use super::advance::Applied;
-use super::judge::faulty;
 use super::orders::first_applied;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, TaskId, WorkflowName};
@@ -36,7 +35,7 @@ impl Engine {
                 format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
             return Err(Diagnostic::error("task-inside-task", message).into());
         }
-        if self.leads_out(&task.directory) {
+        if self.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory)) {
             let message = format!("a symbolic link stands on the way to {}", task.directory);
             let hint = "a task lies in the repository itself; put a directory there";
             return Err(Diagnostic::error("symlink", message).hint(hint).into());
@@ -65,7 +64,7 @@ impl Engine {
         title: Option<&str>,
         stamp: &Stamp,
     ) -> Result<Step, Error> {
-        let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mut state = match &judged.recorded {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),
@@ -88,7 +87,7 @@ impl Engine {
     }
 
     fn no_place(&self, id: &TaskId) -> Error {
-        let roots: Vec<String> = self.config.roots.iter().map(|root| root.path.to_string()).collect();
+        let roots: Vec<String> = self.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
         let message = format!("no root has a place for a task `{id}`; the roots are {}", roots.join(", "));
         Diagnostic::error("no-root", message).hint("add a [[root]] to orch.toml, or choose another id").into()
     }

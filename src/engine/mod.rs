@@ -9,7 +9,9 @@ mod error;
 mod judge;
 mod orders;
 mod recover;
+mod setting;
 mod setup;
+mod snapshot;
 mod story;
 mod suggestion;
 mod tasks;
@@ -27,28 +29,72 @@ pub use tasks::TaskRef;
 pub use watching::{Effect, Event, Watching};
 pub use workflows::Loaded;
 
-use crate::base::{Diagnostic, Timestamp};
+use crate::base::{Diagnostic, Digest, Timestamp};
 use crate::config::{Commit as CommitMode, Config};
-use crate::scan::{Schemas, Verdicts};
+use crate::scan::{Raw, Source, Verdicts, WorkDir};
 use crate::store::Store;
 use crate::workflow::System;
+use setting::{InSource, Setting};
+use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 
 /// A repository (or a plain directory) with everything needed to judge its tasks.
 pub struct Engine {
     root: PathBuf,
-    config: Config,
     store: Option<Store>,
-    system: System,
-    system_on_disk: bool,
-    schemas: Schemas,
+    setting: Setting,
     verdicts: Verdicts,
-    workflows: workflows::Cache,
     caller: Caller,
-    findings: Vec<Diagnostic>,
+    at: At,
+}
+
+/// Which source an engine judges by.
+enum At {
+    /// The files as they lie there.
+    WorkDir,
+    /// What a commit holds.
+    Commit(Digest),
 }
 
 impl Engine {
+    /// Looks at the engine's source.
+    fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+        let work_dir;
+        let tree;
+        let source: &dyn Source = match (&self.at, &self.store) {
+            (At::Commit(commit), Some(store)) => {
+                tree = store.tree_source(*commit);
+                &tree
+            }
+            (_, Some(store)) => {
+                work_dir = WorkDir::new(&self.root, store);
+                &work_dir
+            }
+            (_, None) => {
+                work_dir = WorkDir::new(&self.root, &Raw);
+                &work_dir
+            }
+        };
+        look(&Snapshot { setting: &self.setting, source, verdicts: &self.verdicts })
+    }
+
+    /// The same engine over what a commit holds, its settings included; it can only look.
+    pub fn at(mut self, revision: &str) -> Result<Self, Error> {
+        let Some(store) = &self.store else {
+            let message = "there is no repository here, so there is no revision to look at";
+            return Err(Diagnostic::error("no-repository", message).into());
+        };
+        let commit = store.resolve(revision)?;
+        self.setting = Setting::read(&InSource(&store.tree_source(commit)));
+        self.at = At::Commit(commit);
+        Ok(self)
+    }
+
+    /// Whether it judges the files as they lie there, so that it may also write.
+    fn reads_work_dir(&self) -> bool {
+        matches!(self.at, At::WorkDir)
+    }
+
     /// The work directory that every path is relative to.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -58,7 +104,7 @@ impl Engine {
     /// The configuration in force.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.setting.config
     }
 
     /// The repository, if there is one.
@@ -75,19 +121,19 @@ impl Engine {
     /// The texts in force: what ships, with the repository's own laid over it.
     #[must_use]
     pub fn system(&self) -> &System {
-        &self.system
+        &self.setting.system
     }
 
     /// Where the repository keeps its own texts, if it does.
     #[must_use]
     pub fn system_directory(&self) -> Option<&str> {
-        self.system_on_disk.then(|| self.config.system.as_str())
+        self.setting.has_own_texts.then(|| self.setting.config.system.as_str())
     }
 
     /// Findings about `orch.toml` and the system directory.
     #[must_use]
     pub fn findings(&self) -> &[Diagnostic] {
-        &self.findings
+        &self.setting.findings
     }
 
     /// The present time, as the caller has it.
@@ -99,6 +145,6 @@ impl Engine {
     /// Whether transitions are committed to git.
     #[must_use]
     pub fn commits(&self) -> bool {
-        self.store.is_some() && self.config.git.commit == CommitMode::Each
+        self.store.is_some() && self.setting.config.git.commit == CommitMode::Each
     }
 }

@@ -1,7 +1,6 @@
 //! What people order, by name.
 
 use super::advance::{Applied, Outcome};
-use super::judge::faulty;
 use super::{Engine, Error, TaskRef};
 use crate::base::Diagnostic;
 use crate::decide::{self, Recorded, Refusal, Step, initial_state};
@@ -49,7 +48,7 @@ impl Engine {
                     .hint(format!("orch new {}", judged.task.id))
                     .into());
             }
-            let workflow = judged.workflow().ok_or_else(|| faulty(&judged.loaded))?;
+            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             let initial;
             let state = match &judged.recorded {
                 Recorded::Known(state) => state,

@@ -1,6 +1,5 @@
 //! Rebuilding a lost or broken state: from git history, else from the transcript.
 
-use super::judge::state_path;
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, Digest};
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
@@ -27,7 +26,7 @@ impl Engine {
             return Ok(Recovered::NotNeeded);
         }
         let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
-        let path = state_path(task)?;
+        let path = task.state_path()?;
         let (text, from) = match self.state_from_git(task, phase_key)? {
             Some((text, commit)) => (text, Recovered::FromGit(commit)),
             None => match self.state_from_transcript(task, phase_key)? {
@@ -52,7 +51,7 @@ impl Engine {
     fn state_from_git(&self, task: &TaskRef, phase_key: &str) -> Result<Option<(String, Digest)>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
         for commit in store.history(&task.directory, 100)? {
-            let Some(bytes) = store.read_at(commit.id, &state_path(task)?)? else { continue };
+            let Some(bytes) = store.read_at(commit.id, &task.state_path()?)? else { continue };
             let Ok(text) = String::from_utf8(bytes) else { continue };
             let whole =
                 serde_json::from_str(&text).is_ok_and(|value| read_state(&value, &text, phase_key).is_ok());

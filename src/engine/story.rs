@@ -1,6 +1,5 @@
 //! The story of a task: what the transcript tells, joined with the commits that hold it.
 
-use super::judge::state_path;
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, Digest};
 use crate::decide::HistoryEntry;
@@ -25,7 +24,7 @@ impl Engine {
         let mut commits: BTreeMap<u64, Digest> = BTreeMap::new();
         if let Some(store) = &self.store {
             for commit in store.history(&task.directory, usize::MAX)? {
-                let Some(bytes) = store.read_at(commit.id, &state_path(task)?)? else { continue };
+                let Some(bytes) = store.read_at(commit.id, &task.state_path()?)? else { continue };
                 let state: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
                 let last =
                     state.and_then(|state| state.get("history")?.as_array()?.last()?.get("seq")?.as_u64());

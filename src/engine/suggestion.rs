@@ -24,7 +24,7 @@ impl Engine {
         Some(Subject {
             decision: &judged.decision,
             workflow: judged.workflow()?,
-            system: &self.system,
+            system: &self.setting.system,
             title: judged.title(),
             directory: &judged.task.directory,
             committed: committed.map(|commit| commit.to_string()),
@@ -44,7 +44,7 @@ impl Engine {
         let mut paths = Vec::new();
         let mut owners = Vec::new();
         for (index, one) in judged.iter().enumerate().filter(|(_, one)| one.is_committed) {
-            paths.push(super::judge::state_path(&one.task)?);
+            paths.push(one.task.state_path()?);
             owners.push(index);
         }
         let mut commits = vec![None; judged.len()];

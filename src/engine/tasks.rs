@@ -3,7 +3,6 @@
 use super::{Engine, Error};
 use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use std::fs::{self, DirEntry};
 
 /// A task and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +15,22 @@ pub struct TaskRef {
     pub workflow: WorkflowName,
 }
 
-/// How deep below a root's base tasks are looked for.
-const MAX_DEPTH: usize = 8;
+impl TaskRef {
+    /// Where its state lies.
+    pub fn state_path(&self) -> Result<RepoPath, Error> {
+        self.file(STATE_FILE)
+    }
+
+    /// Where its transcript lies.
+    pub fn transcript_path(&self) -> Result<RepoPath, Error> {
+        self.file(TRANSCRIPT_FILE)
+    }
+
+    /// Where a file of it lies.
+    pub(super) fn file(&self, name: &str) -> Result<RepoPath, Error> {
+        self.directory.join(name).map_err(|error| Diagnostic::error("path", error.to_string()).into())
+    }
+}
 
 impl Engine {
     /// Every task, in id order: directories of a root that hold a `state.json`, a transcript or a declared artifact.
@@ -25,36 +38,20 @@ impl Engine {
     /// A task never contains a task: below a task no other is looked for.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskRef> {
-        let mut found: Vec<TaskRef> = Vec::new();
-        let mut bases: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
-        bases.sort();
-        bases.dedup();
-        for base in bases {
-            self.look_below(&base, 0, &mut found);
-        }
-        found.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
-        found.dedup();
-        found
+        self.snapshot(|snapshot| snapshot.tasks())
     }
 
     /// Every task at or below a path, in id order.
     #[must_use]
     pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
-        let mut found = Vec::new();
-        let reaches =
-            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
-        if self.config.roots.bases().any(reaches) {
-            self.look_below(path, 0, &mut found);
-        }
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        found
+        self.snapshot(|snapshot| snapshot.tasks_below(path))
     }
 
     /// What a watch listens to: where tasks lie, and what the verdicts depend on beside them.
     #[must_use]
     pub fn watched(&self) -> Vec<RepoPath> {
-        let mut paths: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
-        paths.push(self.config.system.clone());
+        let mut paths: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
+        paths.push(self.setting.config.system.clone());
         paths.extend(RepoPath::new(crate::config::FILE));
         paths
     }
@@ -63,10 +60,10 @@ impl Engine {
     pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
         let trimmed = name.trim_end_matches('/');
         if let Ok(id) = TaskId::new(trimmed) {
-            let direct = (0..self.config.roots.iter().count())
-                .filter_map(|root| self.config.roots.directory_of(root, &id))
-                .find(|directory| directory.under(&self.root).is_dir());
-            if let Some(task) = direct.and_then(|directory| self.task_at(&directory)) {
+            let direct = (0..self.setting.config.roots.iter().count())
+                .filter_map(|root| self.setting.config.roots.directory_of(root, &id))
+                .find_map(|directory| self.task_at(&directory));
+            if let Some(task) = direct {
                 return Ok(task);
             }
         }
@@ -122,102 +119,23 @@ impl Engine {
         head.branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned())
     }
 
-    /// The task that a file or directory of the work directory belongs to.
+    /// The task that a file or directory belongs to.
     #[must_use]
     pub fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
-        let mut ancestors: Vec<RepoPath> =
-            std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
-        ancestors.reverse();
-        // The topmost task wins, because a task never contains a task.
-        ancestors.iter().find_map(|directory| self.task_at(directory))
+        self.snapshot(|snapshot| snapshot.task_of_path(path))
     }
 
     /// The task in exactly this directory, if it is one.
     pub(super) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
-        let (root, id) = self.config.roots.match_directory(directory)?;
-        if self.leads_out(directory) {
-            return None;
-        }
-        let root = self.config.roots.get(root)?;
-        let workflow = root.workflow.clone();
-        let names = names_in(&directory.under(&self.root))?;
-        // A transcript alone means that the state was lost, which must be seen.
-        let is_recorded =
-            |entry: &DirEntry| entry.file_name() == STATE_FILE || entry.file_name() == TRANSCRIPT_FILE;
-        let is_task = names.iter().any(is_recorded) || self.holds_artifact(&workflow, directory, &names);
-        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
-    }
-
-    /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
-    pub(super) fn leads_out(&self, directory: &RepoPath) -> bool {
-        let mut on_the_way = std::iter::successors(Some(directory.clone()), RepoPath::parent);
-        on_the_way.any(|step| {
-            !step.as_str().is_empty()
-                && step.under(&self.root).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
-        })
+        self.snapshot(|snapshot| snapshot.task_at(directory))
     }
 
     /// Where a task with this id would lie, by the first root that can hold it.
     #[must_use]
     pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
-        self.config.roots.iter().enumerate().find_map(|(index, root)| {
-            let directory = self.config.roots.directory_of(index, id)?;
+        self.setting.config.roots.iter().enumerate().find_map(|(index, root)| {
+            let directory = self.setting.config.roots.directory_of(index, id)?;
             Some(TaskRef { id: id.clone(), directory, workflow: root.workflow.clone() })
         })
     }
-
-    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Vec<TaskRef>) {
-        if let Some(task) = self.task_at(directory) {
-            found.push(task);
-            return;
-        }
-        if depth >= MAX_DEPTH {
-            return;
-        }
-        for entry in names_in(&directory.under(&self.root)).unwrap_or_default() {
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| is_directory && *name != ".git") else { continue };
-            if let Ok(below) = directory.join(name) {
-                self.look_below(&below, depth + 1, found);
-            }
-        }
-    }
-
-    /// Whether a directory holds a file that matches an artifact of the workflow.
-    fn holds_artifact(&self, workflow: &WorkflowName, directory: &RepoPath, names: &[DirEntry]) -> bool {
-        let Ok(loaded) = self.workflow(workflow.as_str()) else { return false };
-        let Some(matcher) = &loaded.matcher else { return false };
-        let mut open: Vec<(String, bool)> = names
-            .iter()
-            .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok()?;
-                matcher
-                    .may_start_with(&name)
-                    .then(|| (name, entry.file_type().is_ok_and(|kind| kind.is_dir())))
-            })
-            .collect();
-        while let Some((path, is_directory)) = open.pop() {
-            if !is_directory {
-                if matcher.matches(&path) {
-                    return true;
-                }
-                continue;
-            }
-            let Ok(below) = directory.join(&path) else { continue };
-            for entry in names_in(&below.under(&self.root)).unwrap_or_default() {
-                if let Ok(name) = entry.file_name().into_string() {
-                    open.push((format!("{path}/{name}"), entry.file_type().is_ok_and(|kind| kind.is_dir())));
-                }
-            }
-        }
-        false
-    }
-}
-
-/// The entries of a directory in name order; `None` if it cannot be listed.
-fn names_in(path: &std::path::Path) -> Option<Vec<DirEntry>> {
-    let mut entries: Vec<DirEntry> = fs::read_dir(path).ok()?.filter_map(Result::ok).collect();
-    entries.sort_by_key(DirEntry::file_name);
-    Some(entries)
 }

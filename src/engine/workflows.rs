@@ -1,5 +1,6 @@
 //! Workflows by name, compiled once each.
 
+use super::setting::Setting;
 use super::{Engine, Error};
 use crate::base::{Diagnostic, WorkflowName, nearest};
 use crate::scan::Matcher;
@@ -22,9 +23,22 @@ pub struct Loaded {
 
 pub(super) type Cache = RefCell<BTreeMap<String, Rc<Loaded>>>;
 
-impl Engine {
+impl Loaded {
+    /// The error for a workflow whose document has errors.
+    pub(super) fn faulty(&self) -> Error {
+        let name = &self.document.name;
+        let first = self.problems.iter().find(|problem| problem.is_error());
+        let message = match first {
+            Some(first) => format!("workflow `{name}` has errors: {first}"),
+            None => format!("workflow `{name}` cannot be used"),
+        };
+        Diagnostic::error("workflow-faulty", message).hint(format!("orch workflow check {name}")).into()
+    }
+}
+
+impl Setting {
     /// Loads a workflow by name; the diagnostic says that there is no such workflow.
-    pub fn workflow(&self, name: &str) -> Result<Rc<Loaded>, Error> {
+    pub(super) fn workflow(&self, name: &str) -> Result<Rc<Loaded>, Error> {
         if let Some(loaded) = self.workflows.borrow().get(name) {
             return Ok(Rc::clone(loaded));
         }
@@ -37,6 +51,35 @@ impl Engine {
         Ok(loaded)
     }
 
+    /// The names of all workflows, in order.
+    pub(super) fn workflow_names(&self) -> Vec<String> {
+        self.system
+            .names("workflows", ".md")
+            .filter(|name| WorkflowName::new(name).is_ok())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn workflow_path(&self, name: &str) -> String {
+        format!("{}/workflows/{name}.md", self.config.system)
+    }
+
+    fn unknown_workflow(&self, name: &str) -> Diagnostic {
+        let names = self.workflow_names();
+        let hint = match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are: {}", names.join(", ")),
+        };
+        Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
+    }
+}
+
+impl Engine {
+    /// Loads a workflow by name; the diagnostic says that there is no such workflow.
+    pub fn workflow(&self, name: &str) -> Result<Rc<Loaded>, Error> {
+        self.setting.workflow(name)
+    }
+
     /// Every problem of a workflow, the warnings of its check included.
     pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Error> {
         let loaded = self.workflow(name)?;
@@ -47,7 +90,7 @@ impl Engine {
             let mut seen = Vec::new();
             for schema in schemas.chain(&workflow.state.schema) {
                 if !seen.contains(&schema.name) {
-                    let path = format!("{}/schemas/{}.schema.json", self.config.system, schema.name);
+                    let path = format!("{}/schemas/{}.schema.json", self.setting.config.system, schema.name);
                     problems.extend(crate::scan::lint(&path, &schema.text));
                     seen.push(schema.name.clone());
                 }
@@ -59,25 +102,12 @@ impl Engine {
     /// The names of all workflows, in order.
     #[must_use]
     pub fn workflow_names(&self) -> Vec<String> {
-        self.system
-            .names("workflows", ".md")
-            .filter(|name| WorkflowName::new(name).is_ok())
-            .map(str::to_owned)
-            .collect()
+        self.setting.workflow_names()
     }
 
     /// Where a workflow's document lies, or would lie, in the repository.
     #[must_use]
     pub fn workflow_path(&self, name: &str) -> String {
-        format!("{}/workflows/{name}.md", self.config.system)
-    }
-
-    fn unknown_workflow(&self, name: &str) -> Diagnostic {
-        let names = self.workflow_names();
-        let hint = match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are: {}", names.join(", ")),
-        };
-        Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
+        self.setting.workflow_path(name)
     }
 }

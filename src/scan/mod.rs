@@ -14,6 +14,6 @@ pub use matcher::Matcher;
 pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
 pub use read::{Verdict, parse_json, read};
 pub use schema::{Problem, Schema, Schemas, example, lint};
-pub use source::{Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
+pub use source::{Child, Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
 pub use span::span;
 pub use verdicts::Verdicts;

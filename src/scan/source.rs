@@ -12,6 +12,13 @@ pub trait Source {
     /// listed. A missing directory is an empty list.
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError>;
 
+    /// What lies directly in a directory, in name order, `.git` apart; `None` if it cannot be
+    /// listed. What has no name in UTF-8 is left out.
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>>;
+
+    /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
+    fn is_behind_link(&self, directory: &RepoPath) -> bool;
+
     /// The bytes of one regular file; one larger than `limit` is not read.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError>;
 
@@ -30,6 +37,15 @@ pub enum Content {
     Missing,
     /// It is there but is no regular file that can be read; says why.
     Unreadable(String),
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Child {
+    /// The name.
+    pub name: String,
+    /// Whether it is a directory itself.
+    pub is_directory: bool,
 }
 
 /// Something in a task's directory.
@@ -155,6 +171,28 @@ impl Source for WorkDir<'_> {
             }
         }
         Ok(entries)
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        let mut children: Vec<Child> = fs::read_dir(directory.under(&self.root))
+            .ok()?
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let name = entry.file_name().into_string().ok().filter(|name| name != ".git")?;
+                Some(Child { name, is_directory })
+            })
+            .collect();
+        children.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(children)
+    }
+
+    fn is_behind_link(&self, directory: &RepoPath) -> bool {
+        let mut on_the_way = std::iter::successors(Some(directory.clone()), RepoPath::parent);
+        on_the_way.any(|step| {
+            !step.as_str().is_empty()
+                && step.under(&self.root).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
+        })
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {

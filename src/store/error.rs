@@ -44,6 +44,12 @@ pub enum Error {
         /// Which format.
         what: String,
     },
+    /// No commit has this name.
+    #[error("there is no commit `{revision}` here")]
+    Revision {
+        /// What was asked for.
+        revision: String,
+    },
     /// Nobody to commit as.
     #[error("git does not know who you are")]
     Identity,
@@ -113,7 +119,9 @@ impl Error {
             Self::Busy { .. } | Self::CommitOpen { .. } => ErrorKind::Busy,
             Self::Moved => ErrorKind::Moved,
             Self::NotNow { .. } | Self::Identity => ErrorKind::NotNow,
-            Self::Owner { .. } | Self::Bare { .. } | Self::Unsupported { .. } => ErrorKind::Config,
+            Self::Owner { .. } | Self::Bare { .. } | Self::Unsupported { .. } | Self::Revision { .. } => {
+                ErrorKind::Config
+            }
             Self::Io { .. } | Self::Git(_) | Self::Command { .. } => ErrorKind::Fault,
         }
     }
@@ -134,6 +142,9 @@ impl Error {
             Self::Bare { .. } => Some("run orch in a work tree of it: git worktree add DIR".to_owned()),
             Self::Unsupported { .. } => {
                 Some("use a repository with SHA-1 and the files ref format".to_owned())
+            }
+            Self::Revision { .. } => {
+                Some("see `git log`; a shallow clone ends where its history does".to_owned())
             }
             Self::Identity => Some("git config user.name NAME && git config user.email MAIL".to_owned()),
             Self::NotNow { hint, .. } => Some(hint.clone()),

@@ -10,14 +10,26 @@ impl Store {
         finish_git(subcommand(arguments), self.start_git(arguments)?, input)
     }
 
+    /// Runs `git`, reading only, under the index that the environment names: the one that a hook
+    /// is asked about.
+    pub(super) fn git_under_its_index(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+        let process = spawn(self.command(arguments), arguments)?;
+        finish_git(subcommand(arguments), process, &[])
+    }
+
     /// Starts `git` in the work tree, waiting for its input.
     pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, Error> {
+        let mut command = self.command(arguments);
+        // A hook of git may run under another index than the one that the user works with.
+        command.env_remove("GIT_INDEX_FILE");
+        spawn(command, arguments)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
         let mut command = Command::new("git");
         command
             .current_dir(&self.root)
-            // A hook of git may run under another index than the one that the user works with.
-            .env_remove("GIT_INDEX_FILE")
             // Reading must not take locks, and nobody is there to answer questions.
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -27,9 +39,11 @@ impl Store {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
-            .spawn()
-            .map_err(|error| failed(subcommand(arguments), format!("it cannot be started: {error}")))
     }
+}
+
+fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, Error> {
+    command.spawn().map_err(|error| failed(subcommand(arguments), format!("it cannot be started: {error}")))
 }
 
 /// Gives a process of git its input, waits for its end, and returns its stdout.

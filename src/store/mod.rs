@@ -23,7 +23,7 @@ mod tests;
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
-pub use sources::{IndexSource, TreeSource};
+pub use sources::{IndexSource, StagedFile, TreeSource};
 
 use crate::base::Digest;
 use crate::config::Patterns;

@@ -2,89 +2,271 @@
 
 use super::{Error, Store, digest, oid};
 use crate::base::{Digest, RepoPath};
-use crate::scan::{Content, Entry, EntryKind, Source, SourceError};
-use git2::ObjectType;
-use std::collections::BTreeMap;
+use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source, SourceError};
+use git2::{ErrorCode, ObjectType, Tree};
+use std::cell::OnceCell;
 
-/// Files as a commit or the index holds them: path to blob and mode.
-type Files = BTreeMap<RepoPath, (Digest, i32)>;
+impl Clean for Store {
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
+        Self::digest(self, path, bytes).map_err(|error| error.to_string())
+    }
+}
 
-/// A commit's tree.
+/// A commit's tree; of no commit, an empty one.
 pub struct TreeSource<'s> {
     store: &'s Store,
-    commit: Digest,
+    commit: Option<Digest>,
+    tree: OnceCell<Option<Tree<'s>>>,
+}
+
+/// A file of the index, as the next commit would hold it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagedFile {
+    /// Where it lies.
+    pub path: RepoPath,
+    /// Its blob.
+    pub blob: Digest,
+    /// Its mode, as git writes it.
+    pub mode: u32,
 }
 
 /// The index: what the next commit would hold.
 pub struct IndexSource<'s> {
     store: &'s Store,
-    files: Files,
+    files: Vec<StagedFile>,
+    unmerged: Vec<RepoPath>,
 }
 
 impl Store {
-    /// The tree of a revision, by any name that git understands.
-    pub fn tree_source(&self, revision: &str) -> Result<TreeSource<'_>, Error> {
-        let object = self.repo.revparse_single(revision)?.peel(ObjectType::Commit)?;
-        Ok(TreeSource { store: self, commit: digest(object.id()) })
+    /// The commit that a revision names, in any way that git understands.
+    pub fn resolve(&self, revision: &str) -> Result<Digest, Error> {
+        let object = self.repo.revparse_single(revision).and_then(|object| object.peel(ObjectType::Commit));
+        match object {
+            Ok(commit) => Ok(digest(commit.id())),
+            Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
+                Err(Error::Revision { revision: revision.to_owned() })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// The index as it is now.
+    /// What a commit holds.
+    #[must_use]
+    pub fn tree_source(&self, commit: Digest) -> TreeSource<'_> {
+        TreeSource { store: self, commit: Some(commit), tree: OnceCell::new() }
+    }
+
+    /// What HEAD holds; nothing on a branch without a commit.
+    pub fn head_source(&self) -> Result<TreeSource<'_>, Error> {
+        Ok(TreeSource { store: self, commit: self.head()?.commit, tree: OnceCell::new() })
+    }
+
+    /// The index as it is now, `GIT_INDEX_FILE` being honoured. Takes no lock and refreshes nothing.
     pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
+        let (files, unmerged) = match self.index_by_library() {
+            Ok(read) => read,
+            // libgit2 cannot read a split or a sparse index; git itself can.
+            Err(_) => self.index_by_git()?,
+        };
+        Ok(IndexSource { store: self, files, unmerged })
+    }
+
+    fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
         let mut index = self.repo.index()?;
         index.read(false)?;
-        let files = index
-            .iter()
-            .filter(|entry| (entry.flags >> 12) & 0x3 == 0)
-            .filter_map(|entry| {
-                let path = RepoPath::new(std::str::from_utf8(&entry.path).ok()?).ok()?;
-                Some((path, (digest(entry.id), i32::try_from(entry.mode).ok()?)))
-            })
-            .collect();
-        Ok(IndexSource { store: self, files })
+        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
+        for entry in index.iter() {
+            let path = std::str::from_utf8(&entry.path).ok().and_then(|path| RepoPath::new(path).ok());
+            let Some(path) = path else { continue };
+            if (entry.flags >> 12) & 0x3 != 0 {
+                unmerged.push(path);
+            } else if entry.flags_extended & INTENT_TO_ADD == 0 {
+                files.push(StagedFile { path, blob: digest(entry.id), mode: entry.mode });
+            }
+        }
+        Ok(sorted(files, unmerged))
     }
 
-    fn content(&self, blob: Option<Digest>, limit: u64) -> Result<Content, Error> {
-        let Some(blob) = blob else { return Ok(Content::Missing) };
-        let (size, _) = self.repo.odb()?.read_header(oid(blob)?)?;
+    fn index_by_git(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
+        let listed = self.git_under_its_index(&["ls-files", "--stage", "-z"])?;
+        // What is only intended to be added stands there with the blob of nothing.
+        let intended = self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
+        let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
+        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
+        for line in listed.split(|byte| *byte == 0) {
+            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let (head, path) = (String::from_utf8_lossy(&line[..tab]), &line[tab + 1..]);
+            let mut words = head.split(' ');
+            let mode = words.next().and_then(|mode| u32::from_str_radix(mode, 8).ok());
+            let (Some(mode), Some(blob)) = (mode, words.next().and_then(Digest::parse)) else { continue };
+            let Some(name) = std::str::from_utf8(path).ok().and_then(|path| RepoPath::new(path).ok()) else {
+                continue;
+            };
+            match words.next() {
+                Some("0") if blob == Digest::of_blob(b"") && intended.contains(&path) => {}
+                Some("0") => files.push(StagedFile { path: name, blob, mode }),
+                _ => unmerged.push(name),
+            }
+        }
+        Ok(sorted(files, unmerged))
+    }
+
+    pub(super) fn content(&self, blob: Option<(Digest, u32)>, limit: u64) -> Result<Content, Error> {
+        let Some((blob, mode)) = blob else { return Ok(Content::Missing) };
+        if mode & 0o170_000 != 0o100_000 {
+            return Ok(Content::Unreadable("it is not a regular file".to_owned()));
+        }
+        let (size, _) = match self.repo.odb()?.read_header(oid(blob)?) {
+            Ok(header) => header,
+            // A partial clone fetches blobs when they are needed; here nothing is fetched.
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                return Ok(Content::Unreadable(format!("blob {blob} is not in this clone")));
+            }
+            Err(error) => return Err(error.into()),
+        };
         if size as u64 > limit {
             return Ok(Content::TooLarge(size as u64));
         }
         Ok(Content::Bytes(self.repo.find_blob(oid(blob)?)?.content().to_vec()))
     }
+
+    /// The bytes of a blob; `None` if this clone has none.
+    pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
+        match self.repo.find_blob(oid(blob)?) {
+            Ok(found) => Ok(Some(found.content().to_vec())),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
-impl TreeSource<'_> {
-    fn files(&self, directory: &RepoPath) -> Result<Vec<(RepoPath, Digest, i32)>, Error> {
-        let tree = self.store.tree_of(self.commit)?;
-        self.store.files_in(&tree, directory)
+/// The bit of an index entry's extended flags that says that nothing is staged yet.
+const INTENT_TO_ADD: u16 = 1 << 13;
+
+fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<StagedFile>, Vec<RepoPath>) {
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    unmerged.sort();
+    unmerged.dedup();
+    (files, unmerged)
+}
+
+impl<'s> TreeSource<'s> {
+    fn tree(&self) -> Result<Option<&Tree<'s>>, Error> {
+        if let Some(tree) = self.tree.get() {
+            return Ok(tree.as_ref());
+        }
+        let tree = self.commit.map(|commit| self.store.tree_of(commit)).transpose()?;
+        Ok(self.tree.get_or_init(|| tree).as_ref())
     }
+
+    /// The object and mode at a path: a blob, or the tree of a directory.
+    pub fn object(&self, path: &RepoPath) -> Result<Option<(Digest, u32)>, Error> {
+        let Some(tree) = self.tree()? else { return Ok(None) };
+        if path.as_str().is_empty() {
+            return Ok(Some((digest(tree.id()), 0o040_000)));
+        }
+        let entry = super::tree::entry_at(tree, path)?;
+        Ok(entry.map(|entry| (digest(entry.id()), mode_of(entry.filemode()))))
+    }
+}
+
+fn mode_of(mode: i32) -> u32 {
+    u32::try_from(mode).unwrap_or_default()
 }
 
 impl Source for TreeSource<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
-        let files = self.files(directory).map_err(|error| refused(directory, &error))?;
-        Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode)).collect())
+        let files = || -> Result<_, Error> {
+            match self.tree()? {
+                Some(tree) => self.store.files_in(tree, directory),
+                None => Ok(Vec::new()),
+            }
+        };
+        let files = files().map_err(|error| refused(directory, &error))?;
+        Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode_of(mode))).collect())
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        let (id, _) = self.object(directory).ok()??;
+        let tree = self.store.repo.find_tree(oid(id).ok()?).ok()?;
+        let child = |entry: git2::TreeEntry<'_>| {
+            let is_directory = entry.kind() == Some(ObjectType::Tree);
+            Some(Child { name: entry.name().ok()?.to_owned(), is_directory })
+        };
+        Some(tree.iter().filter_map(child).collect())
+    }
+
+    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
+        false
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
-        let blob = self.store.tree_of(self.commit).and_then(|tree| super::tree::entry_at(&tree, path));
-        let blob = blob.map_err(|error| refused(path, &error))?.map(|entry| digest(entry.id()));
+        let blob = self.object(path).map_err(|error| refused(path, &error))?;
         self.store.content(blob, limit).map_err(|error| refused(path, &error))
     }
 
     fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
         Ok(Digest::of_blob(bytes))
+    }
+}
+
+impl IndexSource<'_> {
+    /// Every file of it, in path order.
+    #[must_use]
+    pub fn files(&self) -> &[StagedFile] {
+        &self.files
+    }
+
+    /// The paths of an unfinished merge, in order.
+    #[must_use]
+    pub fn unmerged(&self) -> &[RepoPath] {
+        &self.unmerged
+    }
+
+    /// The files below a directory.
+    #[must_use]
+    pub fn below(&self, directory: &RepoPath) -> &[StagedFile] {
+        if directory.as_str().is_empty() {
+            return &self.files;
+        }
+        let prefix = format!("{directory}/");
+        let start = self.files.partition_point(|file| file.path.as_str() < prefix.as_str());
+        let length = self.files[start..].partition_point(|file| file.path.as_str().starts_with(&prefix));
+        &self.files[start..start + length]
+    }
+
+    fn at(&self, path: &RepoPath) -> Option<&StagedFile> {
+        self.files.binary_search_by(|file| file.path.cmp(path)).ok().map(|found| &self.files[found])
     }
 }
 
 impl Source for IndexSource<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
-        let below = self.files.iter().filter(|(path, _)| path.below(directory).is_some());
-        Ok(below.map(|(path, (_, mode))| entry(path, *mode)).collect())
+        Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        let mut children: Vec<Child> = Vec::new();
+        for file in self.below(directory) {
+            let below = if directory.as_str().is_empty() {
+                file.path.as_str()
+            } else {
+                file.path.below(directory)?
+            };
+            let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
+            if children.last().is_none_or(|last| last.name != name) {
+                children.push(Child { name: name.to_owned(), is_directory });
+            }
+        }
+        (!children.is_empty()).then_some(children)
+    }
+
+    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
+        false
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
-        let blob = self.files.get(path).map(|(blob, _)| *blob);
+        let blob = self.at(path).map(|file| (file.blob, file.mode));
         self.store.content(blob, limit).map_err(|error| refused(path, &error))
     }
 
@@ -93,7 +275,7 @@ impl Source for IndexSource<'_> {
     }
 }
 
-fn entry(path: &RepoPath, mode: i32) -> Entry {
+fn entry(path: &RepoPath, mode: u32) -> Entry {
     let kind = match mode {
         0o120_000 => EntryKind::Symlink,
         0o160_000 => EntryKind::Directory,

@@ -1,0 +1,127 @@
+//! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
+
+use super::workflows;
+use crate::base::{Diagnostic, RepoPath};
+use crate::config::{self, Config};
+use crate::scan::{Content, Limits, Schemas, Source};
+use crate::workflow::System;
+use std::path::Path;
+
+/// The settings that one source holds: the work directory, the index, or a commit.
+pub(super) struct Setting {
+    pub config: Config,
+    pub system: System,
+    /// Whether the repository keeps texts of its own.
+    pub has_own_texts: bool,
+    pub schemas: Schemas,
+    pub workflows: workflows::Cache,
+    /// What is wrong with `orch.toml` and the system directory.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// Where the texts of a setting come from.
+pub(super) trait Texts {
+    /// The text of a file; `None` if there is none.
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String>;
+
+    /// The names of the files in a directory.
+    fn names(&self, directory: &RepoPath) -> Vec<String>;
+}
+
+impl Setting {
+    /// Reads the settings. What is faulty falls back to its default and is among the findings.
+    pub(super) fn read(texts: &dyn Texts) -> Self {
+        let (config, mut findings) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
+            Ok(Ok(Some(text))) => config::parse(&text, config::FILE),
+            Ok(Err(error)) => {
+                let message = format!("{} cannot be read: {error}", config::FILE);
+                (Config::default(), vec![Diagnostic::error("config-unreadable", message)])
+            }
+            _ => (Config::default(), Vec::new()),
+        };
+        let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
+        Self {
+            config,
+            system,
+            has_own_texts,
+            schemas: Schemas::default(),
+            workflows: workflows::Cache::default(),
+            findings,
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        Limits { bytes: self.config.limit_bytes }
+    }
+}
+
+/// What ships, with every workflow, schema and agent text of the repository laid over it.
+fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnostic>) -> (System, bool) {
+    let mut system = System::shipped();
+    let mut any = false;
+    for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
+        let Ok(folder_path) = directory.join(folder) else { continue };
+        let mut names = texts.names(&folder_path);
+        names.retain(|name| name.ends_with(suffix));
+        names.sort_unstable();
+        for name in names {
+            let Ok(path) = folder_path.join(&name) else { continue };
+            match texts.text(&path) {
+                Ok(Some(text)) => {
+                    any = true;
+                    // A checkout may have converted line endings; every clone must compute one digest.
+                    system.insert(format!("{folder}/{name}"), text.replace("\r\n", "\n"));
+                }
+                Ok(None) => {}
+                Err(error) => findings
+                    .push(Diagnostic::error("system-unreadable", format!("{path} cannot be read: {error}"))),
+            }
+        }
+    }
+    (system, any)
+}
+
+/// Texts of the work directory; unlike evidence, they may be links.
+pub(super) struct OnDisk<'a>(pub &'a Path);
+
+impl Texts for OnDisk<'_> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+        let path = path.under(self.0);
+        // A pipe in the place of a file would be waited for for ever.
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err("it is not a regular file".to_owned());
+        }
+        match std::fs::read(&path) {
+            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| error.to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn names(&self, directory: &RepoPath) -> Vec<String> {
+        let entries = std::fs::read_dir(directory.under(self.0)).into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    }
+}
+
+/// Texts of a commit or of the index.
+pub(super) struct InSource<'a>(pub &'a dyn Source);
+
+impl Texts for InSource<'_> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+        match self.0.read(path, u64::MAX - 1) {
+            Ok(Content::Bytes(bytes)) => {
+                String::from_utf8(bytes).map(Some).map_err(|error| error.to_string())
+            }
+            Ok(Content::Missing) => Ok(None),
+            Ok(Content::Unreadable(why)) => Err(why),
+            Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn names(&self, directory: &RepoPath) -> Vec<String> {
+        let children = self.0.children(directory).unwrap_or_default();
+        children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect()
+    }
+}

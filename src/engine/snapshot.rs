@@ -1,0 +1,231 @@
+//! A source of bytes with the settings it holds: everything that a verdict rests on.
+//!
+//! The same code finds and observes tasks in the work directory, in the index and in a commit.
+
+use super::setting::Setting;
+use super::{Error, Loaded, TaskRef};
+use crate::base::{Diagnostic, Place, RepoPath, WorkflowName};
+use crate::decide::Recorded;
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state};
+use crate::scan::{Content, Observed, Source, Verdicts, observe, parse_json};
+use crate::workflow::Workflow;
+use std::rc::Rc;
+
+/// How deep below a root's base tasks are looked for.
+const MAX_DEPTH: usize = 8;
+
+/// One source, and the settings that it holds.
+#[derive(Clone, Copy)]
+pub(super) struct Snapshot<'a> {
+    pub setting: &'a Setting,
+    pub source: &'a dyn Source,
+    pub verdicts: &'a Verdicts,
+}
+
+/// One task as a snapshot holds it.
+pub(super) struct Seen {
+    pub loaded: Rc<Loaded>,
+    pub recorded: Recorded,
+    pub observed: Observed,
+}
+
+impl Snapshot<'_> {
+    /// Every task, in id order.
+    pub(super) fn tasks(&self) -> Vec<TaskRef> {
+        let mut found: Vec<TaskRef> = Vec::new();
+        let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
+        bases.sort();
+        bases.dedup();
+        for base in bases {
+            self.look_below(&base, 0, &mut found);
+        }
+        found.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
+        found.dedup();
+        found
+    }
+
+    /// Every task at or below a path, in id order.
+    pub(super) fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
+        let mut found = Vec::new();
+        let reaches =
+            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
+        if self.setting.config.roots.bases().any(reaches) {
+            self.look_below(path, 0, &mut found);
+        }
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found
+    }
+
+    /// The task that a file or directory belongs to.
+    pub(super) fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
+        let mut ancestors: Vec<RepoPath> =
+            std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+        ancestors.reverse();
+        // The topmost task wins, because a task never contains a task.
+        ancestors.iter().find_map(|directory| self.task_at(directory))
+    }
+
+    /// The task in exactly this directory, if it is one.
+    pub(super) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
+        let roots = &self.setting.config.roots;
+        let (root, id) = roots.match_directory(directory)?;
+        if self.source.is_behind_link(directory) {
+            return None;
+        }
+        let workflow = roots.get(root)?.workflow.clone();
+        let children = self.source.children(directory)?;
+        // A transcript alone means that the state was lost, which must be seen.
+        let is_recorded =
+            children.iter().any(|child| child.name == STATE_FILE || child.name == TRANSCRIPT_FILE);
+        let is_task = is_recorded || self.holds_artifact(&workflow, directory, children);
+        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+    }
+
+    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Vec<TaskRef>) {
+        if let Some(task) = self.task_at(directory) {
+            found.push(task);
+            return;
+        }
+        if depth >= MAX_DEPTH {
+            return;
+        }
+        for child in self.source.children(directory).unwrap_or_default() {
+            if child.is_directory
+                && let Ok(below) = directory.join(&child.name)
+            {
+                self.look_below(&below, depth + 1, found);
+            }
+        }
+    }
+
+    /// Whether a directory holds a file that matches an artifact of the workflow.
+    fn holds_artifact(
+        &self,
+        workflow: &WorkflowName,
+        directory: &RepoPath,
+        children: Vec<crate::scan::Child>,
+    ) -> bool {
+        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return false };
+        let Some(matcher) = &loaded.matcher else { return false };
+        let mut open: Vec<(String, bool)> = children
+            .into_iter()
+            .filter(|child| matcher.may_start_with(&child.name))
+            .map(|child| (child.name, child.is_directory))
+            .collect();
+        while let Some((path, is_directory)) = open.pop() {
+            if !is_directory {
+                if matcher.matches(&path) {
+                    return true;
+                }
+                continue;
+            }
+            let Ok(below) = directory.join(&path) else { continue };
+            for child in self.source.children(&below).unwrap_or_default() {
+                open.push((format!("{path}/{}", child.name), child.is_directory));
+            }
+        }
+        false
+    }
+
+    /// Reads a task's bytes once, by the workflow that its state names, else by its root's.
+    pub(super) fn observe(&self, task: &TaskRef) -> Result<Seen, Error> {
+        let mut name = self.recorded_workflow(task).unwrap_or_else(|| task.workflow.to_string());
+        // The state is read again with everything else; should it have changed in between, so may
+        // the workflow that it names.
+        for _ in 0..3 {
+            let loaded = self.setting.workflow(&name)?;
+            let (workflow, observed) = self.observe_by(task, &loaded)?;
+            refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
+            let recorded = recorded(task, workflow, &observed)?;
+            if let Recorded::Known(state) = &recorded
+                && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
+            {
+                name = named.name.to_string();
+                continue;
+            }
+            return Ok(Seen { loaded, recorded, observed });
+        }
+        let message = format!("the state of `{}` names another workflow at every look", task.id);
+        Err(Error::NotNow { code: "unstable", message, hint: None })
+    }
+
+    /// Reads a task's bytes by a given workflow.
+    pub(super) fn observe_by<'l>(
+        &self,
+        task: &TaskRef,
+        loaded: &'l Loaded,
+    ) -> Result<(&'l Workflow, Observed), Error> {
+        let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else {
+            return Err(loaded.faulty());
+        };
+        let observed = observe(
+            self.source,
+            workflow,
+            matcher,
+            &self.setting.schemas,
+            self.verdicts,
+            &task.id,
+            &task.directory,
+            &self.setting.limits(),
+        )?;
+        Ok((workflow, observed))
+    }
+
+    /// The workflow that a state names, without judging the rest of it.
+    fn recorded_workflow(&self, task: &TaskRef) -> Option<String> {
+        let path = task.state_path().ok()?;
+        let Ok(Content::Bytes(bytes)) = self.source.read(&path, self.setting.config.limit_bytes) else {
+            return None;
+        };
+        let value: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+        Some(value.pointer("/workflow/name")?.as_str()?.to_owned())
+    }
+}
+
+/// What is recorded of a task, as far as its own files tell.
+pub(super) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> Result<Recorded, Error> {
+    let Some(file) = &observed.state else {
+        return Ok(if observed.has_transcript { Recorded::Lost } else { Recorded::New });
+    };
+    if !file.problems.is_empty() {
+        return Ok(Recorded::Broken(file.problems.clone()));
+    }
+    let path = task.state_path()?;
+    let (value, problems) = parse_json(&path, &file.bytes);
+    let Some(value) = value else { return Ok(Recorded::Broken(with_ways_out(task, problems))) };
+    let text = String::from_utf8_lossy(&file.bytes);
+    Ok(match read_state(&value, &text, &workflow.phase_key) {
+        Ok(state) => Recorded::Known(Box::new(state)),
+        Err(faults) => {
+            let diagnostics = faults.into_iter().map(|fault| {
+                let (offset, length) = crate::scan::span(&text, &fault.pointer).unwrap_or((0, 0));
+                let mut place = Place::at(path.as_str(), &text, offset, length);
+                place.pointer = Some(fault.pointer);
+                Diagnostic::error(fault.code, fault.message).at(place)
+            });
+            Recorded::Broken(with_ways_out(task, diagnostics.collect()))
+        }
+    })
+}
+
+/// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
+fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
+    let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
+    let mut faults =
+        problems.filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref"));
+    let Some(fault) = faults.next() else { return Ok(()) };
+    let mut fault = fault.clone();
+    if let Some(place) = &mut fault.place {
+        place.path = format!("{system}/{}", place.path);
+        fault.message = format!("{}: {}", place.path, fault.message);
+    }
+    Err(fault.into())
+}
+
+fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let way = format!("git restore {}/{STATE_FILE}, or: orch recover {}", task.directory, task.id);
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
+        diagnostic.hint = Some(way.clone());
+    }
+    diagnostics
+}
