@@ -12,6 +12,7 @@ mod evaluate;
 mod expect;
 mod facts;
 mod order;
+mod replay;
 mod rules;
 mod scope;
 mod settle;
@@ -27,6 +28,7 @@ pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
+pub use replay::{Disproof, Replayed, Standing, replay};
 pub use settle::{Settled, Step, settle};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,

@@ -8,7 +8,7 @@ mod worker;
 use crate::core::world::{LIFECYCLE, World};
 use crate::setting::number;
 use history::{Chance, disturb};
-use orch::decide::{Recorded, State, Transition, Verdict, derive, evaluate};
+use orch::decide::{Facts, HistoryEntry, Recorded, State, Transition, Verdict, derive, evaluate, replay};
 use orch::record::{read_state, write_state};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -64,6 +64,7 @@ fn settle(world: &mut World, seed: u64) {
         let again = evaluate(&world.workflow, &before, &facts);
         assert_eq!(again.transition(), Some(&step.transition), "seed {seed}: it does not re-derive");
         entered(world, &step.transition, &step.state, seed);
+        replays(world, &before, &facts, &step.state, seed);
         before = Recorded::Known(Box::new(step.state.clone()));
     }
     let verdict = &settled.decision.verdict;
@@ -74,8 +75,35 @@ fn settle(world: &mut World, seed: u64) {
 
 /// Applies what a person ordered, and proves what holds after it.
 fn order(world: &mut World, transition: &Transition, seed: u64) {
+    let (before, facts) = (world.recorded(), world.facts());
     world.apply(transition);
     entered(world, transition, &world.known(), seed);
+    replays(world, &before, &facts, &world.known(), seed);
+}
+
+/// The record of a step is what the rules yield, and no other record is.
+fn replays(world: &World, before: &Recorded, facts: &Facts, after: &State, seed: u64) {
+    let entry = after.history.last().expect("an entry");
+    let replayed = replay(&world.workflow, before, facts, entry, Some(after));
+    assert_eq!(replayed.map(|replayed| replayed.state).as_ref(), Ok(after), "seed {seed}: {entry:?}");
+    for phase in &world.workflow.phases {
+        let elsewhere = HistoryEntry { to: phase.id.clone(), ..entry.clone() };
+        let mut forged = after.clone();
+        forged.phase = Some(phase.id.to_string());
+        if phase.id != entry.to {
+            let refused = replay(&world.workflow, before, facts, entry, Some(&forged));
+            assert!(refused.is_err(), "seed {seed}: forged into {}", phase.id);
+            forged.history.pop();
+            forged.history.push(elsewhere.clone());
+            let refused = replay(&world.workflow, before, facts, &elsewhere, Some(&forged));
+            assert!(refused.is_err(), "seed {seed}: {elsewhere:?}");
+        }
+    }
+    let mut forged = after.clone();
+    forged.actors.values_mut().for_each(|actor| actor.spent.clear());
+    if forged != *after {
+        assert!(replay(&world.workflow, before, facts, entry, Some(&forged)).is_err(), "seed {seed}");
+    }
 }
 
 /// No phase is entered without its needs or a waiver, and the state survives its own file.
