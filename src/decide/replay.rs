@@ -1,0 +1,195 @@
+//! Replaying a recorded step: from the state before it and the facts, the rules must yield it again.
+//!
+//! This is what the hook and the audit ask. Nothing that a record says of itself is believed but its
+//! time, its actor and the reason that a person gave; all else must come out of the same functions
+//! that made it.
+
+use super::{
+    ActorKind, Facts, HistoryEntry, Kind, Recorded, Refusal, Stamp, State, Transition, apply, confirm,
+    create, document, evaluate, initial_state, override_to, reopen, rollback,
+};
+use crate::base::PhaseId;
+use crate::workflow::Workflow;
+use serde_json::Value;
+
+/// A step that the rules yield.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replayed {
+    /// The state after it, as it must be.
+    pub state: State,
+    /// On whose word it stands.
+    pub standing: Standing,
+}
+
+/// On whose word a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The rules yield it from the evidence.
+    Rules,
+    /// The rules yield it, and ask for the person who is recorded.
+    Person,
+    /// A person ordered it against the rules, as the rules allow.
+    Order,
+    /// A person said that unchanged bytes are right.
+    Claim,
+}
+
+/// Why a step is not what the rules yield.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Disproof {
+    /// What the record says, and what the rules say.
+    pub message: String,
+    /// The rule that the record names, or else the one that fires.
+    pub rule: Option<String>,
+}
+
+/// Derives the step `entry` anew. `after` is the state that was recorded; where it is known, it must
+/// be the one that follows.
+pub fn replay(
+    workflow: &Workflow,
+    before: &Recorded,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: Option<&State>,
+) -> Result<Replayed, Disproof> {
+    let initial;
+    let state = match before {
+        Recorded::Known(state) => state,
+        _ => {
+            initial = titled(initial_state(workflow), after);
+            &initial
+        }
+    };
+    let (transition, standing) = match entry.kind {
+        Kind::Create => (creation(workflow, state, before, entry)?, Standing::Rules),
+        Kind::Advance | Kind::Regress => due(workflow, before, facts, entry)?,
+        _ => ordered(workflow, state, facts, entry)?,
+    };
+    let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
+    let next = apply(workflow, state, facts, &transition, &stamp);
+    if let Some(after) = after {
+        // The state may have been taken over from one without a version, whose title is its own.
+        let (yielded, recorded) =
+            (document(&next, &workflow.phase_key), document(after, &workflow.phase_key));
+        if let Some(difference) = difference(&yielded, &recorded, "") {
+            let message = format!("the state is not what the transition makes of it: {difference}");
+            return Err(disproof(entry, message));
+        }
+    }
+    Ok(Replayed { state: next, standing })
+}
+
+/// A title is given at the creation and stands nowhere else.
+fn titled(mut state: State, after: Option<&State>) -> State {
+    state.title = after.and_then(|after| after.title.clone());
+    state
+}
+
+fn creation(
+    workflow: &Workflow,
+    state: &State,
+    before: &Recorded,
+    entry: &HistoryEntry,
+) -> Result<Transition, Disproof> {
+    if let Recorded::Known(known) = before
+        && !known.foreign
+    {
+        return Err(disproof(entry, "the task was there already and is created again".to_owned()));
+    }
+    let mut transition = create(workflow, &entry.reason);
+    if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+        transition.to = phase.id.clone();
+    }
+    if transition.to != entry.to {
+        let message = format!("a task begins in `{}`, not in `{}`", transition.to, entry.to);
+        return Err(disproof(entry, message));
+    }
+    Ok(transition)
+}
+
+/// The transition that the rules yield now, if it is the recorded one.
+fn due(
+    workflow: &Workflow,
+    before: &Recorded,
+    facts: &Facts,
+    entry: &HistoryEntry,
+) -> Result<(Transition, Standing), Disproof> {
+    let decision = evaluate(workflow, before, facts);
+    let Some(transition) = decision.transition() else {
+        let phase = decision.phase.as_ref().map_or("?", PhaseId::as_str);
+        let message =
+            format!("the rules do not lead from `{phase}` to `{}` here: {}", entry.to, decision.reason);
+        return Err(disproof(entry, message));
+    };
+    let rule = transition.rule.as_ref().map(ToString::to_string);
+    if transition.to != entry.to || rule != entry.rule {
+        let named = rule.as_deref().unwrap_or("no rule");
+        let message =
+            format!("the rules lead to `{}` by `{named}` here, not to `{}`", transition.to, entry.to);
+        return Err(disproof(entry, message));
+    }
+    if !transition.by_human {
+        return Ok((transition.clone(), Standing::Rules));
+    }
+    if entry.actor.kind != ActorKind::Human {
+        let message = format!("this rule asks for a person, and the record names {}", entry.actor.name);
+        return Err(disproof(entry, message));
+    }
+    Ok((transition.clone(), Standing::Person))
+}
+
+fn ordered(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    entry: &HistoryEntry,
+) -> Result<(Transition, Standing), Disproof> {
+    let (to, reason) = (Some(entry.to.as_str()), entry.reason.as_str());
+    let order: Result<Transition, Refusal> = match (entry.kind, &entry.confirmed) {
+        (Kind::Override, _) => override_to(workflow, state, facts, to, reason),
+        (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),
+        (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),
+        (Kind::Confirm, Some(artifact)) => confirm(workflow, state, facts, artifact.as_str(), reason),
+        _ => return Err(disproof(entry, "the record does not say what was confirmed".to_owned())),
+    };
+    let transition = order.map_err(|refusal| {
+        disproof(entry, format!("this {} would be refused: {refusal}", entry.kind.as_str()))
+    })?;
+    let standing = if entry.kind == Kind::Confirm { Standing::Claim } else { Standing::Order };
+    Ok((transition, standing))
+}
+
+fn disproof(entry: &HistoryEntry, message: String) -> Disproof {
+    Disproof { message, rule: entry.rule.clone() }
+}
+
+/// The first place where two values differ, in words; `None` where they are the same.
+#[must_use]
+pub fn difference(yielded: &Value, recorded: &Value, pointer: &str) -> Option<String> {
+    match (yielded, recorded) {
+        (Value::Object(a), Value::Object(b)) => {
+            let missing = b.keys().filter(|key| !a.contains_key(*key));
+            a.keys().chain(missing).find_map(|key| {
+                let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                difference(a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null), &pointer)
+            })
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .enumerate()
+            .find_map(|(index, (a, b))| difference(a, b, &format!("{pointer}/{index}"))),
+        _ if yielded == recorded => None,
+        _ => Some(format!("{pointer} should be {}, and is {}", short(yielded), short(recorded))),
+    }
+}
+
+fn short(value: &Value) -> String {
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
