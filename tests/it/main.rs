@@ -3,6 +3,7 @@
 mod cli;
 mod core;
 mod data;
+mod docs;
 mod faults;
 mod harness;
 mod model;

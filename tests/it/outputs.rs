@@ -1,7 +1,9 @@
 //! What the commands really print fits the schemas that ship.
 
 use crate::harness::{World, project};
+use orch::base::Timestamp;
 use orch::scan::Schema;
+use orch::view::{Event, Happening, line};
 use serde_json::Value;
 use std::fs;
 
@@ -66,6 +68,20 @@ fn events_and_suggestion_files_fit() {
     }
     fits(&world.json("tasks/t1/suggestion.json"));
     assert_eq!(world.dirty(), "?? tasks/t1/planning/\n");
+}
+
+#[test]
+fn rare_events_fit_too() {
+    let (task, reason) = (|| "t1".to_owned(), || "a merge is going on".to_owned());
+    for happening in [
+        Happening::Started { tasks: 0 },
+        Happening::Held { task: task(), reason: reason(), hint: None },
+        Happening::Gone { task: task() },
+        Happening::Stopped { reason: reason() },
+    ] {
+        let event = line(&Event::new(Timestamp::from_seconds(0), happening));
+        fits(&serde_json::from_str(&event).expect("JSON"));
+    }
 }
 
 #[test]

@@ -154,6 +154,47 @@ fn everything_that_ships_is_in_the_binary() {
 }
 
 #[test]
+fn links_in_documents_lead_somewhere() {
+    let root = project();
+    let top = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let below = ["docs", "system"].into_iter().flat_map(|directory| files(&root.join(directory)));
+    let mut wrong = Vec::new();
+    for page in top.chain(below).filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let text = fs::read_to_string(&page).expect("readable");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if let Some(problem) = dead_link(&page, &text, link) {
+                wrong.push(format!("{}: {problem}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is wrong with a link of a page: its file is not there, or has no such heading.
+fn dead_link(page: &Path, text: &str, link: &str) -> Option<String> {
+    if link.contains("://") {
+        return None;
+    }
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = page.parent().expect("a directory").join(file);
+    if !file.is_empty() && !target.exists() {
+        return Some(format!("{link} leads nowhere"));
+    }
+    let there =
+        if file.is_empty() { text.to_owned() } else { fs::read_to_string(target).unwrap_or_default() };
+    let has =
+        heading.is_empty() || there.lines().any(|line| line.starts_with('#') && anchor(line) == heading);
+    (!has).then(|| format!("{link}: no such heading"))
+}
+
+/// The name by which a heading is linked to: small letters, hyphens for spaces, no punctuation.
+fn anchor(line: &str) -> String {
+    let title = line.trim_start_matches('#').trim().to_lowercase();
+    let kept = title.chars().filter(|letter| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+#[test]
 fn the_reference_is_what_the_program_says() {
     generated("docs/cli.md", &orch::cli::reference());
 }

@@ -1,6 +1,7 @@
 //! `orch demo`: a whole lifecycle in a sample repository, told as it happens.
 
 mod script;
+mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use std::path::PathBuf;
@@ -11,12 +12,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Where; by default a new directory under the system's temporary one. It must be empty.
-    directory: Option<PathBuf>,
+    // Not `directory`: that is the name of the global `-C`, which would take the value too.
+    #[arg(value_name = "DIRECTORY")]
+    place: Option<PathBuf>,
 }
 
 pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let directory = match &args.directory {
-        Some(directory) => context.start.join(directory),
+    let directory = match &args.place {
+        Some(place) => context.start.join(place),
         None => tempfile::Builder::new()
             .prefix("orch-demo-")
             .tempdir()
@@ -31,6 +34,8 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         return Err(Failure::new(ExitCode::Usage, "not-empty", message)
             .hint("name a directory that is not there yet"));
     }
+    // The story ends with a `cd` that works from everywhere.
+    let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {
         let answer = serde_json::json!({"schemaVersion": 1, "kind": "demo", "directory": directory});

@@ -1,0 +1,212 @@
+//! The repository in which the demo is played, and the voice that tells it. What moves is moved by the engine.
+
+use super::super::prelude::{Context, ExitCode, Failure, Ui};
+use super::super::{next, report};
+use crate::base::TaskId;
+use crate::cli::{Cli, Command, Global};
+use crate::engine::{Applied, Caller, Engine, Order, Outcome, Plan};
+use crate::store::Store;
+use crate::view::{Direction, Explanations, Paint, Style, Suggestion};
+use clap::Parser;
+use serde_json::Value;
+use std::path::Path;
+
+/// The task of the story.
+pub(super) const TASK: &str = "fix-login";
+
+/// A repository in which a story is told.
+pub(super) struct Stage<'a> {
+    pub(super) directory: &'a Path,
+    pub(super) context: Context,
+    pub(super) ui: &'a Ui,
+    aside: bool,
+    scene: u32,
+    reports: std::cell::Cell<u32>,
+}
+
+impl<'a> Stage<'a> {
+    /// Creates the repository in `directory`, and opens with a line of what is to come.
+    pub(super) fn open(directory: &'a Path, context: &Context, ui: &'a Ui) -> Result<Self, Failure> {
+        Store::create(directory).map_err(crate::engine::Error::from)?;
+        // Where the answer is one JSON document, the story is told beside it.
+        let aside = context.global.json;
+        let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
+        let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
+        let context = Context { global, caller, start: directory.to_owned() };
+        let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
+        stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
+        stage.say(&directory.display().to_string())?;
+        Ok(stage)
+    }
+
+    pub(super) fn engine(&self) -> Result<Engine, Failure> {
+        self.context.engine(self.ui)
+    }
+
+    /// The title of the next scene, and why it matters.
+    pub(super) fn scene(&mut self, title: &str, why: &str) -> Result<(), Failure> {
+        self.scene += 1;
+        self.say("")?;
+        self.say(&self.ui.paint.paint(Style::Strong, &format!("{}. {title}", self.scene)))?;
+        self.say(&format!("  {why}"))
+    }
+
+    pub(super) fn say(&self, text: &str) -> Result<(), Failure> {
+        if self.aside {
+            self.ui.status(text);
+            return Ok(());
+        }
+        Ok(self.ui.answer(&format!("{text}\n"))?)
+    }
+
+    /// A command worth typing, and what it shows.
+    pub(super) fn command(&self, command: &str, what: &str) -> Result<(), Failure> {
+        self.say(&format!("  {}  # {what}", self.ui.paint.paint(Style::Command, &format!("{command:<44}"))))
+    }
+
+    /// Creates the task.
+    pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
+        self.typed(&format!("orch new {TASK} --title '{title}'"))?;
+        let mut engine = self.engine()?;
+        let id =
+            TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let created = engine.create(&id, None, Some(title))?;
+        self.moved(&created.applied)?;
+        self.stands(&engine)
+    }
+
+    /// Applies what the rules decide, as the watch would, and says where the task stands.
+    pub(super) fn settle(&self) -> Result<(), Failure> {
+        let mut engine = self.engine()?;
+        let task = engine.task(TASK)?;
+        let plan =
+            Plan { may: &|due| !due.by_human, once: false, own: true, dry_run: false, adopt: &|_| false };
+        for outcome in engine.advance(std::slice::from_ref(&task), &plan)? {
+            if let Outcome::Applied(applied) = outcome {
+                self.moved(&applied)?;
+            }
+        }
+        self.stands(&engine)
+    }
+
+    /// Asks to move to `phase`, which is refused, and shows the part of the explanation about `rule`.
+    pub(super) fn ask_for(&self, phase: &str, rule: &str) -> Result<(), Failure> {
+        let words = ["orch", "next", TASK, "--to", phase];
+        self.typed(&words.join(" "))?;
+        let cli = Cli::try_parse_from(words)
+            .map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        if let Some(Command::Next(args)) = cli.command
+            && let Err(Failure::Said { message, hint, .. }) =
+                next::run(&args, &self.context, &self.ui.muted())
+        {
+            self.say(&format!("  {} {message}", self.ui.paint.paint(Style::Bad, "error:")))?;
+            if let Some(hint) = hint {
+                self.say(&format!("  {} {hint}", self.ui.paint.paint(Style::Command, "hint:")))?;
+            }
+        }
+        self.typed(&format!("orch explain {TASK}"))?;
+        let engine = self.engine()?;
+        let judged = engine.judge(&engine.task(TASK)?)?;
+        let subjects = report::subjects(&engine, std::slice::from_ref(&judged))?;
+        let text = Explanations::new(engine.repository(), &subjects).text(Paint::PLAIN, self.ui.width);
+        let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
+        let mut lines = text.lines().skip_while(ours);
+        self.say("  …")?;
+        for (index, line) in lines.by_ref().enumerate() {
+            let next_rule = line.trim_start().starts_with(|first: char| first.is_ascii_digit());
+            if index > 0 && (next_rule || line.is_empty()) {
+                break;
+            }
+            self.say(line)?;
+        }
+        self.say("  …")
+    }
+
+    /// A person moves the task on against the rules.
+    pub(super) fn overrule(&self, reason: &str) -> Result<(), Failure> {
+        self.typed(&format!("orch next {TASK} --override '{reason}'"))?;
+        let mut engine = self.engine()?;
+        let task = engine.task(TASK)?;
+        let order = Order::Override { to: None, reason: reason.to_owned() };
+        let applied = engine.order(&task, &order, false)?;
+        self.moved(&applied)?;
+        self.stands(&engine)
+    }
+
+    /// Every transition of the task with its commit.
+    pub(super) fn history(&self) -> Result<(), Failure> {
+        let engine = self.engine()?;
+        for (entry, commit) in engine.story(&engine.task(TASK)?)? {
+            let commit = commit.map(|commit| short(&commit.to_string())).unwrap_or_default();
+            let from = entry.from.as_ref().map_or("new", |phase| phase.as_str());
+            self.say(&format!("  {commit}  orch({TASK}): {from} -> {}", entry.to))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file of the project.
+    pub(super) fn file(&self, path: &str, text: &str) -> Result<(), Failure> {
+        let target = self.directory.join(path);
+        let written = target
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&target, text));
+        written.map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{path}: {error}")))
+    }
+
+    /// Writes a file of the task.
+    pub(super) fn artifact(&self, who: &str, path: &str, text: &str) -> Result<(), Failure> {
+        self.file(&format!("tasks/{TASK}/{path}"), text)?;
+        self.say(&format!("  {who} writes {path}"))
+    }
+
+    /// Writes a report of the task, with the `of` map that `orch suggest` hands out for it.
+    pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
+        let engine = self.engine()?;
+        let judged = engine.judge(&engine.task(TASK)?)?;
+        if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
+            let of =
+                expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
+            value["of"] = Value::Object(of.collect());
+        }
+        value["task_id"] = Value::from(TASK);
+        let hour = 9 + self.reports.replace(self.reports.get() + 1);
+        value["finished_at"] = Value::from(format!("2026-01-05T{hour:02}:00:00Z"));
+        self.artifact(who, path, &format!("{value:#}\n"))
+    }
+
+    fn typed(&self, command: &str) -> Result<(), Failure> {
+        self.say(&format!("  $ {}", self.ui.paint.paint(Style::Command, command)))
+    }
+
+    fn moved(&self, applied: &Applied) -> Result<(), Failure> {
+        for line in report::transition_lines(applied) {
+            let commit = line.commit.as_deref().map(short).unwrap_or_default();
+            let style = if line.direction == Direction::Advance { Style::Good } else { Style::Warn };
+            let head = format!("{} -> {}", line.from.as_deref().unwrap_or("new"), line.to);
+            let (head, id) = (self.ui.paint.paint(style, &head), self.ui.paint.paint(Style::Dim, &commit));
+            self.say(&format!("  {head}  {id}"))?;
+            self.say(&format!("    {}: {}", line.rule.as_deref().unwrap_or(line.kind), line.reason))?;
+            if line.undo.is_some() {
+                let undo = self.ui.paint.paint(Style::Command, &format!("git revert {commit}"));
+                self.say(&format!("    undo: {undo}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stands(&self, engine: &Engine) -> Result<(), Failure> {
+        let judged = engine.judge(&engine.task(TASK)?)?;
+        if let Some(subject) = engine.subject(&judged, None) {
+            let next = Suggestion::of(&subject);
+            let phase = next.current_phase.clone().unwrap_or_default();
+            self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", next.reason)))?;
+        }
+        Ok(())
+    }
+}
+
+/// A commit id as git's one-line log shows it.
+fn short(commit: &str) -> String {
+    commit.chars().take(7).collect()
+}

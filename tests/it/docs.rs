@@ -1,0 +1,96 @@
+//! The documents under `docs/` are true: their codes, kinds and examples are those of the program.
+
+use crate::harness::{World, project};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+fn page(name: &str) -> String {
+    fs::read_to_string(project().join("docs").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Every quoted word in the sources below `directory` that begins with one of `families`.
+fn words(directory: &Path, families: &[&str], found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            words(&path, families, found);
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let quoted = text.split('"').filter(|word| families.iter().any(|family| word.starts_with(family)));
+        let is_code = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        found.extend(quoted.filter(is_code).map(str::to_owned));
+    }
+}
+
+#[test]
+fn every_code_of_a_workflow_is_explained_and_exists() {
+    let families = ["workflow-", "guard-", "schema-"];
+    let mut known = BTreeSet::new();
+    for room in ["workflow", "scan", "decide", "engine", "cli"] {
+        words(&project().join("src").join(room), &families, &mut known);
+    }
+    let text = page("workflows.md");
+    let explained: BTreeSet<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .filter(|code| families.iter().any(|family| code.starts_with(family)))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(explained, known);
+}
+
+#[test]
+fn the_example_of_a_workflow_has_no_findings_and_runs() {
+    let world = World::ready();
+    let text = page("workflows.md");
+    let document = text.split("````markdown\n").nth(1).and_then(|rest| rest.split("````").next());
+    world.write("system/workflows/release.md", document.expect("an example"));
+    world.orch(&["workflow", "check", "release"]).succeeds();
+    world.orch(&["new", "1.0", "--workflow", "release"]).succeeds();
+    world.write("tasks/1.0/NOTES.md", "# One\n\nFirst.\n");
+    world.orch(&["next", "1.0"]).succeeds();
+    world.tests("1.0", 1, 1);
+    let report = world.read("tasks/1.0/eval/junit.xml");
+    world.write("tasks/1.0/junit/unit.xml", report);
+    world.orch(&["next", "1.0"]).succeeds().says("tests-failed");
+    world.orch(&["next", "1.0"]).ends(3).says("unchanged since attempt 1 was sent back");
+    world.tests("1.0", 0, 2);
+    let report = world.read("tasks/1.0/eval/junit.xml");
+    world.write("tasks/1.0/junit/unit.xml", report);
+    world.orch(&["next", "1.0"]).succeeds();
+    world.write("tasks/1.0/sign-off.json", "{\"ok\": true}\n");
+    world.orch(&["next", "1.0"]).succeeds();
+    assert_eq!(world.phase("1.0"), "released");
+}
+
+#[test]
+fn every_kind_of_answer_and_every_key_of_a_suggestion_is_explained() {
+    let text = page("json.md");
+    let schemas = project().join("system/schemas/output");
+    for entry in fs::read_dir(&schemas).expect("schemas").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let kind = name.trim_end_matches(".schema.json");
+        assert!(text.contains(&format!("\n| `{kind}` | ")), "`{kind}` is not explained");
+        assert!(text.contains(&format!("(../system/schemas/output/{name})")), "{name} is not linked");
+    }
+    let schema = |kind: &str| -> Value {
+        let path = schemas.join(format!("{kind}.schema.json"));
+        serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON")
+    };
+    let suggestions = schema("suggestions");
+    let section = text.split("\n## `suggestions`\n").nth(1).expect("a section");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
+    let explained: BTreeSet<&str> = rows.flat_map(|row| row.split("`, `")).collect();
+    for part in ["suggestion", "expected"] {
+        for key in suggestions["$defs"][part]["properties"].as_object().expect("keys").keys() {
+            assert!(explained.contains(key.as_str()), "{part}: `{key}` is not explained");
+        }
+    }
+    for form in schema("event")["oneOf"].as_array().expect("forms") {
+        let event = form["properties"]["event"]["const"].as_str().expect("an event");
+        assert!(text.contains(&format!("\n| `{event}` | ")), "`{event}` is not explained");
+    }
+}
