@@ -49,6 +49,12 @@ impl Digest {
         Some(Self(bytes))
     }
 
+    /// Whether it names nothing, as git writes it: all zeros.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.0 == [0; 20]
+    }
+
     /// The raw bytes, as git object databases key them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 20] {

@@ -41,6 +41,21 @@ impl Context {
         }
     }
 
+    /// The same over what a commit holds, where one is named.
+    pub fn engine_at(&self, ui: &Ui, revision: Option<&str>) -> Result<Engine, Failure> {
+        let Some(revision) = revision else { return self.engine(ui) };
+        let engine = self.bare_engine()?.at(revision)?;
+        match engine.findings().iter().find(|finding| finding.is_error()) {
+            Some(first) => Err(Failure::from(first.clone())),
+            None => Ok(engine),
+        }
+    }
+
+    /// Opens the repository, whatever the settings in its work directory are.
+    pub fn bare_engine(&self) -> Result<Engine, Failure> {
+        Ok(Engine::open(&self.start, self.caller.clone())?)
+    }
+
     /// Where the start directory lies in the repository, if inside.
     #[must_use]
     pub fn here(&self, engine: &Engine) -> Option<RepoPath> {

@@ -12,6 +12,7 @@ mod evaluate;
 mod expect;
 mod facts;
 mod order;
+mod proof;
 mod replay;
 mod rules;
 mod scope;
@@ -28,7 +29,8 @@ pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
-pub use replay::{Disproof, Replayed, Standing, replay};
+pub use proof::{Proof, ProvenStep, Standing};
+pub use replay::{Disproof, Replayed, replay};
 pub use settle::{Settled, Step, settle};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,

@@ -5,8 +5,8 @@
 //! that made it.
 
 use super::{
-    ActorKind, Facts, HistoryEntry, Kind, Recorded, Refusal, Stamp, State, Transition, apply, confirm,
-    create, document, evaluate, initial_state, override_to, reopen, rollback,
+    ActorKind, Facts, HistoryEntry, Kind, Recorded, Refusal, Stamp, Standing, State, Transition, apply,
+    confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
 use crate::base::PhaseId;
 use crate::workflow::Workflow;
@@ -19,19 +19,8 @@ pub struct Replayed {
     pub state: State,
     /// On whose word it stands.
     pub standing: Standing,
-}
-
-/// On whose word a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// The rules yield it from the evidence.
-    Rules,
-    /// The rules yield it, and ask for the person who is recorded.
-    Person,
-    /// A person ordered it against the rules, as the rules allow.
-    Order,
-    /// A person said that unchanged bytes are right.
-    Claim,
+    /// Whether the rule asks for the person who is recorded.
+    pub by_person: bool,
 }
 
 /// Why a step is not what the rules yield.
@@ -62,8 +51,8 @@ pub fn replay(
         }
     };
     let (transition, standing) = match entry.kind {
-        Kind::Create => (creation(workflow, state, before, entry)?, Standing::Rules),
-        Kind::Advance | Kind::Regress => due(workflow, before, facts, entry)?,
+        Kind::Create => (creation(workflow, state, before, entry)?, Standing::Proven),
+        Kind::Advance | Kind::Regress => (due(workflow, before, facts, entry)?, Standing::Proven),
         _ => ordered(workflow, state, facts, entry)?,
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
@@ -77,7 +66,7 @@ pub fn replay(
             return Err(disproof(entry, message));
         }
     }
-    Ok(Replayed { state: next, standing })
+    Ok(Replayed { state: next, standing, by_person: transition.by_human })
 }
 
 /// A title is given at the creation and stands nowhere else.
@@ -114,7 +103,7 @@ fn due(
     before: &Recorded,
     facts: &Facts,
     entry: &HistoryEntry,
-) -> Result<(Transition, Standing), Disproof> {
+) -> Result<Transition, Disproof> {
     let decision = evaluate(workflow, before, facts);
     let Some(transition) = decision.transition() else {
         let phase = decision.phase.as_ref().map_or("?", PhaseId::as_str);
@@ -129,14 +118,11 @@ fn due(
             format!("the rules lead to `{}` by `{named}` here, not to `{}`", transition.to, entry.to);
         return Err(disproof(entry, message));
     }
-    if !transition.by_human {
-        return Ok((transition.clone(), Standing::Rules));
-    }
-    if entry.actor.kind != ActorKind::Human {
+    if transition.by_human && entry.actor.kind != ActorKind::Human {
         let message = format!("this rule asks for a person, and the record names {}", entry.actor.name);
         return Err(disproof(entry, message));
     }
-    Ok((transition.clone(), Standing::Person))
+    Ok(transition.clone())
 }
 
 fn ordered(
@@ -156,7 +142,7 @@ fn ordered(
     let transition = order.map_err(|refusal| {
         disproof(entry, format!("this {} would be refused: {refusal}", entry.kind.as_str()))
     })?;
-    let standing = if entry.kind == Kind::Confirm { Standing::Claim } else { Standing::Order };
+    let standing = if entry.kind == Kind::Confirm { Standing::Claimed } else { Standing::Overridden };
     Ok((transition, standing))
 }
 

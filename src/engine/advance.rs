@@ -3,7 +3,7 @@
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
 use crate::decide::{Recorded, Step, Transition, settle};
-use crate::record::{transcript_line, write_state};
+use crate::record::{settled_lines, transcript_line, write_state};
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use std::fs::File;
@@ -247,22 +247,10 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
     Outcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
 }
 
-/// The transcript as it is, byte for byte, ending with a newline, without lines that a crash left
-/// ahead of the state.
+/// The transcript to append to.
 fn transcript_before(judged: &Judged) -> Vec<u8> {
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    let next = judged.state().map_or(1, |state| state.next_seq);
-    let ahead = |line: &&[u8]| {
-        let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
-        value.and_then(|value| value.get("seq")?.as_u64()).is_some_and(|seq| seq >= next)
-    };
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let whole = lines.iter().rposition(|line| !ahead(line)).map_or(0, |last| last + 1);
-    let mut kept = lines[..whole].concat();
-    if kept.last().is_some_and(|last| *last != b'\n') {
-        kept.push(b'\n');
-    }
-    kept
+    settled_lines(bytes, judged.state().map_or(1, |state| state.next_seq))
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.

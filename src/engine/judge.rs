@@ -56,14 +56,15 @@ impl Engine {
     ///
     /// An unborn task has no record of its own, so the rules are followed as far as its files lead.
     pub fn judge(&self, task: &TaskRef) -> Result<Judged, Error> {
-        self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?)
+        self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?, self.reads_work_dir())
     }
 
-    fn conclude(&self, task: &TaskRef, seen: Seen) -> Result<Judged, Error> {
+    /// Decides on what was seen. Only in the work directory HEAD is another source that counts.
+    pub(super) fn conclude(&self, task: &TaskRef, seen: Seen, in_work_dir: bool) -> Result<Judged, Error> {
         let Seen { loaded, mut recorded, observed } = seen;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
         let state_path = task.state_path()?;
-        let at_head = match (&self.store, self.reads_work_dir() && self.commits()) {
+        let at_head = match (&self.store, in_work_dir && self.commits()) {
             (Some(store), true) => Some(store.blob_at_head(&state_path)?),
             _ => None,
         };
@@ -91,7 +92,7 @@ impl Engine {
             (Some(Some(blob)), Some(state), Some(store)) => store.digest(&state_path, &state.bytes)? == *blob,
             _ => false,
         };
-        let restores = self.restores(task, &decision)?;
+        let restores = if in_work_dir { self.restores(task, &decision)? } else { Vec::new() };
         decision.options.splice(0..0, restores.iter().cloned());
         Ok(Judged {
             task: task.clone(),

@@ -3,11 +3,15 @@
 //! Watch, command line and every later face go through [`Engine`], so they cannot disagree.
 
 mod advance;
+mod archive;
+mod audit;
 mod caller;
+mod check;
 mod create;
 mod error;
 mod judge;
 mod orders;
+mod proof;
 mod recover;
 mod setting;
 mod setup;
@@ -19,7 +23,9 @@ mod watching;
 mod workflows;
 
 pub use advance::{Applied, Outcome, Plan};
+pub use audit::{Audit, Audited};
 pub use caller::{Caller, Clock};
+pub use check::Checked;
 pub use create::Created;
 pub use error::{Error, ErrorKind};
 pub use judge::Judged;

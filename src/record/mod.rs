@@ -11,7 +11,7 @@ mod transcript;
 
 pub use recover::rebuild;
 pub use state::{Fault, read_state, write_state};
-pub use transcript::{Event, read_transcript, transcript_line};
+pub use transcript::{Event, read_transcript, settled_lines, transcript_line};
 
 /// The file that holds a task's state.
 pub const STATE_FILE: &str = "state.json";

@@ -67,3 +67,20 @@ pub fn read_transcript(text: &str) -> Vec<Event> {
         })
         .collect()
 }
+
+/// A transcript as it is, byte for byte, ending with a newline, without the lines at its end that a
+/// crash left ahead of the state, whose next transition has the number `next`.
+#[must_use]
+pub fn settled_lines(transcript: &[u8], next: u64) -> Vec<u8> {
+    let ahead = |line: &&[u8]| {
+        let value: Option<Value> = serde_json::from_slice(line).ok();
+        value.and_then(|value| value.get("seq")?.as_u64()).is_some_and(|seq| seq >= next)
+    };
+    let lines: Vec<&[u8]> = transcript.split_inclusive(|byte| *byte == b'\n').collect();
+    let whole = lines.iter().rposition(|line| !ahead(line)).map_or(0, |last| last + 1);
+    let mut kept = lines[..whole].concat();
+    if kept.last().is_some_and(|last| *last != b'\n') {
+        kept.push(b'\n');
+    }
+    kept
+}

@@ -2,6 +2,7 @@
 //!
 //! Nothing above [`Source`] knows whether it reads the work directory, the index or a commit.
 
+mod files;
 mod matcher;
 mod observe;
 mod read;
@@ -10,6 +11,7 @@ mod source;
 mod span;
 mod verdicts;
 
+pub use files::Files;
 pub use matcher::Matcher;
 pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
 pub use read::{Verdict, parse_json, read};

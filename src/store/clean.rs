@@ -58,6 +58,16 @@ impl Store {
         Ok(true)
     }
 
+    /// Whether a filter stands between what git stores of a path and what lies in the work tree.
+    #[must_use]
+    pub fn is_filtered(&self, path: &RepoPath) -> bool {
+        let flags = AttrCheckFlags::default();
+        CONVERTING.iter().any(|name| {
+            let value = self.repo.get_attr_bytes(Path::new(path.as_str()), name, flags);
+            value.is_ok_and(|value| git2::AttrValue::from_bytes(value) != git2::AttrValue::Unspecified)
+        })
+    }
+
     /// Whether any attribute file that concerns a path names a converting attribute.
     fn converts_somewhere(&self, path: &RepoPath) -> bool {
         let above = std::iter::successors(path.parent(), RepoPath::parent);

@@ -146,6 +146,29 @@ impl Store {
         Ok(found)
     }
 
+    /// The newest commit, at or before `from`, that holds both these blobs at these paths.
+    pub fn ancestor_holding(
+        &self,
+        from: Digest,
+        path: &RepoPath,
+        blob: Digest,
+        other: &RepoPath,
+        other_blob: Digest,
+    ) -> Result<Option<Digest>, Error> {
+        let mut walk = self.repo.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL)?;
+        walk.push(oid(from)?)?;
+        for id in walk {
+            let Ok(commit) = self.repo.find_commit(id?) else { break };
+            if blob_of(&commit, path)?.map(digest) == Some(blob)
+                && blob_of(&commit, other)?.map(digest) == Some(other_blob)
+            {
+                return Ok(Some(digest(commit.id())));
+            }
+        }
+        Ok(None)
+    }
+
     /// Visits HEAD's history, newest first, as long as `visit` says so.
     fn walk(&self, visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
         self.walk_until(None, visit)

@@ -4,6 +4,7 @@
 //! compare-and-swap, the index is brought up to date once per batch under git's own lock, and what
 //! a killed process left half-done is finished by the next.
 
+mod changes;
 mod clean;
 mod commit;
 pub mod durable;
@@ -20,6 +21,7 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
+pub use changes::{Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;

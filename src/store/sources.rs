@@ -50,6 +50,12 @@ impl Store {
         }
     }
 
+    /// What no commit holds: nothing.
+    #[must_use]
+    pub fn empty_source(&self) -> TreeSource<'_> {
+        TreeSource { store: self, commit: None, tree: OnceCell::new() }
+    }
+
     /// What a commit holds.
     #[must_use]
     pub fn tree_source(&self, commit: Digest) -> TreeSource<'_> {
@@ -151,7 +157,7 @@ fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<Stage
 }
 
 impl<'s> TreeSource<'s> {
-    fn tree(&self) -> Result<Option<&Tree<'s>>, Error> {
+    pub(super) fn tree(&self) -> Result<Option<&Tree<'s>>, Error> {
         if let Some(tree) = self.tree.get() {
             return Ok(tree.as_ref());
         }

@@ -5,6 +5,7 @@
 //! are the public wire format; their schemas lie in `system/schemas/output/`. Every path in JSON is
 //! relative to the root of the repository; text names an artifact by its path below its task.
 
+mod audit;
 mod error;
 mod event;
 mod explain;
@@ -27,6 +28,7 @@ mod text;
 mod transition;
 mod wire;
 
+pub use audit::{AuditChange, AuditReport};
 pub use error::Failure;
 pub use event::{Event, Happening};
 pub use explain::{Explanation, Explanations};

@@ -2,19 +2,37 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Diagnostic, Place, Severity};
-use crate::decide::Verdict;
-use crate::engine::Judged;
+use crate::engine::Checked;
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
-use std::collections::BTreeMap;
+use std::io::Read;
 
 /// Validates the artifacts and the state of tasks. Each finding has a place, a stable code and a
 /// hint. Exits 1 on findings; a task that merely waits is none.
+///
+/// With `--staged`, or over commits, also the record is judged: a changed state must be what the
+/// rules yield, or what a person properly ordered.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").multiple(false))]
 pub struct CheckArgs {
     /// The tasks; without one, all of them.
+    #[arg(group = "what")]
     tasks: Vec<String>,
+    /// Judge what the next commit would hold: the index against HEAD. Writes nothing.
+    #[arg(long, group = "what")]
+    staged: bool,
+    /// Judge one commit against its parents.
+    #[arg(long, value_name = "REV", group = "what")]
+    commit: Option<String>,
+    /// Judge every commit of a range, `A..B`.
+    #[arg(long, value_name = "RANGE", group = "what")]
+    range: Option<String>,
+    /// Judge the commits that a push brings; reads the lines of a pre-receive or pre-push hook.
+    #[arg(long, group = "what")]
+    stdin_refs: bool,
+    /// Judge the tasks as a commit holds them, by the settings in it.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["staged", "commit", "range", "stdin_refs"])]
+    at: Option<String>,
     /// In which form to print the findings.
     #[arg(long, default_value = "text")]
     format: Form,
@@ -34,75 +52,51 @@ pub enum Form {
 }
 
 pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
+    let checked = check(args, context, ui)?;
+    let form = if context.global.json { Form::Json } else { args.format };
+    print(&checked, form, ui)?;
+    Ok(if checked.findings.is_empty() { ExitCode::Fine } else { ExitCode::No })
+}
+
+fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failure> {
+    if args.staged {
+        return Ok(context.bare_engine()?.check_staged()?);
+    }
+    if let Some(revision) = &args.commit {
+        return Ok(context.bare_engine()?.check_revision(revision)?);
+    }
+    if let Some(range) = &args.range {
+        return Ok(context.bare_engine()?.check_range(range)?);
+    }
+    if args.stdin_refs {
+        let mut lines = String::new();
+        std::io::stdin().read_to_string(&mut lines).map_err(|error| {
+            Failure::new(ExitCode::Usage, "stdin", format!("the refs cannot be read: {error}"))
+        })?;
+        return Ok(context.bare_engine()?.check_pushed(&lines)?);
+    }
+    let engine = context.engine_at(ui, args.at.as_deref())?;
     let tasks = if args.tasks.is_empty() {
         engine.tasks()
     } else {
         args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
     };
-    let (judged, mut found) = report::judge_all(&engine, &tasks);
-    for one in &judged {
-        found.extend(findings_of(one));
-        found.extend(engine.ignored_evidence(one)?);
-    }
-    found.retain(|finding| finding.severity > Severity::Note);
-    let mut seen = Vec::new();
-    found.retain(|finding| {
-        let is_new = !seen.contains(finding);
-        seen.push(finding.clone());
-        is_new
-    });
-    let form = if context.global.json { Form::Json } else { args.format };
+    let mut checked = engine.check(&tasks)?;
+    checked.findings.splice(0..0, report::duplicates(&tasks));
+    Ok(checked)
+}
+
+/// Prints findings in one of their forms.
+pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failure> {
+    let found = &checked.findings;
     match form {
-        Form::Json => ui.answer(&pretty(&findings::Findings::new(&found)))?,
-        Form::Github => ui.answer(&findings::github(&found))?,
-        Form::Sarif => ui.answer(&pretty(&findings::sarif(&found, env!("CARGO_PKG_VERSION"))))?,
+        Form::Json => ui.answer(&pretty(&findings::Findings::new(found)))?,
+        Form::Github => ui.answer(&findings::github(found))?,
+        Form::Sarif => ui.answer(&pretty(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {
-            let sources = sources(&engine, &found);
-            ui.answer(&findings::snippets(&found, &sources, ui.paint, ui.width))?;
-            ui.status(&format!("{}: {}", counted(judged.len(), "task"), findings::summary(&found)));
+            ui.answer(&findings::snippets(found, &checked.texts, ui.paint, ui.width))?;
+            ui.status(&format!("{}: {}", counted(checked.tasks, "task"), findings::summary(found)));
         }
     }
-    Ok(if found.is_empty() { ExitCode::Fine } else { ExitCode::No })
-}
-
-/// What is wrong with one task: its diagnostics, and a verdict that is itself a finding.
-fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
-    let mut found = judged.decision.diagnostics.clone();
-    let decision = &judged.decision;
-    let code = match &decision.verdict {
-        Verdict::Inconsistent { .. } => Some("inconsistent"),
-        Verdict::Error { code } if !found.iter().any(|finding| finding.code == *code) => Some(*code),
-        Verdict::Livelock { .. } => Some("livelock"),
-        _ => None,
-    };
-    if let Some(code) = code {
-        let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
-        let place = match decision.rule.as_ref().zip(judged.workflow()) {
-            Some((rule, workflow)) if code == "guard-error" => {
-                workflow.rules.iter().find(|candidate| candidate.id == *rule).map(|rule| rule.place.clone())
-            }
-            _ => None,
-        };
-        finding.place =
-            place.or_else(|| Some(Place { path: judged.task.directory.to_string(), ..Place::default() }));
-        finding.hint = decision.options.first().map(|choice| choice.argv.join(" "));
-        found.push(finding);
-    }
-    found
-}
-
-/// The texts of the files that findings point into, for snippets.
-fn sources(engine: &crate::engine::Engine, found: &[Diagnostic]) -> BTreeMap<String, String> {
-    let mut sources = BTreeMap::new();
-    for place in
-        found.iter().filter_map(|finding| finding.place.as_ref()).filter(|place| place.line.is_some())
-    {
-        if !sources.contains_key(&place.path)
-            && let Ok(text) = std::fs::read_to_string(engine.root().join(&place.path))
-        {
-            sources.insert(place.path.clone(), text);
-        }
-    }
-    sources
+    Ok(())
 }

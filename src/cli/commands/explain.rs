@@ -10,10 +10,13 @@ use crate::view::{Explanations, pretty};
 pub struct ExplainArgs {
     /// The tasks; may be left out where the directory, the branch or a single open task names it.
     tasks: Vec<String>,
+    /// Look at what a commit holds, by the settings in it.
+    #[arg(long, value_name = "REV")]
+    at: Option<String>,
 }
 
 pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
+    let engine = context.engine_at(ui, args.at.as_deref())?;
     let tasks = if args.tasks.is_empty() {
         vec![report::meant(&engine, context, None)?]
     } else {

@@ -31,15 +31,21 @@ pub(super) fn judge_all(engine: &Engine, tasks: &[TaskRef]) -> (Vec<Judged>, Vec
             }
         }
     }
+    problems.extend(duplicates(tasks));
+    (judged, problems)
+}
+
+/// Directories that claim the same id.
+pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
     let mut ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     ids.sort_unstable();
-    for pair in ids.windows(2).filter(|pair| pair[0] == pair[1]) {
-        let message = format!("two directories are tasks with the id `{}`", pair[0]);
-        problems.push(
-            Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml"),
-        );
-    }
-    (judged, problems)
+    let pairs = ids.windows(2).filter(|pair| pair[0] == pair[1]);
+    pairs
+        .map(|pair| {
+            let message = format!("two directories are tasks with the id `{}`", pair[0]);
+            Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml")
+        })
+        .collect()
 }
 
 /// The subjects of judged tasks, with the commits of their states.

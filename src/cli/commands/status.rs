@@ -7,10 +7,14 @@ use crate::view::{Status, pretty};
 /// Shows one line a task: phase, attempt, who must act and on what, due moves; and how many tasks
 /// are in each phase.
 #[derive(Debug, Default, Args)]
-pub struct StatusArgs {}
+pub struct StatusArgs {
+    /// Look at what a commit holds, by the settings in it.
+    #[arg(long, value_name = "REV")]
+    at: Option<String>,
+}
 
-pub fn run(_args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
+pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine_at(ui, args.at.as_deref())?;
     let tasks = engine.tasks();
     let (judged, problems) = report::judge_all(&engine, &tasks);
     let subjects = report::subjects(&engine, &judged)?;

@@ -24,6 +24,9 @@ pub struct SuggestArgs {
     /// How long to wait at most, in seconds; then exit 1.
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     timeout: Option<u64>,
+    /// Look at what a commit holds, by the settings in it.
+    #[arg(long, value_name = "REV", conflicts_with = "wait")]
+    at: Option<String>,
 }
 
 /// Who must act.
@@ -36,7 +39,7 @@ pub enum Whom {
 }
 
 pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
+    let engine = context.engine_at(ui, args.at.as_deref())?;
     if args.wait {
         return wait(&engine, args, context, ui);
     }

@@ -1,0 +1,113 @@
+//! What replaying a change of a task's record comes to.
+
+use super::HistoryEntry;
+
+/// The verdict about one change of a task's record, or about one step of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// The rules yield it from the evidence beside it.
+    Proven,
+    /// The task's files equal exactly what an ancestor held: a revert, or a checkout.
+    Restored,
+    /// Two branches' records were united by their rules.
+    Merged,
+    /// Several steps in one commit, each replayed from its own record: a squash.
+    Folded,
+    /// A person said that unchanged bytes are right.
+    Claimed,
+    /// A person ordered it against the rules, as the rules allow.
+    Overridden,
+    /// It can be neither derived nor refuted, because something is not in git.
+    Unverifiable,
+    /// The rules do not yield what the record says.
+    Forged,
+}
+
+impl Standing {
+    /// Every standing, in this order.
+    pub const ALL: [Self; 8] = [
+        Self::Proven,
+        Self::Restored,
+        Self::Merged,
+        Self::Folded,
+        Self::Claimed,
+        Self::Overridden,
+        Self::Unverifiable,
+        Self::Forged,
+    ];
+
+    /// The standing as outputs spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Restored => "restored",
+            Self::Merged => "merged",
+            Self::Folded => "folded",
+            Self::Claimed => "claimed",
+            Self::Overridden => "overridden",
+            Self::Unverifiable => "unverifiable",
+            Self::Forged => "forged",
+        }
+    }
+}
+
+/// What became of one change of a task's record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proof {
+    /// The verdict.
+    pub standing: Standing,
+    /// Why, where the verdict does not say everything.
+    pub why: Option<String>,
+    /// The rule that is broken, where the change is forged.
+    pub rule: Option<String>,
+    /// The recorded steps of the change, oldest first; none where it records none.
+    pub steps: Vec<ProvenStep>,
+}
+
+/// One recorded step and its verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProvenStep {
+    /// The record.
+    pub entry: HistoryEntry,
+    /// The verdict.
+    pub standing: Standing,
+    /// Whether the rule asked for a person, and the record names one.
+    pub by_person: bool,
+    /// Why, where the verdict does not say everything.
+    pub why: Option<String>,
+}
+
+impl Proof {
+    /// A verdict without steps.
+    #[must_use]
+    pub fn bare(standing: Standing, why: impl Into<String>) -> Self {
+        Self { standing, why: Some(why.into()), rule: None, steps: Vec::new() }
+    }
+
+    /// A change that the rules do not yield.
+    #[must_use]
+    pub fn forged(why: impl Into<String>) -> Self {
+        Self::bare(Standing::Forged, why)
+    }
+
+    /// The verdict of several steps: of one, its own; of more, folded, unless one of them is worse.
+    #[must_use]
+    pub fn of(steps: Vec<ProvenStep>) -> Self {
+        let worst = steps.iter().max_by_key(|step| step.standing);
+        let Some(worst) = worst else { return Self::forged("the record changed without a recorded step") };
+        let standing = match worst.standing {
+            one if steps.len() == 1 => one,
+            bad @ (Standing::Unverifiable | Standing::Forged) => bad,
+            _ => Standing::Folded,
+        };
+        let rule = worst.entry.rule.clone().filter(|_| standing == Standing::Forged);
+        let why = match (&worst.why, steps.len()) {
+            (Some(why), 1) => Some(why.clone()),
+            (Some(why), _) => Some(format!("step {}: {why}", worst.entry.seq)),
+            (None, 1) => None,
+            (None, many) => Some(format!("{many} steps in one commit")),
+        };
+        Self { standing, why, rule, steps }
+    }
+}

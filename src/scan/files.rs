@@ -1,0 +1,81 @@
+//! Files in memory as a source: what a task held at a moment that no single commit tells of.
+
+use super::{Child, Content, Entry, EntryKind, Source, SourceError};
+use crate::base::{Digest, RepoPath};
+use std::collections::BTreeMap;
+
+/// Files by path, each with its bytes as git stores them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files(BTreeMap<RepoPath, Vec<u8>>);
+
+impl Files {
+    /// Everything that another source holds as regular files below a directory, and can read.
+    pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, SourceError> {
+        let mut files = Self::default();
+        for entry in source.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
+            let Ok(path) = RepoPath::new(&entry.path) else { continue };
+            if let Content::Bytes(bytes) = source.read(&path, limit)? {
+                files.put(path, bytes);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Puts a file there, in the place of any other.
+    pub fn put(&mut self, path: RepoPath, bytes: Vec<u8>) {
+        self.0.insert(path, bytes);
+    }
+
+    /// Takes a file away.
+    pub fn remove(&mut self, path: &RepoPath) {
+        self.0.remove(path);
+    }
+
+    /// The paths, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
+        self.0.keys()
+    }
+
+    /// The bytes of a file.
+    #[must_use]
+    pub fn bytes(&self, path: &RepoPath) -> Option<&[u8]> {
+        self.0.get(path).map(Vec::as_slice)
+    }
+}
+
+impl Source for Files {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+        let below = self.0.keys().filter(|path| path.below(directory).is_some());
+        Ok(below
+            .map(|path| Entry { path: path.to_string(), kind: EntryKind::File, executable: false })
+            .collect())
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        let mut children: Vec<Child> = Vec::new();
+        for path in self.0.keys() {
+            let Some(below) = path.below(directory) else { continue };
+            let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
+            if children.last().is_none_or(|last| last.name != name) {
+                children.push(Child { name: name.to_owned(), is_directory });
+            }
+        }
+        (!children.is_empty()).then_some(children)
+    }
+
+    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
+        false
+    }
+
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+        Ok(match self.0.get(path) {
+            None => Content::Missing,
+            Some(bytes) if bytes.len() as u64 > limit => Content::TooLarge(bytes.len() as u64),
+            Some(bytes) => Content::Bytes(bytes.clone()),
+        })
+    }
+
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+        Ok(Digest::of_blob(bytes))
+    }
+}
