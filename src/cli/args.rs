@@ -1,8 +1,8 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    check, completions, confirm, demo, explain, init, log, new, next, prompt, recover, reopen, rollback,
-    schema, status, suggest, watch, workflow,
+    check, completions, confirm, demo, explain, hook, init, log, new, next, prompt, recover, reopen,
+    rollback, schema, status, suggest, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{Args, Parser, Subcommand};
@@ -74,6 +74,9 @@ pub enum Command {
     /// List, show, check, format or draw workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
+    /// Install, remove or show the hooks of git that judge a commit or push before it is made.
+    #[command(subcommand)]
+    Hook(hook::HookCommand),
     /// Build a sample repository and play a whole lifecycle in it.
     Demo(demo::DemoArgs),
     /// Print completions for a shell.

@@ -11,6 +11,7 @@ mod entries;
 mod error;
 mod git;
 mod history;
+mod hooks;
 mod index;
 mod journal;
 mod sources;
@@ -23,6 +24,7 @@ mod tests;
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
+pub use hooks::{Hooks, HooksLocation};
 pub use sources::{IndexSource, TreeSource};
 
 use crate::base::Digest;
