@@ -5,6 +5,7 @@ mod core;
 mod data;
 mod faults;
 mod harness;
+mod hook;
 mod model;
 mod outputs;
 mod readme;

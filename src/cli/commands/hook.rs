@@ -66,6 +66,8 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let hooks = hooks(&engine)?;
     let directory = hooks.directory.display();
     if hooks.location == HooksLocation::Outside {
+        let real = hooks.directory.canonicalize().unwrap_or_else(|_| hooks.directory.clone());
+        let directory = real.display();
         let message =
             format!("git runs the hooks in {directory}, where other repositories may use them, too");
         return Err(Failure::new(ExitCode::NotNow, "hooks-shared", message).hint(
