@@ -74,7 +74,7 @@ pub enum Command {
     /// List, show, check, format or draw workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
-    /// Install, remove or show the hooks of git that judge a commit or push before it is made.
+    /// Install, remove or show the hooks of git that judge commits and pushes.
     #[command(subcommand)]
     Hook(hook::HookCommand),
     /// Build a sample repository and play a whole lifecycle in it.

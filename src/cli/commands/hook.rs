@@ -21,9 +21,12 @@ pub enum HookCommand {
     Install(InstallArgs),
     /// Remove the hooks that were installed, and put back what was there before them.
     ///
-    /// One that somebody changed or replaced since is left alone, and the exit code is 1.
+    /// One that somebody changed or replaced since is left alone, and the exit code is 1; it is 3 where
+    /// there is nothing to remove.
     Uninstall,
-    /// Show which hooks are installed. Exits 0 only if there is one and each is up to date.
+    /// Show which hooks are installed.
+    ///
+    /// The exit code is 0 only if there is one, and each is as `orch hook install` would write it.
     Status,
 }
 

@@ -125,16 +125,18 @@ fn the_environment_of_a_hook_reaches_orch() {
 
 #[test]
 fn a_manager_that_runs_ours_and_is_run_by_ours_ends() {
-    let scene = Scene::new();
-    // A manager keeps the hook that it finds as `.legacy` and runs it first.
-    let manager = "[ ! -x \"$0.legacy\" ] && [ ! -x .git/hooks/pre-commit.legacy ] || \
-                   .git/hooks/pre-commit.legacy || exit";
-    scene.hook("pre-commit", manager);
-    scene.world.orch(&["hook", "install"]).succeeds();
-    let place = |name: &str| scene.world.path(&format!(".git/hooks/{name}"));
-    std::fs::rename(place("pre-commit"), place("pre-commit.legacy")).expect("renamed");
-    scene.hook("pre-commit", manager);
-    scene.commit().succeeds();
-    let seen = scene.seen();
-    assert!(seen.lines().count() < 10 && seen.contains("orch check --staged"), "{seen}");
+    for (version, times) in [("1", 1), ("2", 2)] {
+        let scene = Scene::new();
+        // A manager keeps the hook that it finds as `.legacy` and runs it first.
+        let manager = "[ ! -x .git/hooks/pre-commit.legacy ] || .git/hooks/pre-commit.legacy || exit";
+        scene.hook("pre-commit", &format!("{manager} # 1"));
+        scene.world.orch(&["hook", "install"]).succeeds();
+        let place = |name: &str| scene.world.path(&format!(".git/hooks/{name}"));
+        std::fs::rename(place("pre-commit"), place("pre-commit.legacy")).expect("renamed");
+        scene.hook("pre-commit", &format!("{manager} # {version}"));
+        scene.commit().succeeds();
+        let seen = scene.seen();
+        assert_eq!(seen.matches("pre-commit \n").count(), times, "{seen}");
+        assert_eq!(seen.matches("orch check --staged\n").count(), times, "{seen}");
+    }
 }

@@ -63,7 +63,7 @@ fn bare_path(scene: &Scene) -> String {
     let bare = scene.beside("bare");
     fs::create_dir_all(&bare).expect("a directory");
     let path = std::env::var_os("PATH").unwrap_or_default();
-    for tool in ["sh", "git", "cat", "sleep"] {
+    for tool in ["sh", "git", "cat", "cmp", "sleep"] {
         let found =
             std::env::split_paths(&path).map(|directory| directory.join(tool)).find(|tool| tool.is_file());
         std::os::unix::fs::symlink(found.expect(tool), bare.join(tool)).expect("linked");

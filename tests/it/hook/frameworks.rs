@@ -135,6 +135,11 @@ fn through_the_hooks_file(program: &str) {
     scene.world.orch(&["hook", "install"]).succeeds();
     commit().succeeds();
     assert_eq!(scene.seen(), format!("orch check --staged\n{expected}"));
+    // Theirs once more, in front of ours, which then waits behind it and does not start it again.
+    scene.manager(directory, program, &["install"]);
+    commit().succeeds();
+    assert_eq!(scene.seen(), format!("orch check --staged\n{expected}"));
+    scene.manager(directory, program, &["uninstall"]);
     scene.world.orch(&["hook", "uninstall"]).succeeds();
     assert_eq!(scene.world.read(".git/hooks/pre-commit"), theirs);
 }

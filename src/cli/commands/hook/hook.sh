@@ -27,10 +27,12 @@ if [ "$name" = pre-push ]; then
   input=${input%.}
 fi
 
-# Another hook manager may have put this hook behind the very one that it runs first: once is enough.
+# A hook manager that was here before and is installed again takes this place, and runs this hook from
+# another one. It is at work already then, and must never be run in a circle.
 before=${0%/*}/$name.before-orch
 chain=$name:$PWD
-if [ "${ORCH_HOOK_CHAIN-}" != "$chain" ] && [ -f "$before" ] && [ -x "$before" ]; then
+if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ] &&
+  ! cmp -s "$before" "${0%/*}/$name"; then
   if [ "$name" = pre-push ]; then
     printf %s "$input" 2>/dev/null | ORCH_HOOK_CHAIN=$chain "$before" "$@" || exit
   else
