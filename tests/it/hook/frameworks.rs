@@ -110,9 +110,10 @@ fn through_the_hooks_file(program: &str) {
     let Some(directory) = from_pypi() else { return };
     let scene = Scene::new();
     let (place, commit) = scene.hooks_repository();
+    let hooks = "  - id: orch-check-system\n  - id: orch-commit-msg-system\n";
     let config = format!(
-        "default_install_hook_types: [pre-commit, commit-msg]\nrepos:\n- repo: {}\n  rev: {commit}\n  hooks:\n  \
-         - id: orch-check-system\n  - id: orch-commit-msg-system\n",
+        "default_install_hook_types: [pre-commit, commit-msg]\n\
+         repos:\n- repo: {}\n  rev: {commit}\n  hooks:\n{hooks}",
         place.display()
     );
     scene.world.write(".pre-commit-config.yaml", config);
