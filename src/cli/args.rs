@@ -1,7 +1,7 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    audit, check, completions, confirm, demo, explain, init, log, new, next, prompt, recover, reopen,
+    audit, check, completions, confirm, demo, explain, hook, init, log, new, next, prompt, recover, reopen,
     rollback, schema, status, suggest, watch, workflow,
 };
 use super::ui::Colour;
@@ -76,6 +76,9 @@ pub enum Command {
     /// List, show, check, format or draw workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
+    /// Install, remove or show the hooks of git that judge commits and pushes.
+    #[command(subcommand)]
+    Hook(hook::HookCommand),
     /// Build a sample repository and play a whole lifecycle in it.
     Demo(demo::DemoArgs),
     /// Print completions for a shell.

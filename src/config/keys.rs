@@ -11,19 +11,22 @@ pub(super) enum Section {
     Git,
     /// `[watch]`.
     Watch,
+    /// `[hook]`.
+    Hook,
 }
 
 impl Section {
     /// Every table.
-    pub(super) const ALL: [Self; 4] = [Self::Top, Self::Root, Self::Git, Self::Watch];
+    pub(super) const ALL: [Self; 5] = [Self::Top, Self::Root, Self::Git, Self::Watch, Self::Hook];
 
     /// The keys of this table.
     pub(super) fn keys(self) -> &'static [&'static str] {
         match self {
-            Self::Top => &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch"],
+            Self::Top => &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch", "hook"],
             Self::Root => &["path", "workflow", "exclude"],
             Self::Git => &["commit", "protected", "subject", "sign_off", "detached_head"],
             Self::Watch => &["apply", "adopt", "poll", "reconcile_seconds"],
+            Self::Hook => &["on_fault", "timeout_seconds"],
         }
     }
 
@@ -34,6 +37,7 @@ impl Section {
             Self::Root => "`[[root]]`",
             Self::Git => "`[git]`",
             Self::Watch => "`[watch]`",
+            Self::Hook => "`[hook]`",
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Config {
     pub git: Git,
     /// `[watch]`: what `orch watch` may do by itself.
     pub watch: Watch,
+    /// `[hook]`: what the installed hooks of git do where `orch` cannot judge.
+    pub hook: Hook,
 }
 
 /// The table `[git]`.
@@ -128,6 +130,35 @@ impl Adopt {
     }
 }
 
+/// The table `[hook]`. The hooks know it from when they were installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hook {
+    /// What a hook does where `orch` is missing, crashes or takes too long.
+    pub on_fault: OnFault,
+    /// How long `orch` may take in a hook, in seconds.
+    pub timeout_seconds: u64,
+}
+
+/// What a hook does where `orch` cannot judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFault {
+    /// `"pass"`: it says so and lets the commit or push pass.
+    Pass,
+    /// `"block"`: it says so and refuses.
+    Block,
+}
+
+impl OnFault {
+    /// How the file says it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Block => "block",
+        }
+    }
+}
+
 /// The workflow of a root that names none.
 fn default_workflow() -> Option<WorkflowName> {
     WorkflowName::new("global-state-machine").ok()
@@ -144,6 +175,7 @@ impl Default for Config {
             limit_bytes: 8 * 1024 * 1024,
             git: Git::default(),
             watch: Watch::default(),
+            hook: Hook::default(),
         }
     }
 }
@@ -163,6 +195,13 @@ impl Default for Git {
 impl Default for Watch {
     fn default() -> Self {
         Self { apply: Apply::All, adopt: Adopt::None, poll: false, reconcile_seconds: 45 }
+    }
+}
+
+impl Default for Hook {
+    fn default() -> Self {
+        // Nobody who never installed orch may be locked out of a repository that uses it.
+        Self { on_fault: OnFault::Pass, timeout_seconds: 10 }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::keys::Section;
 use super::reader::{Reader, Value};
-use super::{Adopt, Apply, Commit, Config, Git, Patterns, Root, RootPath, Roots, Subject, Watch};
+use super::{
+    Adopt, Apply, Commit, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots, Subject, Watch,
+};
 use crate::base::{Diagnostic, RepoPath, RuleId, WorkflowName, nearest};
 use toml::de::DeTable;
 
@@ -42,6 +44,7 @@ fn config<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Config {
             .table(top, "watch", Section::Watch)
             .map(|table| watch(reader, table))
             .unwrap_or_default(),
+        hook: reader.table(top, "hook", Section::Hook).map(|table| hook(reader, table)).unwrap_or_default(),
     }
 }
 
@@ -145,6 +148,21 @@ fn adopt<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) ->
     }
 }
 
+fn hook<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Hook {
+    let default = Hook::default();
+    Hook {
+        on_fault: reader
+            .string(table, "on_fault", default.on_fault.as_str(), on_fault)
+            .unwrap_or(default.on_fault),
+        timeout_seconds: reader.integer(table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
+    }
+}
+
+fn on_fault(text: &str) -> Result<OnFault, String> {
+    let known = [OnFault::Pass, OnFault::Block].into_iter().find(|known| known.as_str() == text);
+    known.ok_or_else(|| unknown_choice(text, &["pass", "block"]))
+}
+
 /// The globs at `key`, the bad ones reported and left out.
 fn patterns<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, key: &str, example: &str) -> Patterns {
     let Some(value) = table.get(key) else { return Patterns::default() };
@@ -190,6 +208,9 @@ mod tests {
             adopt = true
             poll = true
             reconcile_seconds = 30
+            [hook]
+            on_fault = "block"
+            timeout_seconds = 3
         "#;
         let (config, findings) = parse(text, "orch.toml");
         assert_eq!(findings, []);
@@ -201,6 +222,7 @@ mod tests {
         assert!(config.git.sign_off && config.git.detached_head);
         assert_eq!((&config.watch.apply, &config.watch.adopt), (&Apply::None, &Adopt::All));
         assert_eq!((config.watch.poll, config.watch.reconcile_seconds), (true, 30));
+        assert_eq!(config.hook, Hook { on_fault: OnFault::Block, timeout_seconds: 3 });
         let found = |path: &str| config.roots.match_directory(&RepoPath::new(path).expect("valid"));
         assert_eq!(found("work/a"), Some((0, TaskId::new("a").expect("valid"))));
         assert_eq!(found("work/old"), None);
@@ -249,6 +271,11 @@ mod tests {
                 "2:16: config-value: \"not ok\" is not a valid rule id: it may hold letters, digits, `-`, `_` and `.` only",
             ),
             ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
+            (
+                "[hook]\non_fault = 'blok'",
+                "2:12: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
+            ),
+            ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
             (
                 "a = 1\nb = 2\n[git]\nc = 3",
                 "1:1: config-unknown-key: unknown key `a`\n2:1: config-unknown-key: unknown key `b`\n4:1: config-unknown-key: unknown key `c`",

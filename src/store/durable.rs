@@ -13,6 +13,15 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_all(&[(path.to_owned(), bytes)])
 }
 
+/// Replaces a file by these bytes, or leaves it as it was, and lets everybody run it.
+pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let file = beside(path, bytes)?;
+    set_permissions(file.as_file(), 0o755).map_err(|source| Error::io(path, source))?;
+    sync_file(file.path())?;
+    file.persist(path).map_err(|error| Error::io(path, error.error))?;
+    path.parent().map_or(Ok(()), sync_directory)
+}
+
 /// Replaces several files, each by its bytes or not at all; the disk is waited for once, not once each.
 pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Error> {
     let mut written = Vec::new();
@@ -38,7 +47,7 @@ fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
     let permissions = fs::metadata(path).map(|metadata| metadata.permissions());
     match permissions {
         Ok(permissions) => file.as_file().set_permissions(permissions).map_err(fail)?,
-        Err(_) => set_default_permissions(file.as_file()).map_err(fail)?,
+        Err(_) => set_permissions(file.as_file(), 0o644).map_err(fail)?,
     }
     Ok(file)
 }
@@ -94,11 +103,11 @@ pub fn sync_directory(path: &Path) -> Result<(), Error> {
 
 /// A new file gets the permissions that the process would give it, not those of a private one.
 #[cfg(unix)]
-fn set_default_permissions(file: &File) -> io::Result<()> {
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+fn set_permissions(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn set_default_permissions(_file: &File) -> io::Result<()> {
+fn set_permissions(_file: &File, _mode: u32) -> io::Result<()> {
     Ok(())
 }

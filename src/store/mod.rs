@@ -12,6 +12,7 @@ mod entries;
 mod error;
 mod git;
 mod history;
+mod hooks;
 mod index;
 mod journal;
 mod sources;
@@ -25,6 +26,7 @@ pub use changes::{Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
+pub use hooks::{Hooks, HooksLocation};
 pub use sources::{IndexSource, StagedFile, TreeSource};
 
 use crate::base::Digest;
@@ -64,7 +66,7 @@ impl Store {
     /// Opens the repository that `start` lies in; `None` outside git.
     pub fn discover(start: &Path, options: Options) -> Result<Option<Self>, Error> {
         let opened = Repository::open_ext(start, RepositoryOpenFlags::FROM_ENV, std::iter::empty::<&OsStr>());
-        let repo = match opened {
+        let repo = match opened.or_else(|error| named_by_environment(start).ok_or(error)) {
             Ok(repo) => repo,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(Error::opening(start, error)),
@@ -136,6 +138,14 @@ impl Store {
         let (name, mail) = (author.name().unwrap_or_default(), author.email().unwrap_or_default());
         Ok(Some(format!("{name} <{mail}>")))
     }
+}
+
+/// The repository that `GIT_DIR` names, whose git directory may lie anywhere, if `start` lies in its work
+/// tree. Without `GIT_DIR` that is never one which a search from `start` on would not have found.
+fn named_by_environment(start: &Path) -> Option<Repository> {
+    let repo = Repository::open_from_env().ok()?;
+    let root = repo.workdir()?.canonicalize().ok()?;
+    start.canonicalize().ok()?.starts_with(root).then_some(repo)
 }
 
 /// A git object id as a digest.

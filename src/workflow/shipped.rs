@@ -19,6 +19,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/explanations.schema.json", include_str!("../../system/schemas/output/explanations.schema.json")),
     ("schemas/output/findings.schema.json", include_str!("../../system/schemas/output/findings.schema.json")),
     ("schemas/output/formatted.schema.json", include_str!("../../system/schemas/output/formatted.schema.json")),
+    ("schemas/output/hooks.schema.json", include_str!("../../system/schemas/output/hooks.schema.json")),
     ("schemas/output/init.schema.json", include_str!("../../system/schemas/output/init.schema.json")),
     ("schemas/output/log.schema.json", include_str!("../../system/schemas/output/log.schema.json")),
     ("schemas/output/nothing.schema.json", include_str!("../../system/schemas/output/nothing.schema.json")),

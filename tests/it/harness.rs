@@ -142,7 +142,7 @@ impl World {
         command
     }
 
-    fn end(&self, output: Output) -> Ended {
+    pub fn end(&self, output: Output) -> Ended {
         let root = fs::canonicalize(self.root()).unwrap_or_else(|_| self.root());
         let text = |bytes: Vec<u8>| {
             String::from_utf8_lossy(&bytes)

@@ -6,6 +6,7 @@ mod data;
 mod docs;
 mod faults;
 mod harness;
+mod hook;
 mod model;
 mod outputs;
 mod readme;

@@ -52,6 +52,9 @@ fn answers_fit_for_none_one_and_many() {
     fits(&world.orch_json(&["prompt", "t2"]));
     fits(&world.orch_json(&["workflow", "list"]));
     fits(&world.orch_json(&["workflow", "check"]));
+    for command in ["uninstall", "install", "install", "status", "uninstall"] {
+        fits(&world.orch_json(&["hook", command]));
+    }
     ask(&world);
     world.write("tasks/t2/state.json", "{}");
     ask(&world);

@@ -7,6 +7,7 @@ pub mod confirm;
 pub mod demo;
 pub mod explain;
 pub mod help;
+pub mod hook;
 pub mod init;
 pub mod log;
 pub mod new;
@@ -48,6 +49,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Log(args)) => log::run(&args, context, ui),
         Some(Command::Watch(args)) => watch::run(&args, context, ui),
         Some(Command::Workflow(command)) => workflow::run(&command, context, ui),
+        Some(Command::Hook(command)) => hook::run(&command, context, ui),
         Some(Command::Demo(args)) => demo::run(&args, context, ui),
         Some(Command::Completions(args)) => completions::run(&args, context, ui),
         Some(Command::Help(args)) => help::run(&args, context, ui),

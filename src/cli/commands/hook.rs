@@ -1,0 +1,216 @@
+//! `orch hook`: installs, removes and shows the hooks of git that judge a commit or push.
+
+mod script;
+mod slot;
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::engine::Engine;
+use crate::store::{Hooks, HooksLocation};
+use crate::view::pretty;
+use clap::Subcommand;
+use script::Name;
+use slot::{Did, Slot, State};
+
+/// What to do with the hooks of git.
+#[derive(Debug, Subcommand)]
+pub enum HookCommand {
+    /// Install hooks of git that judge what is about to be committed or pushed, before it is.
+    ///
+    /// A hook that is there already is kept and runs first. Installing again brings a hook up to date
+    /// with `[hook]` in orch.toml, and changes nothing where it is.
+    Install(InstallArgs),
+    /// Remove the hooks that were installed, and put back what was there before them.
+    ///
+    /// One that somebody changed or replaced since is left alone, and the exit code is 1; it is 3 where
+    /// there is nothing to remove.
+    Uninstall,
+    /// Show which hooks are installed.
+    ///
+    /// The exit code is 0 only if there is one, and each is as `orch hook install` would write it.
+    Status,
+}
+
+/// Which hooks; without a choice, --pre-commit.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// Judge what is staged before each commit: `orch check --staged`.
+    #[arg(long)]
+    pre_commit: bool,
+    /// The same once the message is written, for what it says: `orch check --staged --message FILE`.
+    #[arg(long)]
+    commit_msg: bool,
+    /// Judge the commits that are about to be pushed: `orch check --stdin-refs`.
+    #[arg(long)]
+    pre_push: bool,
+}
+
+impl InstallArgs {
+    fn names(&self) -> Vec<Name> {
+        let chosen = [self.pre_commit, self.commit_msg, self.pre_push];
+        let names: Vec<Name> = Name::ALL
+            .into_iter()
+            .zip(chosen)
+            .filter_map(|(name, is_chosen)| is_chosen.then_some(name))
+            .collect();
+        if names.is_empty() { vec![Name::PreCommit] } else { names }
+    }
+}
+
+pub fn run(command: &HookCommand, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    match command {
+        HookCommand::Install(args) => install(args, context, ui),
+        HookCommand::Uninstall => uninstall(context, ui),
+        HookCommand::Status => status(context, ui),
+    }
+}
+
+fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    let hooks = hooks(&engine)?;
+    let directory = hooks.directory.display();
+    if hooks.location == HooksLocation::Outside {
+        let real = hooks.directory.canonicalize().unwrap_or_else(|_| hooks.directory.clone());
+        let directory = real.display();
+        let message =
+            format!("git runs the hooks in {directory}, where other repositories may use them, too");
+        return Err(Failure::new(ExitCode::NotNow, "hooks-shared", message).hint(
+            "give this repository its own: git config --local core.hooksPath .githooks; or call \
+             `orch check --staged` from the shared hook",
+        ));
+    }
+    let slots = slots(&engine, &hooks, &args.names())?;
+    // All or nothing: the first that cannot be installed keeps the others from it.
+    if let Some(refusal) = slots.iter().find_map(Slot::refusal) {
+        return Err(refusal);
+    }
+    std::fs::create_dir_all(&hooks.directory)
+        .map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{directory}: {error}")))?;
+    let mut rows = Vec::new();
+    for slot in &slots {
+        rows.push(Row::of(slot, Some(slot.install()?)));
+    }
+    answer(&engine, &hooks, &rows, context, ui)?;
+    if hooks.location == HooksLocation::WorkTree {
+        ui.status(&format!(
+            "note: {} lies in the work tree: git may carry it to others, or another hook manager rewrite it; \
+             the hook names the orch of this machine",
+            shown(&engine, &hooks)
+        ));
+    }
+    Ok(ExitCode::Fine)
+}
+
+fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = Engine::open(&context.start, context.caller.clone())?;
+    let hooks = hooks(&engine)?;
+    let mut rows = Vec::new();
+    for slot in slots(&engine, &hooks, &Name::ALL)? {
+        let did = slot.uninstall()?;
+        rows.push(Row::of(&slot, did));
+    }
+    answer(&engine, &hooks, &rows, context, ui)?;
+    let did = |wanted: Did| rows.iter().any(|row| row.did == Some(wanted));
+    Ok(if did(Did::Left) {
+        ExitCode::No
+    } else if did(Did::Removed) || did(Did::Restored) {
+        ExitCode::Fine
+    } else {
+        ExitCode::Nothing
+    })
+}
+
+fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = Engine::open(&context.start, context.caller.clone())?;
+    let hooks = hooks(&engine)?;
+    let rows: Vec<Row> = slots(&engine, &hooks, &Name::ALL)?.iter().map(|slot| Row::of(slot, None)).collect();
+    answer(&engine, &hooks, &rows, context, ui)?;
+    let any = |wanted: fn(State) -> bool| rows.iter().any(|row| wanted(row.state));
+    let is_fine = any(|state| state == State::Installed)
+        && !any(|state| state == State::Outdated || state.is_disturbed());
+    Ok(if is_fine { ExitCode::Fine } else { ExitCode::No })
+}
+
+fn hooks(engine: &Engine) -> Result<Hooks, Failure> {
+    let store = engine.store().ok_or_else(|| {
+        Failure::new(ExitCode::NotNow, "no-repository", "there is no git repository here").hint("git init")
+    })?;
+    store.hooks().map_err(|error| Failure::from(crate::engine::Error::from(error)))
+}
+
+/// The places of some hooks, each with what would be written there now.
+fn slots(engine: &Engine, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slot>, Failure> {
+    let orch = std::env::current_exe()?;
+    let slot = |name: &Name| {
+        let text = script::text(*name, engine.config().hook, &orch.to_string_lossy());
+        Slot::new(&hooks.directory, *name, text)
+    };
+    Ok(names.iter().map(slot).collect())
+}
+
+/// One hook as it is now, and what was done about it.
+struct Row {
+    name: Name,
+    state: State,
+    chained: bool,
+    did: Option<Did>,
+}
+
+impl Row {
+    fn of(slot: &Slot, did: Option<Did>) -> Self {
+        Self { name: slot.name, state: slot.state(), chained: slot.has_before(), did }
+    }
+
+    fn words(&self) -> String {
+        let words = match (self.did, self.state) {
+            (Some(Did::Removed), _) => "removed",
+            (Some(Did::Restored), _) => "removed; what was there before is back",
+            (_, State::Edited) => "edited since orch wrote it; left as it is",
+            (_, State::Replaced) => "another hook is in the place of orch's; left as it is",
+            (_, State::Other) => "not of orch",
+            (_, State::Absent) => "not installed",
+            (_, State::Outdated) => "installed, but out of date: orch hook install",
+            (Some(Did::Updated), State::Installed) => "updated",
+            (Some(Did::Unchanged), State::Installed) => "unchanged",
+            (_, State::Installed) => "installed",
+        };
+        let chained = self.chained && matches!(self.state, State::Installed | State::Outdated);
+        let first =
+            if chained { format!("; {}.before-orch runs first", self.name.as_str()) } else { String::new() };
+        format!("{words}{first}")
+    }
+}
+
+/// The directory as people know it.
+fn shown(engine: &Engine, hooks: &Hooks) -> String {
+    hooks.directory.strip_prefix(engine.root()).unwrap_or(&hooks.directory).display().to_string()
+}
+
+fn answer(engine: &Engine, hooks: &Hooks, rows: &[Row], context: &Context, ui: &Ui) -> Result<(), Failure> {
+    if context.global.json {
+        let hooks_json: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                serde_json::json!({
+                    "hook": row.name.as_str(), "state": row.state.as_str(), "chained": row.chained,
+                    "did": row.did.map(Did::as_str),
+                })
+            })
+            .collect();
+        let location = match hooks.location {
+            HooksLocation::Git => "git",
+            HooksLocation::WorkTree => "work-tree",
+            HooksLocation::Outside => "outside",
+        };
+        let answer = serde_json::json!({
+            "schemaVersion": 1, "kind": "hooks", "directory": shown(engine, hooks), "location": location,
+            "hooks": hooks_json,
+        });
+        ui.answer(&pretty(&answer))?;
+        return Ok(());
+    }
+    for row in rows {
+        ui.answer(&format!("{:10}  {}\n", row.name.as_str(), row.words()))?;
+    }
+    ui.status(&format!("in {}", shown(engine, hooks)));
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The text of a hook: made from the settings, sealed, and told from the texts of others.
+
+use crate::base::Digest;
+use crate::config;
+
+/// A hook of git that `orch` can install.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    PreCommit,
+    CommitMsg,
+    PrePush,
+}
+
+/// Who wrote a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    /// `orch`, in whatever version, and nobody changed it since.
+    Orch,
+    /// `orch`, and somebody changed it since.
+    Edited,
+    /// Somebody else.
+    Other,
+}
+
+impl Name {
+    pub(super) const ALL: [Self; 3] = [Self::PreCommit, Self::CommitMsg, Self::PrePush];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::PreCommit => "pre-commit",
+            Self::CommitMsg => "commit-msg",
+            Self::PrePush => "pre-push",
+        }
+    }
+}
+
+const SHEBANG: &str = "#!/bin/sh\n";
+const MARK: &str = "# orch-hook: ";
+const UNSEALED: &str = "@SEAL@";
+
+/// The text of a hook. `recorded` is where `orch` lies now, for when it is not on the PATH.
+pub(super) fn text(name: Name, settings: config::Hook, recorded: &str) -> String {
+    let text = include_str!("hook.sh")
+        .replace("@NAME@", name.as_str())
+        .replace("@ON_FAULT@", settings.on_fault.as_str())
+        .replace("@LIMIT@", &settings.timeout_seconds.to_string())
+        // Last, for a path may hold anything.
+        .replacen("@RECORDED@", &quoted(recorded), 1);
+    let seal = Digest::of_blob(text.as_bytes()).to_string();
+    text.replacen(UNSEALED, &seal, 1)
+}
+
+/// Who wrote these bytes, which lie in the place of a hook.
+pub(super) fn author(name: Name, bytes: &[u8]) -> Author {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let marked = text.strip_prefix(SHEBANG).and_then(|text| text.strip_prefix(MARK));
+    let Some((seal, rest)) = marked.and_then(|text| text.split_once('\n')) else { return Author::Other };
+    let unsealed = format!("{SHEBANG}{MARK}{UNSEALED}\n{rest}");
+    let is_whole = Digest::of_blob(unsealed.as_bytes()).to_string() == seal;
+    // A whole hook of another name has been copied here.
+    let is_named = rest.lines().any(|line| line.strip_prefix("name=") == Some(name.as_str()));
+    if is_whole && is_named { Author::Orch } else { Author::Edited }
+}
+
+/// A text as one word of the shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(recorded: &str) -> String {
+        text(Name::PrePush, config::Hook::default(), recorded)
+    }
+
+    #[test]
+    fn the_settings_stand_in_the_text() {
+        let settings = config::Hook { on_fault: config::OnFault::Block, timeout_seconds: 7 };
+        let text = text(Name::CommitMsg, settings, "/it's @NAME@/orch");
+        for line in ["name=commit-msg", "on_fault=block", "limit=7", r"recorded='/it'\''s @NAME@/orch'"] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        assert_eq!(text.matches('@').count(), 2 + text.matches("$@").count(), "{text}");
+    }
+
+    #[test]
+    fn a_hook_is_known_by_its_seal_whatever_it_says() {
+        for recorded in ["/bin/orch", "/a\nb/@SEAL@", ""] {
+            assert_eq!(author(Name::PrePush, sample(recorded).as_bytes()), Author::Orch, "{recorded}");
+        }
+        let of_another_version = "#!/bin/sh\n# orch-hook: @SEAL@\nname=pre-push\norch check\n";
+        let seal = Digest::of_blob(of_another_version.as_bytes()).to_string();
+        let sealed = of_another_version.replace(UNSEALED, &seal);
+        assert_eq!(author(Name::PrePush, sealed.as_bytes()), Author::Orch);
+    }
+
+    #[test]
+    fn a_changed_or_misplaced_hook_is_edited() {
+        let text = sample("/bin/orch");
+        for changed in [
+            text.replace("limit=10", "limit=60"),
+            format!("{text}echo mine\n"),
+            text.replacen(MARK, "# orch-hook: 0", 1),
+        ] {
+            assert_ne!(changed, text);
+            assert_eq!(author(Name::PrePush, changed.as_bytes()), Author::Edited, "{changed}");
+        }
+        assert_eq!(author(Name::PreCommit, text.as_bytes()), Author::Edited);
+    }
+
+    #[test]
+    fn other_texts_are_of_others() {
+        for bytes in [&b""[..], b"#!/bin/sh\norch check --staged\n", b"\xff\xfe", b"# orch-hook: 1\n"] {
+            assert_eq!(author(Name::PreCommit, bytes), Author::Other);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a hook does where `orch` is missing, crashes or takes too long.
+
+use super::{Scene, program};
+use crate::harness::{Ended, eventually};
+use std::fs;
+use std::path::PathBuf;
+
+fn installed(settings: &str) -> Scene {
+    let scene = Scene::new();
+    scene.world.write("orch.toml", format!("[hook]\n{settings}\n"));
+    scene.world.git(&["commit", "-q", "-a", "--allow-empty", "-m", "Settings"]);
+    scene.world.orch(&["hook", "install"]).succeeds();
+    scene
+}
+
+/// Asserts that a commit passed or was refused, and that stderr is one line with these words, or empty.
+#[track_caller]
+fn check(ended: Ended, passes: bool, words: &[&str]) {
+    assert_eq!(ended.code, i32::from(!passes), "{ended:?}");
+    assert_eq!(ended.stderr.lines().count(), usize::from(!words.is_empty()), "{ended:?}");
+    for word in words {
+        assert!(ended.stderr.contains(word), "{word}: {ended:?}");
+    }
+}
+
+#[test]
+fn answers_are_no_faults_and_faults_are_treated_as_configured() {
+    for (settings, passes, words) in
+        [("", true, "passes unjudged"), ("on_fault = \"block\"", false, "is refused")]
+    {
+        let scene = installed(settings);
+        check(scene.commit(), true, &[]);
+        for answer in 1..=5 {
+            scene.orch_answers(&format!("exit {answer}"));
+            check(scene.commit(), false, &[]);
+        }
+        for fault in ["64", "70", "101", "126", "130"] {
+            scene.orch_answers(&format!("exit {fault}"));
+            check(scene.commit(), passes, &["pre-commit: orch crashed", fault, "the commit", words]);
+        }
+        scene.orch_answers("kill -SEGV $$");
+        check(scene.commit(), passes, &["pre-commit: orch crashed (exit code 139)", words]);
+    }
+}
+
+#[test]
+fn an_orch_that_takes_too_long_is_ended() {
+    for (settings, passes) in [("", true), ("on_fault = \"block\"", false)] {
+        let scene = installed(&format!("{settings}\ntimeout_seconds = 1"));
+        let noted = scene.beside("process");
+        // Not even one that wants to go on can.
+        scene.orch_answers(&format!("trap '' TERM INT; echo $$ >'{}'; while :; do :; done", noted.display()));
+        check(scene.commit(), passes, &["pre-commit: orch took longer than 1 s; the commit"]);
+        let process = fs::read_to_string(noted).expect("noted").trim().to_owned();
+        eventually("orch has ended", || {
+            fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default().is_empty()
+        });
+    }
+}
+
+/// A `PATH` with nothing but what the hook and git need.
+fn bare_path(scene: &Scene) -> String {
+    let bare = scene.beside("bare");
+    fs::create_dir_all(&bare).expect("a directory");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for tool in ["sh", "git", "cat", "cmp", "sleep"] {
+        let found =
+            std::env::split_paths(&path).map(|directory| directory.join(tool)).find(|tool| tool.is_file());
+        std::os::unix::fs::symlink(found.expect(tool), bare.join(tool)).expect("linked");
+    }
+    bare.to_str().expect("UTF-8").to_owned()
+}
+
+fn recorded(scene: &Scene, orch: &PathBuf) {
+    let mut command = scene.world.command(orch);
+    scene.world.end(command.args(["hook", "install"]).output().expect("orch runs")).succeeds();
+}
+
+#[test]
+fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
+    let scene = installed("on_fault = \"block\"");
+    let path = bare_path(&scene);
+    let own = scene.beside("own-orch");
+    fs::hard_link(env!("CARGO_BIN_EXE_orch"), &own)
+        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_orch"), &own).map(drop))
+        .expect("an orch of our own");
+    recorded(&scene, &own);
+    let commit = || scene.git_with_path(&path, &["commit", "-q", "--allow-empty", "-m", "x"]);
+
+    // Where it was at the time of the installation it is found without any PATH.
+    fs::remove_file(&own).expect("removed");
+    program(&own, &format!("echo recorded >>'{}'", scene.beside("seen").display()));
+    check(commit(), true, &[]);
+    assert_eq!(scene.seen(), "recorded\n");
+
+    fs::rename(&own, scene.beside("moved")).expect("renamed");
+    check(commit(), false, &["pre-commit: orch is missing", "own-orch", "the commit is refused"]);
+    // An orch on the PATH comes first.
+    check(scene.commit(), true, &[]);
+    assert_eq!(scene.seen(), "orch check --staged\n");
+
+    scene.world.write("orch.toml", "version = 1\n");
+    fs::rename(scene.beside("moved"), scene.beside("bin/moved")).expect("renamed");
+    scene.world.orch(&["hook", "install"]).succeeds();
+    let text = scene.world.read(".git/hooks/pre-commit");
+    let elsewhere = text.replace(env!("CARGO_BIN_EXE_orch"), "/nowhere/orch");
+    scene.world.write(".git/hooks/pre-commit", &elsewhere);
+    check(commit(), true, &["pre-commit: orch is missing", "/nowhere/orch", "the commit passes unjudged"]);
+}
+
+#[test]
+fn a_push_is_called_a_push() {
+    let scene = Scene::new();
+    scene.world.git(&["init", "-q", "--bare", "../remote.git"]);
+    scene.world.orch(&["hook", "install", "--pre-push"]).succeeds();
+    scene.orch_answers("exit 70");
+    scene.git(&["push", "-q", "../remote.git", "main"]).succeeds().says("the push passes unjudged");
+}
