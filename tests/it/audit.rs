@@ -1,0 +1,329 @@
+//! History replayed: what is proven, what people ordered, and every way of forging it.
+
+use crate::harness::World;
+use orch::decide::State;
+use orch::record::{read_state, transcript_line, write_state};
+use serde_json::Value;
+
+/// The standings of all changes, oldest first.
+fn standings(world: &World) -> Vec<String> {
+    let audit = world.orch_json(&["audit"]);
+    let changes = audit["changes"].as_array().unwrap_or_else(|| panic!("{audit:#}"));
+    changes.iter().map(|change| change["standing"].as_str().expect("a text").to_owned()).collect()
+}
+
+/// The last change of the audit.
+#[track_caller]
+fn last(world: &World, standing: &str) -> Value {
+    let audit = world.orch_json(&["audit"]);
+    let change = audit["changes"].as_array().and_then(|changes| changes.last()).cloned();
+    let change = change.unwrap_or_else(|| panic!("{audit:#}"));
+    assert_eq!(change["standing"], standing, "{change:#}");
+    change
+}
+
+fn started(phase: &str) -> World {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    if phase != "planning" {
+        world.walk_to("t", phase);
+    }
+    world
+}
+
+#[test]
+fn a_whole_life_is_proven() {
+    let world = started("test");
+    world.tests("t", 1, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.patch("t", 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.walk_to_from("t", "review", "done");
+    let ended = world.orch(&["audit"]).succeeds();
+    assert!(ended.stderr.contains("proven"), "{ended:?}");
+    let standings = standings(&world);
+    assert!(standings.len() > 8 && standings.iter().all(|one| one == "proven"), "{standings:?}");
+    assert_eq!(world.orch_json(&["audit", "HEAD~2..HEAD"])["changes"].as_array().map(Vec::len), Some(2));
+    world.orch(&["audit", "HEAD~2..nowhere"]).ends(2).says("no commit `nowhere`");
+}
+
+#[test]
+fn what_people_order_is_told_with_who_and_why() {
+    let world = started("review");
+    world.orch(&["next", "t", "--override", "reviewed in pairing", "--to", "test"]).succeeds();
+    let change = last(&world, "overridden");
+    assert_eq!(change["steps"][0]["reason"], "reviewed in pairing");
+    world.orch(&["rollback", "t", "--to", "codegen", "--reason", "wrong scope"]).succeeds();
+    last(&world, "overridden");
+    world.orch(&["confirm", "t", "patch", "--reason", "the same is right"]).succeeds();
+    last(&world, "claimed");
+    world.orch(&["next", "t"]).succeeds();
+    last(&world, "proven");
+    world.walk_to_from("t", "review", "done");
+    world.orch(&["reopen", "t", "--reason", "it came back"]).succeeds();
+    last(&world, "overridden");
+    let text = world.orch(&["audit"]).succeeds().stdout;
+    assert!(text.contains("override by Ann (human): reviewed in pairing"), "{text}");
+}
+
+#[test]
+fn honest_work_around_it_is_no_change_of_a_record() {
+    let world = started("planning");
+    world.write("tasks/t/planning/plan.json", "{\"title\": \"T\"");
+    world.commit("half a plan, by hand");
+    world.plan("t", 1);
+    world.commit("a plan, by hand");
+    world.orch(&["next", "t"]).succeeds();
+    world.write("src/lib.rs", "pub fn a() {}\n");
+    world.commit("code");
+    assert_eq!(standings(&world), ["proven", "proven"]);
+}
+
+#[test]
+fn a_revert_restores_and_a_finished_task_only_with_its_files() {
+    let world = started("plan_review");
+    world.plan_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "planning");
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    assert_eq!(world.phase("t"), "plan_review");
+    last(&world, "restored");
+    world.plan_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    last(&world, "proven");
+
+    let world = started("done");
+    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    last(&world, "restored");
+    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
+    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.patch("t", 9);
+    world.commit("done after all");
+    let change = last(&world, "forged");
+    assert!(change["why"].as_str().expect("why").contains("other files"), "{change:#}");
+}
+
+#[test]
+fn a_squash_is_replayed_step_by_step() {
+    let world = started("planning");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.walk_to("t", "codegen");
+    world.patch("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.patch("t", 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "Everything at once"]);
+    let change = last(&world, "folded");
+    assert_eq!(change["steps"].as_array().map(Vec::len), Some(5), "{change:#}");
+    // Without the branch its blobs are gone from a clone, and so is the proof of the steps in between.
+    let clone = world.path("../clone");
+    let source = format!("file://{}", world.root().display());
+    world.git(&["clone", "-q", "--single-branch", "-b", "main", &source, clone.to_str().expect("UTF-8")]);
+    let ended = world.orch(&["-C", clone.to_str().expect("UTF-8"), "audit"]).succeeds();
+    assert!(ended.stdout.contains("unverifiable"), "{ended:?}");
+    assert!(ended.stdout.contains("is not in git"), "{ended:?}");
+    world.code_review("t", true, 3);
+    world.orch(&["next", "t"]).succeeds();
+    last(&world, "proven");
+}
+
+#[test]
+fn a_rebase_and_a_cherry_pick_stay_proven() {
+    let world = started("planning");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.walk_to("t", "review");
+    world.git(&["switch", "-q", "main"]);
+    world.write("other.txt", "x\n");
+    world.commit("elsewhere");
+    world.git(&["switch", "-q", "work"]);
+    world.git(&["rebase", "-q", "main"]);
+    assert_eq!(standings(&world), ["proven"; 4]);
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["cherry-pick", "main..work"]);
+    assert_eq!(standings(&world), ["proven"; 4]);
+    world.git(&["switch", "-q", "-c", "third", "main~3"]);
+    world.write("third.txt", "x\n");
+    world.commit("a third");
+    world.git(&["merge", "-q", "-m", "united", "work"]);
+    assert_eq!(standings(&world), ["proven"; 4]);
+}
+
+#[test]
+fn a_shallow_clone_says_what_it_cannot_verify() {
+    let world = started("codegen");
+    let clone = world.path("../clone");
+    let source = format!("file://{}", world.root().display());
+    let clone = clone.to_str().expect("UTF-8");
+    world.git(&["clone", "-q", "--depth", "2", &source, clone]);
+    let audit = world.orch_json(&["-C", clone, "audit"]);
+    let standings: Vec<&Value> =
+        audit["changes"].as_array().expect("changes").iter().map(|change| &change["standing"]).collect();
+    assert_eq!(standings, ["unverifiable", "proven"], "{audit:#}");
+}
+
+#[test]
+fn a_workflow_that_nobody_has_is_unverifiable() {
+    let world = started("planning");
+    let document = world.read("system/workflows/global-state-machine.md");
+    world.write("system/workflows/global-state-machine.md", document.replace("[workflow]", "[workflow]\n"));
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["checkout", "-q", "--", "system"]);
+    let change = last(&world, "unverifiable");
+    assert!(change["why"].as_str().expect("why").contains("workflow global-state-machine@"), "{change:#}");
+    // Committed with it, the transition is proven by the workflow as it stood then.
+    world.write("system/workflows/global-state-machine.md", document.replace("[workflow]", "[workflow]\n"));
+    world.commit("another workflow");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.write("system/workflows/global-state-machine.md", document.as_str());
+    world.commit("the old workflow again");
+    let standings = standings(&world);
+    assert_eq!(standings.last().map(String::as_str), Some("proven"), "{standings:?}");
+}
+
+/// The state of the task, taken apart.
+fn state(world: &World) -> State {
+    let text = world.read("tasks/t/state.json");
+    read_state(&serde_json::from_str(&text).expect("JSON"), &text, "phase").expect("whole")
+}
+
+/// Writes a state with a proper seal and, if asked, the transcript's line for it.
+fn put(world: &World, state: &State, with_line: bool) {
+    let schema = "system/schemas/state.schema.json";
+    world.write("tasks/t/state.json", write_state(state, "phase", schema));
+    if with_line {
+        let transcript = world.read("tasks/t/transcript.jsonl") + &transcript_line(state, "phase");
+        world.write("tasks/t/transcript.jsonl", transcript);
+    }
+}
+
+/// A whole forged step: everything that `orch` writes, and no evidence that it was due.
+fn skip(world: &World, to: &str, rule: &str) {
+    let mut state = state(world);
+    let mut entry = state.history.last().expect("an entry").clone();
+    entry.seq = state.next_seq;
+    entry.from = Some(entry.to.clone());
+    entry.to = orch::base::PhaseId::new(to).expect("valid");
+    entry.kind = orch::decide::Kind::Advance;
+    entry.rule = Some(rule.to_owned());
+    state.actors.get_mut("planning").expect("there").status = orch::decide::ActorStatus::Done;
+    state.actors.insert(to.to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
+    state.history.push(entry);
+    state.rev += 1;
+    state.phase = Some(to.to_owned());
+    put(world, &state, true);
+}
+
+#[test]
+fn every_forgery_is_named() {
+    type Forge = fn(&World);
+    let forgeries: [(&str, Forge, &str); 11] = [
+        (
+            "a hand edit",
+            |world| {
+                let text = world
+                    .read("tasks/t/state.json")
+                    .replace("\"phase\": \"plan_review\"", "\"phase\": \"test\"");
+                world.write("tasks/t/state.json", text);
+            },
+            "edited by hand",
+        ),
+        (
+            "a hand edit with a seal of its own",
+            |world| {
+                let mut state = state(world);
+                state.phase = Some("test".to_owned());
+                put(world, &state, false);
+            },
+            "without a recorded step",
+        ),
+        ("a skipped review", |world| skip(world, "codegen", "plan-accepted"), "plan-review.json"),
+        ("a skip to the end", |world| skip(world, "done", "accepted"), "do not lead"),
+        (
+            "an override that says it was none",
+            |world| {
+                world.orch(&["next", "t", "--override", "because", "--to", "codegen"]).succeeds();
+                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                let mut state = state(world);
+                let entry = state.history.last_mut().expect("an entry");
+                entry.kind = orch::decide::Kind::Advance;
+                entry.rule = Some("plan-accepted".to_owned());
+                let lines = world.read("tasks/t/transcript.jsonl");
+                let kept: Vec<&str> = lines.lines().collect();
+                world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
+                put(world, &state, true);
+            },
+            "do not lead",
+        ),
+        (
+            "other evidence",
+            |world| {
+                world.plan_review("t", true, 1);
+                world.orch(&["next", "t"]).succeeds();
+                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                world.plan_review("t", false, 2);
+            },
+            "the record rests on review/plan-review.json@",
+        ),
+        (
+            "evidence taken away",
+            |world| {
+                world.plan_review("t", true, 1);
+                world.orch(&["next", "t"]).succeeds();
+                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                world.remove("tasks/t/review/plan-review.json");
+            },
+            "which is not here",
+        ),
+        (
+            "a rewritten transcript",
+            |world| {
+                let text = world.read("tasks/t/transcript.jsonl").replace("\"human\"", "\"agent\"");
+                world.write("tasks/t/transcript.jsonl", text);
+            },
+            "rewritten",
+        ),
+        ("a lost record", |world| world.remove("tasks/t/state.json"), "was removed"),
+        (
+            "a record without a history",
+            |world| world.write("tasks/t/state.json", "{\"phase\": \"done\"}\n"),
+            "without a history",
+        ),
+        (
+            "another task's record",
+            |world| {
+                world.orch(&["new", "u"]).succeeds();
+                world.walk_to("u", "done");
+                world.git(&["rm", "-q", "-r", "--cached", "tasks/t"]);
+                std::fs::remove_dir_all(world.path("tasks/t")).expect("removed");
+                world.commit("clear");
+                let copy = |name: &str| {
+                    world.write(&format!("tasks/t/{name}"), world.read(&format!("tasks/u/{name}")))
+                };
+                copy("state.json");
+                copy("transcript.jsonl");
+            },
+            "/task should be",
+        ),
+    ];
+    for (what, forge, why) in forgeries {
+        let world = started("plan_review");
+        forge(&world);
+        world.git(&["add", "-A"]);
+        let staged = world.orch(&["check", "--staged"]).ends(1);
+        assert!(staged.stdout.contains("error["), "{what}: {staged:?}");
+        world.git(&["commit", "-q", "--no-verify", "-m", what]);
+        let audit = world.orch(&["audit"]).ends(1);
+        assert!(audit.stdout.contains(why), "{what}: {audit:?}");
+        let change = last(&world, "forged");
+        assert!(change["why"].as_str().expect("why").contains(why), "{what}: {change:#}");
+        world.orch(&["check", "--commit", "HEAD"]).ends(1);
+        world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1);
+    }
+}
