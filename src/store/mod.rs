@@ -4,6 +4,7 @@
 //! compare-and-swap, the index is brought up to date once per batch under git's own lock, and what
 //! a killed process left half-done is finished by the next.
 
+mod cache_tree;
 mod clean;
 mod commit;
 pub mod durable;
@@ -13,8 +14,11 @@ mod git;
 mod history;
 mod index;
 mod journal;
+mod lock;
 mod sources;
+mod splice;
 mod tree;
+mod update_index;
 mod vet;
 
 #[cfg(test)]
@@ -23,6 +27,7 @@ mod tests;
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
+pub use lock::let_go;
 pub use sources::{IndexSource, TreeSource};
 
 use crate::base::Digest;
