@@ -140,7 +140,7 @@ fn trees_of_other_directories_stay_known() {
     let known = |bytes: &[u8]| {
         // A tree that is known begins with the number of its entries.
         let text = String::from_utf8_lossy(bytes).into_owned();
-        ["TREE", "b\01 0\n", "e\01 0\n", "a\02 1\n"].map(|part| text.contains(part))
+        ["TREE", "b\x001 0\n", "e\x001 0\n", "a\x002 1\n"].map(|part| text.contains(part))
     };
     let index = fs::read(repo.path(".git/index")).expect("an index");
     assert_eq!(known(&index), [true; 4]);
