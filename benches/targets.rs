@@ -1,7 +1,8 @@
 //! `make bench`: every speed target, each beside its yardstick in the same run.
 //!
 //! Whole processes are timed, medians are printed, and ratios are what counts: absolute times move
-//! with the machine, ratios within one run do not.
+//! with the machine, ratios within one run do not. Parts can be asked for by name:
+//! `cargo bench --bench targets -- transitions latency`.
 
 #![expect(
     clippy::print_stdout,
@@ -19,16 +20,19 @@ const RUNS: usize = 21;
 
 fn main() {
     // `cargo test --all-targets` runs benches too; there they only have to build and start.
-    if std::env::args().any(|argument| argument == "--test")
-        || !std::env::args().any(|argument| argument == "--bench")
-    {
+    let (options, names): (Vec<_>, Vec<_>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
+    if !options.iter().any(|option| option == "--bench") || options.iter().any(|option| option == "--test") {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    suggest();
-    transitions();
-    latency();
-    idle();
+    let parts: [(&str, fn()); 4] =
+        [("suggest", suggest), ("transitions", transitions), ("latency", latency), ("idle", idle)];
+    for (name, part) in parts {
+        if names.is_empty() || names.iter().any(|asked| asked == name) {
+            part();
+        }
+    }
 }
 
 struct World {

@@ -19,6 +19,14 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// The plain SHA-1 of bytes that lie in several parts, one after the other.
+    #[must_use]
+    pub fn of_parts<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> Self {
+        let mut hasher = Sha1::new();
+        parts.into_iter().for_each(|part| hasher.update(part));
+        Self(hasher.finalize().into())
+    }
+
     /// One digest for several files: of the `path\0blob id\n` lines, sorted by path.
     ///
     /// A single file keeps its own blob id, so that adding a wildcard to a path changes no digest.
@@ -94,6 +102,13 @@ mod tests {
     fn blob_ids_are_those_of_git() {
         assert_eq!(Digest::of_blob(b"").to_string(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
         assert_eq!(Digest::of_blob(b"hello\n").to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
+    }
+
+    #[test]
+    fn parts_are_one_text() {
+        let whole = "a9993e364706816aba3e25717850c26c9cd0d89d";
+        assert_eq!(Digest::of_parts([&b"abc"[..]]).to_string(), whole);
+        assert_eq!(Digest::of_parts([&b"a"[..], b"", b"bc"]).to_string(), whole);
     }
 
     #[test]

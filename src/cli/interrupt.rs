@@ -1,21 +1,31 @@
-//! Ctrl-C and termination, as a flag and a call.
+//! Ctrl-C and termination: an end at once, but for the moment in which we hold a lock of git's.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::store;
+use std::sync::{Mutex, PoisonError};
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+type Wish = Box<dyn FnOnce() + Send>;
 
-/// Calls `then` at the first interrupt, from another thread; a second one ends the process at once.
-pub(super) fn on_interrupt(then: impl Fn() + Send + 'static) {
-    let handler = move || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            #[expect(
-                clippy::exit,
-                reason = "the user asked twice; nothing here holds what a kill could lose"
-            )]
-            std::process::exit(super::ExitCode::Interrupted as i32);
-        }
-        then();
+/// What to do at the next interrupt instead of ending the process.
+static INSTEAD: Mutex<Option<Wish>> = Mutex::new(None);
+
+/// From here on an interrupt ends the process with a documented code and never leaves a lock behind.
+pub(super) fn listen() {
+    let handler = || {
+        let wish = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+        wish.map_or_else(end, |then| then());
     };
-    // Without a handler Ctrl-C still ends the process, only less politely.
+    // Without a handler Ctrl-C still ends the process, only less politely. One that is there stays.
     let _ = ctrlc::set_handler(handler);
+}
+
+/// Calls `then` at the next interrupt, from another thread; one after that ends the process at once.
+pub(super) fn on_interrupt(then: impl FnOnce() + Send + 'static) {
+    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+    listen();
+}
+
+fn end() {
+    let _quiet = store::let_go();
+    #[expect(clippy::exit, reason = "the user asked for it; nothing here holds what a kill could lose")]
+    std::process::exit(super::ExitCode::Interrupted as i32);
 }

@@ -31,6 +31,7 @@ pub struct Context {
 impl Context {
     /// Opens the repository around the start directory, and tells what is wrong with its settings.
     pub fn engine(&self, ui: &Ui) -> Result<Engine, Failure> {
+        interrupt::listen();
         let engine = Engine::open(&self.start, self.caller.clone())?;
         for finding in engine.findings() {
             ui.problem(&format!("{finding}"));

@@ -253,6 +253,13 @@ impl Proving<'_> {
                 }
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
+                    if std::env::var("DBG").is_ok() {
+                        eprintln!(
+                            "{:?} {disproof:?} {:?}",
+                            entry.seq,
+                            observed.files.iter().map(|f| f.path.to_string()).collect::<Vec<_>>()
+                        );
+                    }
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
                     excuse = excuse.take().or_else(|| self.excuse(entry, workflow, &observed));
                     Ok(None)

@@ -1,6 +1,7 @@
 //! Committing a batch: built first, published last.
 
-use super::index::IndexChange;
+use super::entries::Staged;
+use super::index::{IndexChange, IndexUpdate, refuse_unmerged};
 use super::journal::Journal;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
@@ -83,6 +84,7 @@ impl Store {
     /// that this is a moment to commit. Whatever is judged for it is read after this.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
+        self.clear_index_lock()?;
         self.wait_for_index()?;
         let head = self.head()?;
         self.vet(&head)?;
@@ -146,40 +148,51 @@ impl Transaction<'_> {
         if planned.is_empty() {
             return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
         }
-        // Git takes the lock of the index and reads it while the commits are built.
-        let mut index = store.start_index_update()?;
         let built = self.build(planned)?;
         let journal = self.journal(planned, &built)?;
-        let index = if index.wait_for_lock() { Some(index) } else { None };
-        if index.is_none() && store.index_is_locked() {
-            return Err(Error::Moved);
-        }
-        let staged = store.refuse_unmerged(&journal.index)?;
+        store.write_journal(&journal)?;
+        let (index, staged) = match self.publish(planned, &built, &journal) {
+            Ok(locked) => locked,
+            Err(error) => {
+                store.remove_journal()?;
+                return Err(error);
+            }
+        };
+        // From here on the commits are made, and what goes wrong is left to the next run to finish.
+        let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
+        self.head.commit = commits.last().copied();
+        let synced = self.sync_reference();
+        let finished = store.finish_locked(&journal, index, &staged);
+        let (left_staged, unfinished) = match synced.and(finished) {
+            Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        Ok(Committed { commits, left_staged, unfinished })
+    }
+
+    /// Moves the branch, if nothing has changed since it was judged. While the index that is returned
+    /// is locked, nobody else can stage or check out anything.
+    fn publish(
+        &self,
+        planned: &[Planned],
+        built: &[Oid],
+        journal: &Journal,
+    ) -> Result<(IndexUpdate, Staged), Error> {
+        let store = self.store;
+        let index = match store.begin_index_update() {
+            Err(Error::Busy { .. }) => return Err(Error::Moved),
+            begun => begun?,
+        };
+        let staged = store.staged_under(&index, &journal.index)?;
+        refuse_unmerged(&staged)?;
         // Judging may have taken a while; whatever has begun since must not get our commit under it.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
         if store.head()? != self.head || !self.is_as_judged(planned) {
             return Err(Error::Moved);
         }
-        store.write_journal(&journal)?;
-        if let Err(error) = self.move_branch(built.last(), planned) {
-            store.remove_journal()?;
-            return Err(error);
-        }
-        // From here on the commits are made, and what goes wrong is left to the next run to finish.
-        let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
-        self.head.commit = commits.last().copied();
-        let synced = self.sync_reference();
-        let finished = match index {
-            Some(index) => store.finish_locked(&journal, index, &staged),
-            // Where git keeps its lock is not known here: it is asked once everything else is done.
-            None => store.finish(&journal),
-        };
-        let (left_staged, unfinished) = match synced.and(finished) {
-            Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
-            Err(error) => (Vec::new(), Some(error.to_string())),
-        };
-        Ok(Committed { commits, left_staged, unfinished })
+        self.move_branch(built.last(), planned)?;
+        Ok((index, staged))
     }
 
     /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.

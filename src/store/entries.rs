@@ -1,11 +1,12 @@
-//! Reading a few entries out of the index file, because listing them by a process of git costs as
-//! much as everything else a transition does.
+//! The index file taken apart, because asking a process of git for a few entries costs as much as
+//! everything else a transition does.
 //!
-//! See gitformat-index(5). Only the plain formats are read here: versions 2 and 3 whose entries all
-//! stand in this file. For any other, the answer is `None`, and git itself is asked.
+//! See gitformat-index(5). Only versions 2 and 3 whose entries all stand in this file, in order, are
+//! taken apart here. For any other the answer is `None`, and git itself is asked.
 
-use crate::base::Digest;
-use std::collections::{HashMap, HashSet};
+use crate::base::{Digest, RepoPath};
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// An entry of the index at stage 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,67 +26,212 @@ pub(super) struct Staged {
     pub unmerged: Vec<String>,
 }
 
-/// The entries of these paths in the bytes of an index file.
-pub(super) fn read_entries(bytes: &[u8], wanted: &HashSet<&str>) -> Option<Staged> {
-    if bytes.get(..4)? != b"DIRC" || !matches!(number(bytes, 4)?, 2 | 3) {
-        return None;
+/// An index file, and where its parts lie.
+#[derive(Debug)]
+pub(super) struct IndexFile {
+    bytes: Vec<u8>,
+    /// Where each entry begins, and at last where the extensions do.
+    starts: Vec<usize>,
+    /// Signature and place of each extension, with its header.
+    extensions: Vec<([u8; 4], Range<usize>)>,
+    /// The second of the last change among the files, as git saw them.
+    newest: u32,
+}
+
+/// An entry as it lies in the file.
+pub(super) struct RawEntry<'b> {
+    /// All its bytes, the padding included.
+    bytes: &'b [u8],
+    pub name: &'b [u8],
+    flags: u16,
+    more: u16,
+}
+
+/// What precedes the entries, and what follows the extensions.
+const HEADER: usize = 12;
+const CHECKSUM: usize = 20;
+
+impl IndexFile {
+    /// Takes the bytes of an index file apart.
+    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
+        let version = number(&bytes, 4)?;
+        if bytes.get(..4)? != b"DIRC" || !matches!(version, 2 | 3) {
+            return None;
+        }
+        let end = bytes.len().checked_sub(CHECKSUM)?;
+        let count = usize::try_from(number(&bytes, 8)?).ok()?;
+        let mut starts = Vec::with_capacity(count.min(end / RawEntry::LEAST) + 1);
+        let mut at = HEADER;
+        let mut last: Option<(&[u8], u16)> = None;
+        let mut newest = 0;
+        for _ in 0..count {
+            let entry = RawEntry::decode(bytes.get(at..end)?)?;
+            let place = (entry.name, entry.stage());
+            if last.is_some_and(|last| last >= place) || (version == 2 && entry.is_extended()) {
+                return None;
+            }
+            last = Some(place);
+            newest = newest.max(entry.modified());
+            starts.push(at);
+            at += entry.bytes.len();
+        }
+        starts.push(at);
+        let mut extensions = Vec::new();
+        while at < end {
+            let signature: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+            // One with a small first letter changes what the entries mean.
+            if signature[0].is_ascii_lowercase() {
+                return None;
+            }
+            let next = at.checked_add(8)?.checked_add(usize::try_from(number(&bytes, at + 4)?).ok()?)?;
+            extensions.push((signature, at..next));
+            at = next;
+        }
+        (at == end).then_some(Self { bytes, starts, extensions, newest })
     }
-    let mut found = Staged::default();
-    let mut at = 12;
-    for _ in 0..number(bytes, 8)? {
-        let flags = u16::from_be_bytes(bytes.get(at + 60..at + 62)?.try_into().ok()?);
-        let extended = flags & 0x4000 != 0;
-        let more =
-            if extended { u16::from_be_bytes(bytes.get(at + 62..at + 64)?.try_into().ok()?) } else { 0 };
-        let start = at + if extended { 64 } else { 62 };
+
+    /// The index of a repository that has none yet.
+    pub(super) fn empty() -> Self {
+        let header = *b"DIRC\0\0\0\x02\0\0\0\0";
+        let bytes = [&header[..], Digest::of_parts([&header[..]]).as_bytes()].concat();
+        Self { bytes, starts: vec![HEADER], extensions: Vec::new(), newest: 0 }
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// An entry by its number.
+    pub(super) fn entry(&self, number: usize) -> Option<RawEntry<'_>> {
+        RawEntry::decode(self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?)
+    }
+
+    /// The bytes of some entries, as they are.
+    pub(super) fn raw(&self, entries: Range<usize>) -> Option<&[u8]> {
+        self.bytes.get(*self.starts.get(entries.start)?..*self.starts.get(entries.end)?)
+    }
+
+    /// The number of the first entry whose name is not below `name` in git's order.
+    pub(super) fn position(&self, name: &[u8]) -> usize {
+        let starts = &self.starts[..self.len()];
+        starts
+            .partition_point(|at| RawEntry::decode(&self.bytes[*at..]).is_some_and(|entry| entry.name < name))
+    }
+
+    /// The numbers of the entries with this name: one at stage 0, or those of an unfinished merge.
+    pub(super) fn named(&self, name: &[u8]) -> Range<usize> {
+        let first = self.position(name);
+        let same = (first..self.len())
+            .take_while(|number| self.entry(*number).is_some_and(|entry| entry.name == name));
+        first..first + same.count()
+    }
+
+    /// Each extension: its signature, and all its bytes with the header.
+    pub(super) fn extensions(&self) -> impl Iterator<Item = (&[u8; 4], &[u8])> {
+        self.extensions.iter().map(|(signature, place)| (signature, &self.bytes[place.clone()]))
+    }
+
+    /// What stands before the number of entries: the signature and the version.
+    pub(super) fn version(&self) -> &[u8] {
+        &self.bytes[..8]
+    }
+
+    /// Whether it is written without a checksum (`index.skipHash`).
+    pub(super) fn skips_checksum(&self) -> bool {
+        self.bytes[self.bytes.len() - CHECKSUM..] == [0; CHECKSUM]
+    }
+
+    /// Whether git looked at a file in the same second in which the file changed, or the index was
+    /// written: then the file may have changed once more without its time telling.
+    pub(super) fn is_racy(&self, written: u32) -> bool {
+        self.newest >= written
+    }
+
+    /// What it says of some paths.
+    pub(super) fn staged<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Staged {
+        let mut found = Staged::default();
+        for path in paths {
+            for entry in self.named(path.as_str().as_bytes()).filter_map(|number| self.entry(number)) {
+                if entry.stage() > 0 {
+                    found.unmerged.push(path.to_string());
+                } else if let Some(entry) = entry.staged() {
+                    found.entries.insert(path.to_string(), entry);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl<'b> RawEntry<'b> {
+    /// The least that an entry takes up.
+    const LEAST: usize = 64;
+
+    /// The entry that these bytes begin with.
+    fn decode(bytes: &'b [u8]) -> Option<Self> {
+        let flags = short(bytes, 60)?;
+        let (more, start) = if flags & 0x4000 == 0 { (0, 62) } else { (short(bytes, 62)?, 64) };
         let length = match usize::from(flags & 0x0fff) {
             0x0fff => bytes.get(start..)?.iter().position(|byte| *byte == 0)?,
             short => short,
         };
-        let name = bytes.get(start..start + length)?;
-        let wanted_name = std::str::from_utf8(name).ok().filter(|name| wanted.contains(name));
-        if let Some(name) = wanted_name.filter(|_| flags & 0x3000 != 0) {
-            found.unmerged.push(name.to_owned());
-        } else if let Some(name) = wanted_name {
-            let blob = Digest::from_bytes(bytes.get(at + 40..at + 60)?.try_into().ok()?);
-            let mode = i32::try_from(number(bytes, at + 24)?).ok()?;
-            found.entries.insert(name.to_owned(), IndexEntry { blob, mode, intended: more & 0x2000 != 0 });
-        }
-        // One to eight NUL bytes follow, up to a multiple of eight.
-        at += ((start - at) + length + 8) & !7;
+        // One to eight NUL bytes follow the name, up to a multiple of eight.
+        let bytes = bytes.get(..(start + length + 8) & !7)?;
+        let (name, padding) = bytes.get(start..)?.split_at_checked(length)?;
+        padding.iter().all(|byte| *byte == 0).then_some(Self { bytes, name, flags, more })
     }
-    // Extensions up to the checksum; one with a small first letter changes what entries mean.
-    let end = bytes.len().checked_sub(20)?;
-    while at + 8 <= end {
-        if bytes.get(at)?.is_ascii_lowercase() {
-            return None;
-        }
-        at = at.checked_add(8)?.checked_add(usize::try_from(number(bytes, at + 4)?).ok()?)?;
+
+    pub(super) fn stage(&self) -> u16 {
+        (self.flags >> 12) & 3
     }
-    (at == end).then_some(found)
+
+    fn is_extended(&self) -> bool {
+        self.flags & 0x4000 != 0
+    }
+
+    /// The second of the file's last change, as git saw it; zero where git has not looked.
+    fn modified(&self) -> u32 {
+        number(self.bytes, 8).unwrap_or_default()
+    }
+
+    fn staged(&self) -> Option<IndexEntry> {
+        let blob = Digest::from_bytes(self.bytes.get(40..60)?.try_into().ok()?);
+        let mode = i32::try_from(number(self.bytes, 24)?).ok()?;
+        Some(IndexEntry { blob, mode, intended: self.more & 0x2000 != 0 })
+    }
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
+fn short(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parse(bytes: &[u8]) -> Option<IndexFile> {
+        IndexFile::parse(bytes.to_vec())
+    }
+
     #[test]
     fn what_is_no_plain_index_is_left_to_git() {
-        let wanted = HashSet::from(["a"]);
         for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x04\0\0\0\0", b"DIRC\0\0\0\x02\0\0\0\x05abc", &[0; 100]]
         {
-            assert_eq!(read_entries(bytes, &wanted), None);
+            assert!(parse(bytes).is_none());
         }
         let mut split = b"DIRC\0\0\0\x02\0\0\0\0link\0\0\0\0".to_vec();
         split.extend([0; 20]);
-        assert_eq!(read_entries(&split, &wanted), None);
+        assert!(parse(&split).is_none());
         let mut empty = b"DIRC\0\0\0\x02\0\0\0\0".to_vec();
         empty.extend([0; 20]);
-        assert_eq!(read_entries(&empty, &wanted), Some(Staged::default()));
+        let empty = parse(&empty).expect("a plain index");
+        assert_eq!(empty.len(), 0);
+        assert_eq!(empty.staged([RepoPath::new("a").expect("valid")].iter()), Staged::default());
     }
 
     #[test]
@@ -109,9 +255,12 @@ mod tests {
         git(&["add", "-N", "later"]);
         let bytes = std::fs::read(home.path().join(".git/index")).expect("an index");
         let listed = git(&["ls-files", "-s"]);
-        let wanted: HashSet<&str> =
-            listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
-        let found = read_entries(&bytes, &wanted).expect("a plain index").entries;
+        let wanted: Vec<RepoPath> = listed
+            .lines()
+            .filter_map(|line| RepoPath::new(line.split_once('\t')?.1).ok())
+            .chain(RepoPath::new("d/absent").ok())
+            .collect();
+        let found = parse(&bytes).expect("a plain index").staged(wanted.iter()).entries;
         assert_eq!(found.len(), 5);
         for line in listed.lines() {
             let (head, path) = line.split_once('\t').expect("a line");
@@ -119,8 +268,21 @@ mod tests {
             assert_eq!(head, format!("{:o} {} 0", entry.mode, entry.blob), "{path}");
             assert_eq!(entry.intended, path == "later", "{path}");
         }
+        // Whatever is cut off or overwritten, the answer is an answer.
+        for length in 0..bytes.len() {
+            assert!(parse(&bytes[..length]).is_none(), "cut off after {length}");
+        }
+        for at in 0..bytes.len() {
+            for byte in [0, 0x7f, 0xff] {
+                let mut hostile = bytes.clone();
+                hostile[at] = byte;
+                if let Some(file) = parse(&hostile) {
+                    file.staged(wanted.iter());
+                }
+            }
+        }
         git(&["update-index", "--index-version", "4"]);
         let bytes = std::fs::read(home.path().join(".git/index")).expect("an index");
-        assert_eq!(read_entries(&bytes, &wanted), None);
+        assert!(parse(&bytes).is_none());
     }
 }

@@ -1,20 +1,19 @@
 //! Keeping the index true after the branch has moved, without touching what the user staged.
 //!
-//! The `git` command writes it: it takes git's own lock first, reads every index format, and knows
-//! about entries that are racily clean. libgit2 reads before it locks and loses the user's work.
-//! Its process is started before the branch moves, so that all that is looked at is looked at under
-//! the lock.
+//! Git's lock is taken before the branch moves, so that all that is looked at is looked at under it;
+//! libgit2 reads before it locks and loses the user's work. A plain index is written here, because
+//! git takes longest for that of all things in a large repository; any other by git itself.
 
-use super::entries::{IndexEntry, Staged, read_entries};
-use super::git::finish_git;
+use super::entries::{IndexEntry, IndexFile, Staged};
+use super::lock::IndexLock;
+use super::splice::{Edit, is_plain, splice};
+use super::update_index::GitUpdate;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
-use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::fs::{File, FileTimes, Metadata};
+use std::io::{self, Read};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// What the branch's move means for one path: blob and mode before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,61 +28,51 @@ const MAX_NAMED: usize = 500;
 /// How often the user's own lock is waited for.
 const TRIES: u32 = 7;
 
-/// A process of git that holds, or is about to take, the lock of the index, and writes what it is
-/// told. Dropped without being told anything, it lets go and changes nothing; so it does if we die.
-pub(super) struct IndexUpdate {
-    process: Option<Child>,
-    lock: PathBuf,
+/// Who holds the lock of the index until it is written.
+pub(super) enum IndexUpdate {
+    /// We do, and the index is one that we can write.
+    Ours(Box<PlainUpdate>),
+    /// A process of git.
+    Git(GitUpdate),
+    /// It is not known where git keeps its lock, so git is asked once everything else is done.
+    Nobody,
 }
 
-impl IndexUpdate {
-    /// Waits until it holds the lock; false if somebody else does.
-    pub(super) fn wait_for_lock(&mut self) -> bool {
-        let Some(process) = &mut self.process else { return false };
-        for _ in 0..400 {
-            if holds(process.id(), &self.lock) {
-                return true;
-            }
-            if !matches!(process.try_wait(), Ok(None)) {
-                return false;
-            }
-            sleep(Duration::from_micros(500));
-        }
-        false
-    }
+/// A plain index that is locked by us, as it was read under the lock.
+pub(super) struct PlainUpdate {
+    lock: IndexLock,
+    index: IndexFile,
+    /// What the file system says of its file, if there is one.
+    metadata: Option<Metadata>,
+}
 
-    /// Lets it write these entries and let go of the lock.
-    pub(super) fn write(mut self, input: &[u8]) -> Result<(), Error> {
-        match self.process.take() {
-            Some(process) => finish_git("update-index", process, input).map(drop),
-            None => Ok(()),
-        }
+impl PlainUpdate {
+    /// Writes the index with these edits and lets go of the lock; false where only git can do it.
+    fn write(self, edits: &[Edit<'_>]) -> Result<bool, Error> {
+        let Some(parts) = splice(&self.index, edits) else { return Ok(false) };
+        let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
+        self.lock.replace(&parts, self.metadata.as_ref(), time)?;
+        Ok(true)
     }
 }
 
-impl Drop for IndexUpdate {
-    fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
-            // Without entries it writes nothing; its lock is gone when it has ended.
-            let _ = finish_git("update-index", process, &[]);
-        }
-    }
+/// The date that the new index must bear, if not that of now.
+///
+/// To git a file is unchanged if its time is the one in the index. A file that changed twice within
+/// one tick of the clock has that time too, so git compares its bytes as long as its time is not
+/// before that of the index itself. We compare no bytes, and therefore must not give such an index
+/// a later date.
+fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
+    let written = metadata.modified().ok()?;
+    let seconds = written.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
+    let is_racy = u32::try_from(seconds).map_or(true, |seconds| index.is_racy(seconds));
+    is_racy.then(|| FileTimes::new().set_modified(written))
 }
 
-/// Whether a process has a file open, as `/proc` tells it; where there is none, the file has to do.
-fn holds(process: u32, file: &Path) -> bool {
-    match fs::read_dir(format!("/proc/{process}/fd")) {
-        Ok(open) => {
-            open.flatten().any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
-        }
-        Err(_) => file.symlink_metadata().is_ok(),
-    }
-}
-
-/// What to tell git so that these paths are up to date, and the paths where the user has staged
-/// something else.
-pub(super) fn input_for(changes: &[IndexChange], staged: &Staged) -> (Vec<u8>, Vec<RepoPath>) {
-    let mut input = Vec::new();
+/// What has to be edited so that these paths are up to date, and the paths where the user has
+/// staged something else.
+pub(super) fn edits_for<'c>(changes: &'c [IndexChange], staged: &Staged) -> (Vec<Edit<'c>>, Vec<RepoPath>) {
+    let mut edits = Vec::new();
     let mut left = Vec::new();
     for change in changes {
         let entry = staged.entries.get(change.path.as_str());
@@ -93,71 +82,131 @@ pub(super) fn input_for(changes: &[IndexChange], staged: &Staged) -> (Vec<u8>, V
             continue;
         }
         if present == change.before || intended {
-            match change.after {
-                Some((blob, mode)) => {
-                    input.extend(format!("{mode:o} {blob}\t{}\0", change.path).into_bytes())
-                }
-                None => input.extend(format!("0 {:040}\t{}\0", 0, change.path).into_bytes()),
-            }
+            edits.push(Edit { path: &change.path, entry: change.after });
         } else {
             left.push(change.path.clone());
         }
     }
-    (input, left)
+    (edits, left)
 }
 
 impl Store {
-    /// Brings the entries of these paths up to date; returns those where the user has staged
-    /// something else, which are left as they are.
+    /// Takes git's lock of the index, for a while in which nothing else can be staged or checked
+    /// out. [`Error::Busy`] means that somebody else has it.
+    pub(super) fn begin_index_update(&self) -> Result<IndexUpdate, Error> {
+        match self.lock_plain_index() {
+            Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.index_is_busy()),
+            // Git locks in its own way, and says what is wrong with the index.
+            Ok(None) | Err(_) => {}
+        }
+        let mut process = self.start_git_update()?;
+        if process.wait_for_lock() {
+            Ok(IndexUpdate::Git(process))
+        } else if self.index_is_locked() {
+            Err(self.index_is_busy())
+        } else {
+            Ok(IndexUpdate::Nobody)
+        }
+    }
+
+    /// Locks the index if it is one that we can write.
+    fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate>> {
+        if self.wants_git_to_write() {
+            return Ok(None);
+        }
+        let lock = self.lock_index()?;
+        let Some((index, metadata)) = self.read_index()? else { return Ok(None) };
+        Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata }))
+    }
+
+    /// Whether something is set up that only git heeds when it writes an index.
+    fn wants_git_to_write(&self) -> bool {
+        let Ok(config) = self.repo.config().and_then(|mut config| config.snapshot()) else { return true };
+        let hooks = match config.get_path("core.hookspath") {
+            Ok(path) => self.root.join(path),
+            Err(_) => self.repo.commondir().join("hooks"),
+        };
+        hooks.join("post-index-change").exists()
+            || config.get_str("core.fsync").is_ok()
+            || (config.get_str("core.sharedrepository").is_ok() && !self.index().exists())
+    }
+
+    /// The index taken apart, and what the file system says of it; `None` where only git can read it.
+    fn read_index(&self) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
+        let path = self.index();
+        match path.symlink_metadata() {
+            Ok(metadata) if !metadata.is_file() => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Some((IndexFile::empty(), None)));
+            }
+            _ => {}
+        }
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        file.read_to_end(&mut bytes)?;
+        Ok(IndexFile::parse(bytes).map(|index| (index, Some(metadata))))
+    }
+
+    /// What the index says of these paths, in which nothing may change before it is written.
+    pub(super) fn staged_under(
+        &self,
+        update: &IndexUpdate,
+        changes: &[IndexChange],
+    ) -> Result<Staged, Error> {
+        match update {
+            IndexUpdate::Ours(update) => Ok(update.index.staged(changes.iter().map(|change| &change.path))),
+            IndexUpdate::Git(_) | IndexUpdate::Nobody => self.staged(changes),
+        }
+    }
+
+    /// Brings the entries of these paths up to date and lets go of the lock, under which `staged` was
+    /// read; returns the paths where the user has staged something else.
+    pub(super) fn finish_index_update(
+        &self,
+        update: IndexUpdate,
+        changes: &[IndexChange],
+        staged: &Staged,
+    ) -> Result<Vec<RepoPath>, Error> {
+        let (edits, left) = edits_for(changes, staged);
+        if edits.is_empty() {
+            return Ok(left);
+        }
+        let is_written = match update {
+            IndexUpdate::Ours(update) => update.write(&edits)?,
+            IndexUpdate::Git(process) => process.write(&edits).map(|()| true)?,
+            IndexUpdate::Nobody => false,
+        };
+        if is_written { Ok(left) } else { patiently(|| self.sync_by_git(changes)) }
+    }
+
+    /// The same where no lock is held.
     pub(super) fn sync_index(&self, changes: &[IndexChange]) -> Result<Vec<RepoPath>, Error> {
-        let mut tries = 0;
-        loop {
-            let (input, left) = input_for(changes, &self.staged(changes)?);
-            if input.is_empty() {
-                return Ok(left);
-            }
-            match self.git(&["update-index", "-z", "--index-info"], &input) {
-                Ok(_) => return Ok(left),
-                Err(Error::Command { message, .. }) if message.contains("index.lock") && tries < TRIES => {
-                    sleep(Duration::from_millis(10 << tries));
-                    tries += 1;
-                }
-                Err(error) => return Err(error),
-            }
+        let (edits, left) = edits_for(changes, &self.staged(changes)?);
+        if edits.is_empty() {
+            return Ok(left);
         }
+        patiently(|| {
+            let update = self.begin_index_update()?;
+            let staged = self.staged_under(&update, changes)?;
+            self.finish_index_update(update, changes, &staged)
+        })
     }
 
-    /// Starts git's own writer of the index, which takes the lock first and then waits for what to
-    /// write. While it holds the lock no checkout, stash or `git add` can begin.
-    pub(super) fn start_index_update(&self) -> Result<IndexUpdate, Error> {
-        let process = self.start_git(&["update-index", "-z", "--index-info"])?;
-        // What `/proc` names is the real place, whatever links lead there.
-        let directory = self.repo.path().canonicalize().unwrap_or_else(|_| self.repo.path().to_owned());
-        Ok(IndexUpdate { process: Some(process), lock: directory.join("index.lock") })
-    }
-
-    /// Refuses while one of these paths is in an unfinished merge, also one that left no other trace.
-    pub(super) fn refuse_unmerged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
-        let staged = self.staged(changes)?;
-        match staged.unmerged.first() {
-            None => Ok(staged),
-            Some(path) => Err(Error::NotNow {
-                why: format!("{path} is unmerged"),
-                hint: format!("resolve it, then: git add {path}"),
-            }),
+    fn sync_by_git(&self, changes: &[IndexChange]) -> Result<Vec<RepoPath>, Error> {
+        let (edits, left) = edits_for(changes, &self.staged(changes)?);
+        if !edits.is_empty() {
+            self.update_by_git(&edits)?;
         }
+        Ok(left)
     }
 
     /// What the index says of these paths.
     fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
-        let wanted: HashSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-        match fs::read(self.repo.path().join("index")) {
-            Ok(bytes) => match read_entries(&bytes, &wanted) {
-                Some(staged) => Ok(staged),
-                None => self.listed(changes),
-            },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Staged::default()),
-            Err(_) => self.listed(changes),
+        match self.read_index() {
+            Ok(Some((index, _))) => Ok(index.staged(changes.iter().map(|change| &change.path))),
+            Ok(None) | Err(_) => self.listed(changes),
         }
     }
 
@@ -187,4 +236,26 @@ impl Store {
         }
         Ok(staged)
     }
+}
+
+/// Refuses while one of these paths is in an unfinished merge, also one that left no other trace.
+pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
+    match staged.unmerged.first() {
+        None => Ok(()),
+        Some(path) => Err(Error::NotNow {
+            why: format!("{path} is unmerged"),
+            hint: format!("resolve it, then: git add {path}"),
+        }),
+    }
+}
+
+/// Tries again while somebody else has the lock.
+fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for tried in 0..TRIES {
+        match attempt() {
+            Err(Error::Busy { .. }) => sleep(Duration::from_millis(10 << tried)),
+            result => return result,
+        }
+    }
+    attempt()
 }

@@ -1,7 +1,7 @@
 //! What is about to happen, written down before it happens, so that the next run can finish it.
 
 use super::entries::Staged;
-use super::index::{IndexChange, IndexUpdate, input_for};
+use super::index::{IndexChange, IndexUpdate};
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
@@ -36,15 +36,15 @@ impl Store {
         }
     }
 
-    /// Finishes, or clears away, what a killed process left; costs one look where nothing was left.
+    /// Finishes, or clears away, what a killed process left; costs two looks where nothing was left.
     ///
     /// While another `orch` is at work, what lies there is its own, and is left to it.
     pub fn recover_leftovers(&self) -> Result<(), Error> {
-        if !self.own(FILE).exists() {
+        if !self.own(FILE).exists() && !self.has_our_index_lock() {
             return Ok(());
         }
         match self.try_lock()? {
-            Some(_lock) => self.finish_leftovers(),
+            Some(_lock) => self.clear_index_lock().and_then(|()| self.finish_leftovers()),
             None => Ok(()),
         }
     }
@@ -83,9 +83,7 @@ impl Store {
         index: IndexUpdate,
         staged: &Staged,
     ) -> Result<Vec<RepoPath>, Error> {
-        let (input, left) = input_for(&self.place(journal)?, staged);
-        index.write(&input)?;
-        Ok(left)
+        self.finish_index_update(index, &self.place(journal)?, staged)
     }
 
     /// Places the files; returns the index changes that still are what HEAD holds.

@@ -4,6 +4,7 @@
 //! compare-and-swap, the index is brought up to date once per batch under git's own lock, and what
 //! a killed process left half-done is finished by the next.
 
+mod cache_tree;
 mod changes;
 mod clean;
 mod commit;
@@ -15,8 +16,11 @@ mod history;
 mod hooks;
 mod index;
 mod journal;
+mod lock;
 mod sources;
+mod splice;
 mod tree;
+mod update_index;
 mod vet;
 
 #[cfg(test)]
@@ -27,6 +31,7 @@ pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
 pub use hooks::{Hooks, HooksLocation};
+pub use lock::let_go;
 pub use sources::{IndexSource, StagedFile, TreeSource};
 
 use crate::base::Digest;

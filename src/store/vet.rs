@@ -57,8 +57,11 @@ impl Store {
             }
             sleep(Duration::from_millis(20));
         }
-        let what = format!("another git process holds {}", self.index_lock().display());
-        Err(Error::Busy { what })
+        Err(self.index_is_busy())
+    }
+
+    pub(super) fn index_is_busy(&self) -> Error {
+        Error::Busy { what: format!("another git process holds {}", self.index_lock().display()) }
     }
 
     pub(super) fn index_is_locked(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
-use crate::harness::{World, eventually};
+use crate::harness::World;
 use crate::setting;
 use std::process::Stdio;
 use std::thread;
@@ -31,8 +31,6 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
         thread::sleep(Duration::from_micros(1500 * round));
         let _ = child.kill();
         let _ = child.wait();
-        // A process of git that it had started may still hold the index for a moment.
-        eventually("git lets go of the index", || !world.path(".git/index.lock").exists());
         // The next run finishes or begins anew; either way the task is where it should be, once.
         let ended = world.orch(&["next", &task, "--expect", "plan_review"]);
         assert_eq!(ended.code, 0, "round {round}: {ended:?}");
@@ -49,6 +47,80 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
     let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
     assert_eq!((fsck.code, fsck.stdout.as_str()), (0, ""), "{fsck:?}");
     world.orch(&["check"]).succeeds();
+}
+
+/// A repository with an index large enough that writing it takes a while.
+fn large() -> World {
+    let world = World::ready();
+    let blob = world.git(&["rev-parse", "HEAD:orch.toml"]);
+    let lines: String = (0..20_000).map(|n| format!("100644 {}\tsrc/{n}.txt\n", blob.trim())).collect();
+    world.write("../entries", lines);
+    let feed =
+        "git update-index --index-info < ../entries && git update-index --skip-worktree $(git ls-files src)";
+    assert!(world.command("sh").args(["-c", feed]).status().expect("sh runs").success());
+    world.git(&["commit", "-q", "-m", "Many files"]);
+    world
+}
+
+#[test]
+fn a_kill_while_the_index_is_locked_blocks_nobody_for_long() {
+    let world = large();
+    let lock = world.path(".git/index.lock");
+    let mut left_behind = 0;
+    for round in 0..40 {
+        let task = format!("k{round}");
+        world.orch(&["new", &task]).succeeds();
+        world.write(&format!("tasks/{task}/planning/plan.json"), PLAN);
+        let mut command = world.orch_command(&["next", &task]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("orch starts");
+        while !lock.exists() && child.try_wait().expect("looked at").is_none() {
+            std::hint::spin_loop();
+        }
+        // At the first instruction under the lock, then later and later.
+        thread::sleep(Duration::from_micros(250 * round));
+        let _ = child.kill();
+        let _ = child.wait();
+        if lock.exists() {
+            left_behind += 1;
+            assert_ne!(world.git_ended(&["add", "orch.toml"]).code, 0, "git respects it");
+        }
+        // Any command clears it away, and finishes what was begun.
+        world.orch(&["status"]);
+        assert!(!lock.exists(), "round {round}");
+        world.git(&["add", "orch.toml"]);
+        world.orch(&["watch", "--once"]).succeeds();
+        assert_eq!(world.phase(&task), "plan_review", "round {round}");
+        assert_eq!(world.dirty(), "", "round {round}");
+        if left_behind == 8 {
+            break;
+        }
+    }
+    assert!(left_behind > 0, "no kill hit the moment");
+    let fsck = world.git_ended(&["fsck", "--strict", "--no-dangling"]);
+    assert_eq!((fsck.code, fsck.stdout.as_str()), (0, ""), "{fsck:?}");
+}
+
+#[test]
+fn an_interrupt_leaves_no_lock_behind() {
+    let world = large();
+    let mut interrupted = 0;
+    for round in 0..6 {
+        let task = format!("i{round}");
+        world.orch(&["new", &task]).succeeds();
+        world.write(&format!("tasks/{task}/planning/plan.json"), PLAN);
+        let script = "\"$0\" next \"$1\" > /dev/null 2>&1 & \
+             while [ ! -e .git/index.lock ] && kill -0 $! 2> /dev/null; do :; done; \
+             kill -TERM $! 2> /dev/null; wait $!";
+        let mut shell = world.command("sh");
+        let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_orch"), &task]).status().expect("sh runs");
+        assert!([Some(0), Some(130)].contains(&ended.code()), "round {round}: {ended:?}");
+        interrupted += u32::from(ended.code() == Some(130));
+        assert!(!world.path(".git/index.lock").exists(), "round {round}");
+        world.orch(&["watch", "--once"]).succeeds();
+        assert_eq!(world.phase(&task), "plan_review", "round {round}");
+        assert_eq!(world.dirty(), "", "round {round}");
+    }
+    assert!(interrupted > 0, "no interrupt came in time");
 }
 
 #[test]

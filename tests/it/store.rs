@@ -140,6 +140,26 @@ fn a_burst_of_transitions_writes_the_index_once() {
     assert_eq!(world.git(&["fsck", "--strict"]), "");
 }
 
+#[test]
+fn a_plain_index_is_kept_true_without_the_git_command() {
+    let world = busy();
+    world.plan("t", 1);
+    let before = mine(&world);
+    let ended = world.orch_command(&["next", "t"]).env("PATH", "/nowhere").output().expect("orch runs");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(mine(&world), before);
+    assert_eq!(world.git(&["status", "--porcelain", "--", "tasks"]), "");
+    // In another format it is git's, which is missed before anything has happened.
+    world.git(&["update-index", "--index-version", "4"]);
+    world.plan_review("t", true, 1);
+    let ended = world.orch_command(&["next", "t"]).env("PATH", "/nowhere").output().expect("orch runs");
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("git update-index: it cannot be started"));
+    assert_eq!(world.phase("t"), "plan_review");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(mine(&world), before);
+    assert_eq!(world.git(&["status", "--porcelain", "--", "tasks"]), "");
+}
+
 fn executable(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");

@@ -1,0 +1,150 @@
+//! Git's lock of the index, held by ourselves for the moment of a transition.
+//!
+//! The lock is a file that must not exist yet, `index.lock`. Ours is a hard link to a file that is
+//! kept for it, so it is there with its whole content or not at all, and the new index is written
+//! elsewhere. While it is there, every git that wants to write the index refuses: "Unable to create
+//! index.lock: File exists".
+//!
+//! Killed in this moment, we leave it lying about, as git itself does. Since it is held under the
+//! kernel lock of [`Store::begin`] only, whoever has that lock and meets a file with our content
+//! knows that its maker is dead, and removes it: every command of `orch` does, before all else. A
+//! polite end of the process waits for it to be let go, see [`let_go`].
+
+use super::{Error, Store, durable};
+use std::fs::{self, File, FileTimes, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// What a lock of ours says, also to somebody who finds it.
+const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
+                       If no orch is running, it was killed: `orch status` finishes its work.\n";
+/// The file that the lock is a link to, and the one that takes the place of the index.
+const KEPT: &str = "index.lock";
+const NEXT: &str = "index.next";
+
+/// Held as long as this process holds the lock of an index.
+static HOLDING: Mutex<()> = Mutex::new(());
+
+/// Waits until this process holds no lock of git's, and keeps it from taking one as long as the
+/// answer lives. Gives up after two seconds: then the disk hangs, and whoever asks has to end anyway.
+#[must_use]
+pub fn let_go() -> Option<impl Drop> {
+    for _ in 0..2000 {
+        match HOLDING.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(1)),
+        }
+    }
+    None
+}
+
+/// The lock of the index; dropped, it lets go and leaves the index as it is.
+pub(super) struct IndexLock {
+    lock: PathBuf,
+    index: PathBuf,
+    next: PathBuf,
+    _holding: MutexGuard<'static, ()>,
+}
+
+impl Store {
+    /// Takes the lock of the index. The caller holds the lock among `orch` processes.
+    ///
+    /// Fails with [`io::ErrorKind::AlreadyExists`] where somebody else has it; otherwise it cannot be
+    /// had in this way, for want of hard links for instance.
+    pub(super) fn lock_index(&self) -> io::Result<IndexLock> {
+        let kept = self.own(KEPT);
+        if !is_ours(&kept) {
+            durable::write_atomic(&kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
+        }
+        let holding = HOLDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = self.index_lock();
+        fs::hard_link(&kept, &lock)?;
+        Ok(IndexLock { lock, index: self.index(), next: self.own(NEXT), _holding: holding })
+    }
+
+    /// Whether a lock of ours lies there. Of a live process, if the caller has not the lock among
+    /// `orch` processes.
+    pub(super) fn has_our_index_lock(&self) -> bool {
+        is_ours(&self.index_lock())
+    }
+
+    /// Removes the lock of a killed process. The caller holds the lock among `orch` processes.
+    pub(super) fn clear_index_lock(&self) -> Result<(), Error> {
+        let lock = self.index_lock();
+        if !is_ours(&lock) {
+            return Ok(());
+        }
+        fs::remove_file(&lock).map_err(|source| Error::io(&lock, source))
+    }
+
+    /// The index of this work tree, whatever index a hook of git may run under.
+    pub(super) fn index(&self) -> PathBuf {
+        self.repo.path().join("index")
+    }
+}
+
+impl IndexLock {
+    /// Puts a new index in the place of the old one, under its permissions; `time` is its date, where
+    /// that must not be now.
+    ///
+    /// It is not synced: git does not do that either.
+    pub(super) fn replace<B: AsRef<[u8]>>(
+        self,
+        parts: &[B],
+        old: Option<&Metadata>,
+        time: Option<FileTimes>,
+    ) -> Result<(), Error> {
+        let written = self.write(parts, old, time).and_then(|()| {
+            // Somebody may have been told by git to remove a lock that stays too long.
+            if !is_ours(&self.lock) {
+                return Err(io::Error::other("the lock was taken away"));
+            }
+            fs::rename(&self.next, &self.index)
+        });
+        written.map_err(|error| {
+            // What cannot be removed now is overwritten by the next one.
+            let _ = fs::remove_file(&self.next);
+            Error::io(&self.index, error)
+        })
+    }
+
+    fn write<B: AsRef<[u8]>>(
+        &self,
+        parts: &[B],
+        old: Option<&Metadata>,
+        time: Option<FileTimes>,
+    ) -> io::Result<()> {
+        match fs::remove_file(&self.next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&self.next)?;
+        for part in parts {
+            file.write_all(part.as_ref())?;
+        }
+        if let Some(old) = old {
+            file.set_permissions(old.permissions())?;
+        }
+        time.map_or(Ok(()), |time| file.set_times(time))
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        if is_ours(&self.lock) {
+            // Where that fails, the next command removes it.
+            let _ = fs::remove_file(&self.lock);
+        }
+    }
+}
+
+/// Whether a lock is one that we made.
+fn is_ours(lock: &Path) -> bool {
+    let is_as_long = |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;
+    fs::symlink_metadata(lock).is_ok_and(is_as_long)
+        && fs::read(lock).is_ok_and(|bytes| bytes == CONTENT.as_bytes())
+}

@@ -1,0 +1,101 @@
+//! A few entries of an index put in or taken out; every other byte of it is copied.
+//!
+//! In versions 2 and 3 an entry's bytes depend on no other entry, so whole stretches of them stay as
+//! they are, with all that git knows of the files.
+
+use super::cache_tree;
+use super::entries::IndexFile;
+use crate::base::{Digest, RepoPath};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// What is to stand in the index at a path: blob and mode, or nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Edit<'c> {
+    pub path: &'c RepoPath,
+    pub entry: Option<(Digest, i32)>,
+}
+
+/// The parts of the new file, one after the other; most of them lie in the old one.
+///
+/// The answer is `None` where only git knows what to do: an extension that speaks of single entries,
+/// an unfinished merge, a file in the place of a directory.
+pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec<Cow<'f, [u8]>>> {
+    let mut edits = edits.to_vec();
+    edits.sort_unstable_by_key(|edit| edit.path);
+    let mut entries = Vec::new();
+    let mut count = index.len();
+    let mut copied = 0;
+    for edit in &edits {
+        let name = edit.path.as_str().as_bytes();
+        let present = index.named(name);
+        if present.clone().any(|number| index.entry(number).is_none_or(|entry| entry.stage() > 0)) {
+            return None;
+        }
+        entries.push(Cow::Borrowed(index.raw(copied..present.start)?));
+        if let Some((blob, mode)) = edit.entry {
+            if present.is_empty() && stands_in_the_way(index, edit.path) {
+                return None;
+            }
+            entries.push(Cow::Owned(entry(name, blob, mode)?));
+            count += 1;
+        }
+        count = count.checked_sub(present.len())?;
+        copied = present.end;
+    }
+    entries.push(Cow::Borrowed(index.raw(copied..index.len())?));
+    let mut parts = vec![Cow::Owned([index.version(), &u32::try_from(count).ok()?.to_be_bytes()].concat())];
+    parts.append(&mut entries);
+    for (signature, bytes) in index.extensions() {
+        match signature {
+            b"TREE" => parts.extend(cache_tree::forget(bytes, &directories(&edits)).map(Cow::Owned)),
+            b"REUC" => parts.push(Cow::Borrowed(bytes)),
+            // Where the entries lie, for readers in a hurry; they do without.
+            b"EOIE" | b"IEOT" => {}
+            _ => return None,
+        }
+    }
+    let checksum = if index.skips_checksum() {
+        [0; 20]
+    } else {
+        *Digest::of_parts(parts.iter().map(AsRef::as_ref)).as_bytes()
+    };
+    parts.push(Cow::Owned(checksum.to_vec()));
+    Some(parts)
+}
+
+/// Whether [`splice`] knows every extension of an index.
+pub(super) fn is_plain(index: &IndexFile) -> bool {
+    index.extensions().all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"EOIE" | b"IEOT"))
+}
+
+/// An entry of a file that git has not looked at yet: without times and size it compares the bytes
+/// once, and then knows them.
+fn entry(name: &[u8], blob: Digest, mode: i32) -> Option<Vec<u8>> {
+    if name.is_empty() || !matches!(mode, 0o100_644 | 0o100_755) {
+        return None;
+    }
+    let length = u16::try_from(name.len()).unwrap_or(u16::MAX).min(0x0fff);
+    let mut bytes = vec![0; 24];
+    bytes.extend(mode.to_be_bytes());
+    bytes.extend([0; 12]);
+    bytes.extend(blob.as_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(name);
+    bytes.resize((bytes.len() + 8) & !7, 0);
+    Some(bytes)
+}
+
+/// Whether the index holds a file above a new path, or files below it.
+fn stands_in_the_way(index: &IndexFile, path: &RepoPath) -> bool {
+    let above = std::iter::successors(path.parent(), RepoPath::parent)
+        .any(|directory| !index.named(directory.as_str().as_bytes()).is_empty());
+    let below = format!("{path}/").into_bytes();
+    above || index.entry(index.position(&below)).is_some_and(|entry| entry.name.starts_with(&below))
+}
+
+/// The directories above the changed paths, the root among them.
+fn directories(edits: &[Edit<'_>]) -> HashSet<Vec<u8>> {
+    let above = edits.iter().flat_map(|edit| std::iter::successors(edit.path.parent(), RepoPath::parent));
+    above.map(|directory| directory.as_str().as_bytes().to_vec()).collect()
+}

@@ -1,0 +1,183 @@
+//! An index that was spliced, and the one that git makes of the same edits.
+
+use super::{Repo, info, path};
+use crate::base::{Digest, RepoPath};
+use crate::store::entries::IndexFile;
+use crate::store::splice::{Edit, splice};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// Numbers that look random and are the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("small") % limit
+    }
+
+    /// A path of names that sort before, at and after a slash, and now and then a very long one.
+    fn path(&mut self) -> RepoPath {
+        let names = ["a", "a-b", "a.b", "a0", "b", "é ü", "Z"];
+        let depth = 1 + self.below(4);
+        let mut parts: Vec<String> = (0..depth).map(|_| names[self.below(names.len())].to_owned()).collect();
+        if self.below(8) == 0 {
+            let long = "n".repeat(200);
+            parts.extend((0..19 + self.below(3)).map(|_| long.clone()));
+            parts.push("m".repeat(60 + self.below(60)));
+        }
+        path(&parts.join("/"))
+    }
+}
+
+/// Edits of entries that are there, and of some that are not.
+fn edits(
+    chance: &mut Chance,
+    present: &BTreeSet<RepoPath>,
+    blobs: &[Digest],
+) -> BTreeMap<RepoPath, Option<(Digest, i32)>> {
+    let mut edits = BTreeMap::new();
+    for _ in 0..=chance.below(5) {
+        let entry = (blobs[chance.below(blobs.len())], [0o100_644, 0o100_755][chance.below(2)]);
+        let known = present.iter().nth(chance.below(present.len().max(1)));
+        match (known, chance.below(3)) {
+            (Some(known), 0) => edits.insert(known.clone(), None),
+            (Some(known), 1) => edits.insert(known.clone(), Some(entry)),
+            _ => edits.insert(chance.path(), Some(entry)),
+        };
+    }
+    edits
+}
+
+/// Whether one path lies below the other.
+fn collide(one: &RepoPath, other: &RepoPath) -> bool {
+    one.below(other).is_some_and(|rest| rest != one.as_str()) || other.below(one).is_some()
+}
+
+#[test]
+fn a_spliced_index_is_the_one_that_git_would_write() {
+    let repo = Repo::new();
+    let blobs: Vec<Digest> = (0..4).map(|number| repo.blob(&format!("{number}\n"))).collect();
+    repo.write("later", "later\n");
+    let mut chance = Chance(0x5eed);
+    let (mut spliced, mut versions) = (0, BTreeSet::new());
+    for case in 0..200 {
+        let mut begin = BTreeMap::new();
+        for _ in 0..chance.below(24) {
+            begin.insert(chance.path(), Some((blobs[chance.below(blobs.len())], 0o100_644)));
+        }
+        let begin: Vec<Edit<'_>> = begin.iter().map(|(path, entry)| Edit { path, entry: *entry }).collect();
+        repo.git(&["read-tree", "--empty"]);
+        repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
+        let list = |index: &str| -> BTreeSet<RepoPath> {
+            repo.git_on(index, &["ls-files", "-z"], &[]).split_terminator('\0').map(path).collect()
+        };
+        let present = list("index");
+        match (chance.below(4), present.iter().nth(chance.below(present.len().max(1)))) {
+            (0, Some(skipped)) => drop(repo.git(&["update-index", "--skip-worktree", skipped.as_str()])),
+            (1, _) => drop(repo.git(&["add", "-N", "later"])),
+            _ => {}
+        }
+        if chance.below(3) > 0 {
+            repo.git(&["write-tree"]);
+        }
+        if chance.below(3) == 0 {
+            let more = edits(&mut chance, &list("index"), &blobs);
+            let more: Vec<Edit<'_>> = more.iter().map(|(path, entry)| Edit { path, entry: *entry }).collect();
+            repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&more));
+        }
+        let present = list("index");
+        let edits = edits(&mut chance, &present, &blobs);
+        // In a commit no file lies below another; among the edits neither.
+        let collides =
+            |path: &RepoPath| edits.iter().any(|(other, entry)| entry.is_some() && collide(path, other));
+        let edits: Vec<Edit<'_>> = edits
+            .iter()
+            .filter(|(path, entry)| entry.is_none() || !collides(path))
+            .map(|(path, entry)| Edit { path, entry: *entry })
+            .collect();
+
+        let index = fs::read(repo.path(".git/index")).expect("an index");
+        versions.insert(index[7]);
+        let index = IndexFile::parse(index).expect("a plain index");
+        let parts = splice(&index, &edits);
+        let is_new = |edit: &&Edit<'_>| edit.entry.is_some() && !present.contains(edit.path);
+        let in_the_way =
+            edits.iter().filter(is_new).any(|edit| present.iter().any(|other| collide(edit.path, other)));
+        assert_eq!(parts.is_none(), in_the_way, "case {case}: {edits:?}");
+        let Some(parts) = parts else { continue };
+        spliced += 1;
+        fs::write(repo.path(".git/ours"), parts.concat()).expect("written");
+        fs::copy(repo.path(".git/index"), repo.path(".git/theirs")).expect("copied");
+        repo.git_on("theirs", &["update-index", "-z", "--index-info"], &info(&edits));
+        let compare = |asked: &[&str]| {
+            let [ours, theirs] = ["ours", "theirs"].map(|index| repo.git_on(index, asked, &[]));
+            assert_eq!(ours, theirs, "case {case}: {asked:?} after {edits:?}");
+        };
+        compare(&["ls-files", "-s", "-t", "-v", "-z"]);
+        // Git believes the trees that an index remembers.
+        compare(&["write-tree"]);
+        if case % 8 == 0 {
+            compare(&["status", "--porcelain", "-z"]);
+            let fsck = repo.output("ours", &["fsck", "--no-dangling", "--strict"], &[]);
+            let said = String::from_utf8_lossy(&fsck.stderr);
+            assert!(said.lines().all(|line| line.starts_with("notice:")), "case {case}: {said}");
+            assert_eq!(repo.git_on("ours", &["write-tree"], &[]), repo.tree_anew("ours"), "case {case}");
+        }
+    }
+    assert!(spliced > 100, "only {spliced} cases were spliced");
+    assert_eq!(versions, BTreeSet::from([2, 3]));
+}
+
+#[test]
+fn trees_of_other_directories_stay_known() {
+    let repo = Repo::new();
+    let blob = repo.blob("x\n");
+    let paths = ["a/b/c", "a/d", "e/f", "g"].map(path);
+    let begin = paths.each_ref().map(|path| Edit { path, entry: Some((blob, 0o100_644)) });
+    repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
+    let tree = repo.git(&["write-tree"]);
+    let known = |bytes: &[u8]| {
+        // A tree that is known begins with the number of its entries.
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        ["TREE", "b\x001 0\n", "e\x001 0\n", "a\x002 1\n"].map(|part| text.contains(part))
+    };
+    let index = fs::read(repo.path(".git/index")).expect("an index");
+    assert_eq!(known(&index), [true; 4]);
+    let index = IndexFile::parse(index).expect("a plain index");
+    let edit = Edit { path: &path("a/new"), entry: Some((blob, 0o100_644)) };
+    let parts = splice(&index, &[edit]).expect("spliced").concat();
+    assert_eq!(known(&parts), [true, true, true, false]);
+    // Taken out again, the trees are the old ones.
+    let index = IndexFile::parse(parts).expect("a plain index");
+    let parts = splice(&index, &[Edit { entry: None, ..edit }]).expect("spliced").concat();
+    fs::write(repo.path(".git/index"), parts).expect("written");
+    assert_eq!(repo.git(&["write-tree"]), tree);
+}
+
+#[test]
+fn no_bytes_make_it_panic() {
+    let repo = Repo::new();
+    let blob = repo.blob("x\n");
+    let paths = ["a/b", "a/c", "d"].map(path);
+    let begin = paths.each_ref().map(|path| Edit { path, entry: Some((blob, 0o100_644)) });
+    repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
+    repo.git(&["write-tree"]);
+    let bytes = fs::read(repo.path(".git/index")).expect("an index");
+    let edits = ["a/b", "a/new", "z"].map(path);
+    let edits = [
+        Edit { path: &edits[0], entry: None },
+        Edit { path: &edits[1], entry: Some((blob, 0o100_755)) },
+        Edit { path: &edits[2], entry: Some((blob, 0o100_644)) },
+    ];
+    let mut spliced = 0;
+    for at in 0..bytes.len() {
+        for byte in [0, b'/', 0x7f, 0xff] {
+            let mut hostile = bytes.clone();
+            hostile[at] = byte;
+            let index = IndexFile::parse(hostile);
+            spliced += usize::from(index.is_some_and(|index| splice(&index, &edits).is_some()));
+        }
+    }
+    assert!(spliced > 0);
+}

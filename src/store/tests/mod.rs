@@ -1,0 +1,117 @@
+//! Tests of the store against real git.
+
+mod against_git;
+mod formats;
+
+use super::index::IndexChange;
+use super::splice::Edit;
+use super::{Options, Store};
+use crate::base::{Digest, RepoPath};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A repository of its own, removed when dropped.
+struct Repo {
+    home: tempfile::TempDir,
+}
+
+impl Repo {
+    fn new() -> Self {
+        let repo = Self { home: tempfile::tempdir().expect("a directory") };
+        repo.git(&["init", "-q", "-b", "main"]);
+        repo
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.home.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let target = self.path(path);
+        fs::create_dir_all(target.parent().expect("a parent")).expect("directories");
+        fs::write(target, text).expect("written");
+    }
+
+    /// Runs git, which must succeed.
+    #[track_caller]
+    fn git(&self, arguments: &[&str]) -> String {
+        self.git_on("index", arguments, &[])
+    }
+
+    /// The same on another index, with something to read.
+    #[track_caller]
+    fn git_on(&self, index: &str, arguments: &[&str], input: &[u8]) -> String {
+        let output = self.output(index, arguments, input);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {said}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "git itself is the judge")]
+    fn output(&self, index: &str, arguments: &[&str], input: &[u8]) -> Output {
+        let mut command = Command::new("git");
+        command
+            .current_dir(self.home.path())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .args(["-c", "user.name=Ann", "-c", "user.email=ann@example.com"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if index != "index" {
+            command.env("GIT_INDEX_FILE", self.path(&format!(".git/{index}")));
+        }
+        let mut process = command.spawn().expect("git starts");
+        process.stdin.take().expect("piped").write_all(input).expect("read");
+        process.wait_with_output().expect("git ends")
+    }
+
+    fn store(&self) -> Store {
+        store_at(self.home.path())
+    }
+
+    /// The blob of a text, stored.
+    fn blob(&self, text: &str) -> Digest {
+        let id = self.git_on("index", &["hash-object", "-w", "--stdin"], text.as_bytes());
+        Digest::parse(id.trim()).expect("an id")
+    }
+
+    /// The tree that the entries of an index make, built from nothing.
+    fn tree_anew(&self, index: &str) -> String {
+        // What is only intended to be added has no tag of its own, but belongs to no tree.
+        let entries = self.git_on(index, &["ls-files", "-s", "-z"], &[]);
+        let empty = Digest::of_blob(b"").to_string();
+        let entries: String = entries.split_inclusive('\0').filter(|line| !line.contains(&empty)).collect();
+        let _ = fs::remove_file(self.path(".git/anew"));
+        self.git_on("anew", &["update-index", "-z", "--index-info"], entries.as_bytes());
+        self.git_on("anew", &["write-tree"], &[])
+    }
+}
+
+/// The store of a repository in which `orch` has been at work.
+fn store_at(directory: &Path) -> Store {
+    let store = Store::discover(directory, Options::default()).expect("opened").expect("a repository");
+    fs::create_dir_all(store.own("")).expect("a directory");
+    store
+}
+
+fn path(text: &str) -> RepoPath {
+    RepoPath::new(text).expect("valid")
+}
+
+/// What `git update-index` reads for these edits.
+fn info(edits: &[Edit<'_>]) -> Vec<u8> {
+    let line = |edit: &Edit<'_>| match edit.entry {
+        Some((blob, mode)) => format!("{mode:o} {blob} 0\t{}\0", edit.path),
+        None => format!("0 {:040}\t{}\0", 0, edit.path),
+    };
+    edits.iter().map(line).collect::<String>().into_bytes()
+}
+
+fn change(text: &str, before: Option<Digest>, after: Option<Digest>) -> IndexChange {
+    let side = |blob: Option<Digest>| blob.map(|blob| (blob, 0o100_644));
+    IndexChange { path: path(text), before: side(before), after: side(after) }
+}
