@@ -52,9 +52,10 @@ impl Context {
         }
     }
 
-    /// Opens the repository, whatever the settings in its work directory are.
+    /// Opens the repository to look at what is staged or committed, whatever the settings in its work
+    /// directory are.
     pub fn bare_engine(&self) -> Result<Engine, Failure> {
-        Ok(Engine::open(&self.start, self.caller.clone())?)
+        Ok(Engine::open_to_look(&self.start, self.caller.clone())?)
     }
 
     /// Where the start directory lies in the repository, if inside.

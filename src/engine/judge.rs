@@ -90,6 +90,8 @@ impl Engine {
         };
         let is_committed = match (&at_head, &observed.state, &self.store) {
             (Some(Some(blob)), Some(state), Some(store)) => store.digest(&state_path, &state.bytes)? == *blob,
+            // What a commit holds is committed; what is staged is not yet.
+            (None, Some(_), Some(_)) => !in_work_dir,
             _ => false,
         };
         let restores = if in_work_dir { self.restores(task, &decision)? } else { Vec::new() };

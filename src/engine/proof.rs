@@ -253,15 +253,8 @@ impl Proving<'_> {
                 }
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
-                    if std::env::var("DBG").is_ok() {
-                        eprintln!(
-                            "{:?} {disproof:?} {:?}",
-                            entry.seq,
-                            observed.files.iter().map(|f| f.path.to_string()).collect::<Vec<_>>()
-                        );
-                    }
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
-                    excuse = excuse.take().or_else(|| self.excuse(entry, workflow, &observed));
+                    excuse = excuse.take().or_else(|| self.excuse(steps, index, workflow, &observed));
                     Ok(None)
                 }
             }
@@ -337,16 +330,26 @@ impl Proving<'_> {
     }
 
     /// Why a step that does not derive may be honest all the same.
-    fn excuse(&self, entry: &HistoryEntry, workflow: &Workflow, observed: &Observed) -> Option<String> {
+    fn excuse(
+        &self,
+        steps: &[Step],
+        index: usize,
+        workflow: &Workflow,
+        observed: &Observed,
+    ) -> Option<String> {
         if let Some(path) = observed.unread.first() {
             return Some(format!("{path} cannot be read here"));
         }
-        for (name, digest) in &entry.evidence {
+        // A squash keeps only the end. What a step in the middle rests on stands in its own record,
+        // and in those of the steps before it.
+        let in_middle = if steps.len() > 1 { &steps[..=index] } else { &[] };
+        for (name, digest) in in_middle.iter().flat_map(|step| &step.entry.evidence) {
             let digest = Digest::parse(digest)?;
             if !matches!(self.archive.blob(digest), Ok(Some(_))) {
                 return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
             }
         }
+        let entry = &steps.get(index)?.entry;
         // Any rule of the phase may have asked before the one that fired.
         let asked =
             |artifact: &Artifact| {

@@ -11,6 +11,13 @@ use std::path::{Path, PathBuf};
 /// Where contents known to be valid are kept; another reader of artifacts gets another name.
 const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
 
+/// What an engine is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Work,
+    Look,
+}
+
 impl Engine {
     /// Opens the repository that `start` lies in; outside git, the nearest directory with an
     /// `orch.toml`, else `start` itself.
@@ -18,10 +25,22 @@ impl Engine {
     /// A faulty configuration does not keep it from opening: what is faulty falls back to its
     /// default and is among [`Engine::findings`].
     pub fn open(start: &Path, caller: Caller) -> Result<Self, Error> {
+        Self::open_to(start, caller, Purpose::Work)
+    }
+
+    /// Opens it to look at what is staged or committed, and writes nothing at all, not even what a
+    /// killed process left to finish: a hook runs in the middle of a commit of the user's.
+    pub fn open_to_look(start: &Path, caller: Caller) -> Result<Self, Error> {
+        Self::open_to(start, caller, Purpose::Look)
+    }
+
+    fn open_to(start: &Path, caller: Caller, purpose: Purpose) -> Result<Self, Error> {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
-        let found = Store::discover(&start, store::Options::default())?;
+        let without_work_tree = purpose == Purpose::Look;
+        let options = store::Options { without_work_tree, ..store::Options::default() };
+        let found = Store::discover(&start, options)?;
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
-        if let Some(store) = &found {
+        if let Some(store) = found.as_ref().filter(|_| purpose == Purpose::Work) {
             // A killed process may have left a transition half placed; everybody who looks finishes it.
             // Where that is not possible now, the next one does.
             let _ = store.recover_leftovers();
@@ -29,12 +48,15 @@ impl Engine {
         let setting = Setting::read(&OnDisk(&root));
         let store = found.map(|store| {
             store.with_options(store::Options {
+                without_work_tree,
                 detached_head: setting.config.git.detached_head,
                 protected: setting.config.git.protected.clone(),
             })
         });
-        let verdicts =
-            store.as_ref().map_or_else(Verdicts::default, |store| Verdicts::kept_in(store.own(KNOWN_VALID)));
+        let verdicts = store.as_ref().map_or_else(Verdicts::default, |store| match purpose {
+            Purpose::Work => Verdicts::kept_in(store.own(KNOWN_VALID)),
+            Purpose::Look => Verdicts::known_in(store.own(KNOWN_VALID)),
+        });
         Ok(Self { root, store, setting, verdicts, caller, at: At::WorkDir })
     }
 

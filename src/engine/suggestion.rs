@@ -1,6 +1,6 @@
 //! What the outside is told of a judged task: the subject of a view, and `suggestion.json`.
 
-use super::{Engine, Error, Judged};
+use super::{At, Engine, Error, Judged};
 use crate::base::{Diagnostic, Digest};
 use crate::record::SUGGESTION_FILE;
 use crate::store::durable;
@@ -15,7 +15,10 @@ impl Engine {
             root: self.root.to_string_lossy().into_owned(),
             branch: self.branch(),
             head: head.and_then(|head| head.commit).map(|commit| commit.to_string()),
-            source: "work-dir".to_owned(),
+            source: match self.at {
+                At::WorkDir => "work-dir".to_owned(),
+                At::Commit(commit) => format!("commit:{commit}"),
+            },
         }
     }
 
@@ -47,8 +50,12 @@ impl Engine {
             paths.push(one.task.state_path()?);
             owners.push(index);
         }
+        let changes = match self.at {
+            At::WorkDir => store.last_changes(&paths)?,
+            At::Commit(commit) => store.last_changes_before(commit, &paths)?,
+        };
         let mut commits = vec![None; judged.len()];
-        for (owner, commit) in owners.into_iter().zip(store.last_changes(&paths)?) {
+        for (owner, commit) in owners.into_iter().zip(changes) {
             commits[owner] = commit;
         }
         Ok(commits)

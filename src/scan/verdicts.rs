@@ -21,6 +21,7 @@ const MAX_BYTES: u64 = 128 << 10;
 #[derive(Default)]
 pub struct Verdicts {
     kept_in: Option<PathBuf>,
+    only_read: bool,
     inner: Mutex<Inner>,
 }
 
@@ -35,7 +36,13 @@ impl Verdicts {
     /// Verdicts that are kept in a directory, which is made when first needed.
     #[must_use]
     pub fn kept_in(directory: PathBuf) -> Self {
-        Self { kept_in: Some(directory), inner: Mutex::default() }
+        Self { kept_in: Some(directory), only_read: false, inner: Mutex::default() }
+    }
+
+    /// Verdicts that were kept in a directory; what is new is forgotten.
+    #[must_use]
+    pub fn known_in(directory: PathBuf) -> Self {
+        Self { kept_in: Some(directory), only_read: true, inner: Mutex::default() }
     }
 
     /// Whether this content is known to be accepted by this schema.
@@ -55,7 +62,7 @@ impl Verdicts {
     /// Notes that this content is accepted by this schema.
     pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
         let mut inner = self.inner();
-        if inner.valid.insert((content, schema, format)) {
+        if inner.valid.insert((content, schema, format)) && !self.only_read {
             inner.new.push((content, schema, format));
         }
     }

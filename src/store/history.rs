@@ -62,7 +62,7 @@ impl Store {
                 known.changes.clear();
             }
             let all: Vec<RepoPath> = known.changes.keys().cloned().collect();
-            let newer = self.walk_for(&all, older)?;
+            let newer = self.walk_for(&all, head, older)?;
             known.changes.extend(newer);
             known.head = Some(head);
             self.keep_changes(&known);
@@ -70,16 +70,28 @@ impl Store {
         let missing: Vec<RepoPath> =
             paths.iter().filter(|path| !known.changes.contains_key(path)).cloned().collect();
         if !missing.is_empty() {
-            known.changes.extend(self.walk_for(&missing, None)?);
+            known.changes.extend(self.walk_for(&missing, head, None)?);
             self.keep_changes(&known);
         }
         Ok(paths.iter().map(|path| known.changes.get(path).copied()).collect())
     }
 
-    /// The newest commit that changed each of these paths, among those that `until` does not reach.
+    /// The same as seen from any commit.
+    pub fn last_changes_before(
+        &self,
+        commit: Digest,
+        paths: &[RepoPath],
+    ) -> Result<Vec<Option<Digest>>, Error> {
+        let found = self.walk_for(paths, commit, None)?;
+        Ok(paths.iter().map(|path| found.get(path).copied()).collect())
+    }
+
+    /// The newest commit that changed each of these paths, among those that `from` reaches and `until`
+    /// does not.
     fn walk_for(
         &self,
         paths: &[RepoPath],
+        from: Digest,
         until: Option<Digest>,
     ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         let mut found = BTreeMap::new();
@@ -87,7 +99,7 @@ impl Store {
         if open.is_empty() {
             return Ok(found);
         }
-        self.walk_until(until, |commit| {
+        self.walk_between(from, until, |commit| {
             let mut still = Vec::new();
             for path in open.drain(..) {
                 if changes(&commit, path)? {
@@ -171,21 +183,22 @@ impl Store {
 
     /// Visits HEAD's history, newest first, as long as `visit` says so.
     fn walk(&self, visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
-        self.walk_until(None, visit)
+        match self.head()?.commit {
+            Some(head) => self.walk_between(head, None, visit),
+            None => Ok(()),
+        }
     }
 
-    /// The same, without what `until` reaches.
-    fn walk_until(
+    /// The same for what `from` reaches and `until` does not.
+    fn walk_between(
         &self,
+        from: Digest,
         until: Option<Digest>,
         mut visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        if self.head()?.commit.is_none() {
-            return Ok(());
-        }
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
-        walk.push_head()?;
+        walk.push(oid(from)?)?;
         if let Some(until) = until {
             walk.hide(oid(until)?)?;
         }

@@ -54,6 +54,8 @@ pub struct Store {
 pub struct Options {
     /// Whether to commit while HEAD is detached.
     pub detached_head: bool,
+    /// Whether a repository without a work tree will do, because only its commits are looked at.
+    pub without_work_tree: bool,
     /// Branch names on which nothing is ever committed.
     pub protected: Patterns,
 }
@@ -76,7 +78,12 @@ impl Store {
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(Error::opening(start, error)),
         };
-        let Some(root) = repo.workdir() else { return Err(Error::Bare { path: repo.path().to_owned() }) };
+        let root = match repo.workdir() {
+            Some(root) => root,
+            // Its commits can be looked at, as a hook on a server does.
+            None if options.without_work_tree => repo.path(),
+            None => return Err(Error::Bare { path: repo.path().to_owned() }),
+        };
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
         Ok(Some(Self { repo, root, options, shared_attributes: OnceCell::new() }))
     }

@@ -13,6 +13,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/codegen-blocked.schema.json", include_str!("../../system/schemas/codegen-blocked.schema.json")),
     ("schemas/decision.schema.json", include_str!("../../system/schemas/decision.schema.json")),
     ("schemas/eval-report.schema.json", include_str!("../../system/schemas/eval-report.schema.json")),
+    ("schemas/output/audit.schema.json", include_str!("../../system/schemas/output/audit.schema.json")),
     ("schemas/output/demo.schema.json", include_str!("../../system/schemas/output/demo.schema.json")),
     ("schemas/output/error.schema.json", include_str!("../../system/schemas/output/error.schema.json")),
     ("schemas/output/event.schema.json", include_str!("../../system/schemas/output/event.schema.json")),

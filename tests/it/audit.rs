@@ -38,7 +38,11 @@ fn a_whole_life_is_proven() {
     world.orch(&["next", "t"]).succeeds();
     world.patch("t", 2);
     world.orch(&["next", "t"]).succeeds();
-    world.walk_to_from("t", "review", "done");
+    world.code_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.tests("t", 0, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.walk_to_from("t", "accept", "done");
     let ended = world.orch(&["audit"]).succeeds();
     assert!(ended.stderr.contains("proven"), "{ended:?}");
     let standings = standings(&world);
@@ -223,7 +227,7 @@ fn skip(world: &World, to: &str, rule: &str) {
 #[test]
 fn every_forgery_is_named() {
     type Forge = fn(&World);
-    let forgeries: [(&str, Forge, &str); 11] = [
+    let forgeries: [(&str, Forge, &str); 12] = [
         (
             "a hand edit",
             |world| {
@@ -272,6 +276,21 @@ fn every_forgery_is_named() {
             "the record rests on review/plan-review.json@",
         ),
         (
+            "evidence that is nowhere",
+            |world| {
+                skip(world, "codegen", "plan-accepted");
+                let nowhere = "0123456789012345678901234567890123456789";
+                let mut state = state(world);
+                let entry = state.history.last_mut().expect("an entry");
+                entry.evidence = vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
+                let lines = world.read("tasks/t/transcript.jsonl");
+                let kept: Vec<&str> = lines.lines().collect();
+                world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
+                put(world, &state, true);
+            },
+            "which is not here",
+        ),
+        (
             "evidence taken away",
             |world| {
                 world.plan_review("t", true, 1);
@@ -309,7 +328,7 @@ fn every_forgery_is_named() {
                 copy("state.json");
                 copy("transcript.jsonl");
             },
-            "/task should be",
+            "is not here",
         ),
     ];
     for (what, forge, why) in forgeries {

@@ -13,6 +13,7 @@ mod outputs;
 mod readme;
 mod schemas;
 mod setting;
+mod staged;
 mod store;
 mod tidy;
 mod walk;

@@ -25,7 +25,9 @@ fn fits(value: &Value) {
 fn answers_fit_for_none_one_and_many() {
     let world = World::ready();
     let ask = |world: &World| {
-        for command in [&["suggest"][..], &["status"], &["check"], &["log"]] {
+        for command in
+            [&["suggest"][..], &["status"], &["check"], &["log"], &["audit"], &["check", "--staged"]]
+        {
             fits(&world.orch_json(command));
         }
     };
@@ -56,6 +58,9 @@ fn answers_fit_for_none_one_and_many() {
         fits(&world.orch_json(&["hook", command]));
     }
     ask(&world);
+    for command in [&["suggest"][..], &["status"], &["check"], &["explain", "t2"]] {
+        fits(&world.orch_json(&[command, &["--at", "HEAD~1"]].concat()));
+    }
     world.write("tasks/t2/state.json", "{}");
     ask(&world);
 }

@@ -1,0 +1,320 @@
+//! `orch check --staged` and its kin: exactly the bytes that are about to become history.
+
+use crate::harness::{Ended, World};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+const PLAN: &str = "tasks/t/planning/plan.json";
+const BROKEN: &str = "{\"title\": ";
+
+fn started(phase: &str) -> World {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    if phase != "planning" {
+        world.walk_to("t", phase);
+    }
+    world
+}
+
+fn staged(world: &World) -> Ended {
+    world.orch(&["check", "--staged"])
+}
+
+/// Everything in a directory: path, size, time, inode and bytes.
+fn picture(directory: &Path, found: &mut Vec<(PathBuf, u64, i64, u64, Vec<u8>)>) {
+    let mut entries: Vec<_> =
+        fs::read_dir(directory).expect("listed").map(|entry| entry.expect("an entry")).collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, metadata) = (entry.path(), entry.metadata().expect("metadata"));
+        if metadata.is_dir() {
+            found.push((path.clone(), 0, metadata.mtime_nsec(), metadata.ino(), Vec::new()));
+            picture(&path, found);
+        } else {
+            let bytes = fs::read(&path).expect("read");
+            found.push((path, metadata.len(), metadata.mtime_nsec(), metadata.ino(), bytes));
+        }
+    }
+}
+
+#[test]
+fn it_writes_nothing_whatever_it_finds() {
+    let world = started("plan_review");
+    world.plan_review("t", true, 1);
+    world.git(&["add", "-A"]);
+    fs::remove_dir_all(world.path(".git/orch")).expect("removed");
+    // As if the index had not been refreshed for long.
+    world.git(&["update-index", "--chmod=+x", PLAN]);
+    let mut before = Vec::new();
+    picture(&world.root(), &mut before);
+    staged(&world).succeeds();
+    world.orch(&["check", "--commit", "HEAD"]).succeeds();
+    world.orch(&["audit"]).succeeds();
+    let mut after = Vec::new();
+    picture(&world.root(), &mut after);
+    assert!(before == after, "something was written");
+}
+
+#[test]
+fn only_staged_bytes_count() {
+    let world = started("planning");
+    staged(&world).succeeds().says("0 tasks");
+    world.write(PLAN, BROKEN);
+    staged(&world).succeeds().says("0 tasks");
+    world.git(&["add", "-N", PLAN]);
+    staged(&world).succeeds().says("0 tasks");
+    world.git(&["add", PLAN]);
+    let found = staged(&world).ends(1);
+    assert!(found.stdout.contains(&format!("--> {PLAN}:1:")), "{found:?}");
+    assert!(found.stdout.contains(BROKEN), "the staged text is shown: {found:?}");
+    world.plan("t", 1);
+    staged(&world).ends(1);
+    world.git(&["add", PLAN]);
+    world.write(PLAN, BROKEN);
+    staged(&world).succeeds().says("1 task");
+    world.git(&["reset", "-q"]);
+    staged(&world).succeeds().says("0 tasks");
+}
+
+#[test]
+fn part_of_a_file_is_judged_as_it_is_staged() {
+    let world = started("planning");
+    world.plan("t", 1);
+    world.git(&["add", PLAN]);
+    world.git(&["commit", "-q", "-m", "a plan"]);
+    let text = world.read(PLAN);
+    world.write(PLAN, text.replace("\"what\"", "\"unknown_first\"").replace("\"title\"", "\"unknown_last\""));
+    let mut process = world
+        .command("git")
+        .args(["add", "-p", PLAN])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("git runs");
+    process.stdin.take().expect("a pipe").write_all(b"s\ny\nn\n").expect("told");
+    assert!(process.wait().expect("ended").success());
+    let half = world.git(&["show", &format!(":{PLAN}")]);
+    assert!(half != text && half != world.read(PLAN), "the test stages a part: {half}");
+    let found = staged(&world).ends(1);
+    let told = half.contains("unknown_first");
+    assert_eq!(found.stdout.contains("unknown_first"), told, "{found:?}");
+    assert_eq!(found.stdout.contains("unknown_last"), !told, "{found:?}");
+}
+
+#[test]
+fn renames_deletions_modes_and_submodules_are_what_they_are() {
+    let world = started("codegen");
+    fs::set_permissions(world.path(PLAN), fs::Permissions::from_mode(0o755)).expect("executable");
+    world.git(&["add", "-A"]);
+    staged(&world).succeeds().says("1 task");
+    world.git(&["commit", "-q", "-m", "executable"]);
+    world.git(&["mv", PLAN, "tasks/t/planning/other.json"]);
+    staged(&world).ends(1).says("inconsistent");
+    world.git(&["reset", "-q", "--hard"]);
+    world.git(&["rm", "-q", "--cached", PLAN]);
+    staged(&world).ends(1).says("inconsistent");
+    world.git(&["reset", "-q", "--hard"]);
+    world.git(&["rm", "-q", "-r", "tasks/t"]);
+    staged(&world).succeeds();
+    world.git(&["reset", "-q", "--hard"]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let link = format!("160000,{},tasks/t/code/vendored", head.trim());
+    world.git(&["update-index", "--add", "--cacheinfo", &link]);
+    staged(&world).succeeds();
+    fs::create_dir_all(world.path("tasks/t/code")).expect("a directory");
+    std::os::unix::fs::symlink("/etc/passwd", world.path("tasks/t/code/diff.patch")).expect("linked");
+    world.git(&["add", "tasks/t/code/diff.patch"]);
+    staged(&world).ends(1).says("symbolic link");
+}
+
+#[test]
+fn the_middle_of_a_merge_is_told_and_its_end_is_judged() {
+    let world = started("planning");
+    world.plan("t", 1);
+    world.commit("base");
+    world.git(&["switch", "-q", "-c", "other"]);
+    world.plan("t", 2);
+    world.commit("other");
+    world.git(&["switch", "-q", "main"]);
+    world.plan("t", 3);
+    world.commit("ours");
+    assert_ne!(world.git_ended(&["merge", "other"]).code, 0, "the test needs a conflict");
+    staged(&world).ends(1).says("unmerged");
+    world.plan("t", 4);
+    world.git(&["add", PLAN]);
+    staged(&world).succeeds();
+    world.git(&["commit", "-q", "--no-edit"]);
+    world.orch(&["check", "--commit", "HEAD"]).succeeds();
+}
+
+#[test]
+fn the_settings_are_the_staged_ones() {
+    let world = started("planning");
+    world.write("work/x/planning/plan.json", BROKEN);
+    world.git(&["add", "work"]);
+    staged(&world).succeeds();
+    let settings =
+        world.read("orch.toml") + "\n[[root]]\npath = \"work/*\"\nworkflow = \"global-state-machine\"\n";
+    world.write("orch.toml", settings);
+    staged(&world).succeeds();
+    world.git(&["add", "orch.toml"]);
+    staged(&world).ends(1).says("work/x/planning/plan.json");
+    world.write("orch.toml", "[[root]\n");
+    staged(&world).ends(1);
+    world.git(&["add", "orch.toml"]);
+    staged(&world).ends(1).says("orch.toml:1");
+}
+
+#[test]
+fn a_step_by_orch_may_be_staged_and_committed_by_hand() {
+    let world = World::ready();
+    let settings = world.read("orch.toml");
+    world.write("orch.toml", format!("{settings}\n[git]\ncommit = \"off\"\n").replace("[git]\n# ", "# "));
+    let settings = world.read("orch.toml");
+    if world.orch(&["status"]).code != 0 {
+        world.write(
+            "orch.toml",
+            settings.replace("\n[git]\ncommit = \"off\"\n", "").replace("[git]", "[git]\ncommit = \"off\""),
+        );
+    }
+    world.commit("settings");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "review");
+    world.git(&["add", "-A"]);
+    staged(&world).succeeds();
+    world.git(&["commit", "-q", "-m", "by hand"]);
+    let audit = world.orch_json(&["audit"]);
+    assert_eq!(audit["changes"][0]["standing"], "folded", "{audit:#}");
+    world.code_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["add", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    // The step without its evidence is no step.
+    staged(&world).ends(1).says("error[forged]");
+    world.git(&["add", "-A"]);
+    staged(&world).succeeds();
+}
+
+#[test]
+fn every_form_of_the_index_is_read() {
+    let forms: [(&str, &[&[&str]]); 4] = [
+        ("version 4", &[&["update-index", "--index-version", "4"]]),
+        ("split", &[&["update-index", "--split-index"]]),
+        ("untracked cache", &[&["update-index", "--untracked-cache"]]),
+        (
+            "sparse",
+            &[&["sparse-checkout", "init", "--cone", "--sparse-index"], &["sparse-checkout", "add", "tasks"]],
+        ),
+    ];
+    for (form, commands) in forms {
+        let world = started("planning");
+        world.write("elsewhere/a/b.txt", "x\n");
+        world.commit("elsewhere");
+        for command in commands {
+            world.git(command);
+        }
+        world.write(PLAN, BROKEN);
+        world.git(&["add", "--sparse", PLAN]);
+        let found = staged(&world);
+        assert_eq!(found.code, 1, "{form}: {found:?}");
+        world.plan("t", 1);
+        world.git(&["add", "--sparse", PLAN]);
+        let found = staged(&world);
+        assert_eq!(found.code, 0, "{form}: {found:?}");
+    }
+}
+
+#[test]
+fn the_hook_judges_what_git_is_about_to_commit() {
+    let world = started("planning");
+    let bin = Path::new(env!("CARGO_BIN_EXE_orch")).parent().expect("a directory");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let commit = |arguments: &[&str]| {
+        let mut command = world.command("git");
+        command.env("PATH", &path).args(["commit", "-q", "-m", "x"]).args(arguments);
+        world.end(command.output().expect("git runs"))
+    };
+    world.orch(&["hook", "install", "--pre-commit", "--pre-push"]).succeeds();
+    world.plan("t", 1);
+    world.git(&["add", "-A"]);
+    commit(&[]).succeeds();
+    // `git commit PATH` and `-a` commit another index than the one that lies there.
+    world.write(PLAN, BROKEN);
+    commit(&["--", PLAN]).ends(1).says("error[");
+    commit(&["-a"]).ends(1);
+    world.write("note.txt", "x");
+    world.git(&["add", "note.txt"]);
+    commit(&[]).succeeds();
+    world.git(&["checkout", "-q", "--", PLAN]);
+    world.orch(&["next", "t"]).succeeds();
+    let text = world.read("tasks/t/state.json").replace("\"phase\": \"plan_review\"", "\"phase\": \"done\"");
+    world.write("tasks/t/state.json", text);
+    commit(&["-a"]).ends(1).says("edited by hand");
+    commit(&["-a", "--no-verify"]).succeeds();
+
+    let server = world.path("../server.git");
+    let server = server.to_str().expect("UTF-8");
+    world.git(&["init", "-q", "--bare", "-b", "main", server]);
+    let push = |revision: &str| {
+        let mut command = world.command("git");
+        command.env("PATH", &path).args(["push", "-q", server, &format!("{revision}:refs/heads/main")]);
+        world.end(command.output().expect("git runs"))
+    };
+    push("HEAD~1").succeeds();
+    let refused = push("HEAD");
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert!(
+        refused.stdout.contains("edited by hand") || refused.stderr.contains("edited by hand"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_server_refuses_what_a_push_forges() {
+    let world = started("plan_review");
+    let server = world.path("../server.git");
+    let at = server.to_str().expect("UTF-8");
+    world.git(&["clone", "-q", "--bare", ".", at]);
+    let hook = format!("#!/bin/sh\nexec '{}' check --stdin-refs\n", env!("CARGO_BIN_EXE_orch"));
+    let file = server.join("hooks/pre-receive");
+    fs::write(&file, hook).expect("written");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("executable");
+    world.git(&["remote", "add", "origin", at]);
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["push", "-q", "origin", "main", "main:refs/heads/fresh"]);
+    world.git(&["switch", "-q", "-c", "forged"]);
+    let text = world.read("tasks/t/state.json").replace("\"phase\": \"codegen\"", "\"phase\": \"done\"");
+    world.write("tasks/t/state.json", text);
+    world.commit("forged");
+    for target in ["main", "elsewhere"] {
+        let refused = world.git_ended(&["push", "-q", "origin", &format!("forged:refs/heads/{target}")]);
+        assert_ne!(refused.code, 0, "{target}: {refused:?}");
+        assert!(refused.stderr.contains("edited by hand"), "{target}: {refused:?}");
+    }
+    world.git(&["push", "-q", "origin", ":fresh"]);
+    world.git(&["reset", "-q", "--hard", "main"]);
+    world.git(&["push", "-q", "origin", "forged:refs/heads/elsewhere"]);
+    world.orch(&["-C", at, "audit", "main"]).succeeds();
+    world.orch(&["-C", at, "status"]).ends(2).says("no work tree");
+}
+
+#[test]
+fn a_revision_is_judged_as_it_stood() {
+    let world = started("review");
+    let status = world.orch_json(&["status", "--at", "HEAD~2"]);
+    assert_eq!(status["tasks"][0]["currentPhase"], "plan_review", "{status:#}");
+    assert_eq!(
+        status["repository"]["source"],
+        format!("commit:{}", world.git(&["rev-parse", "HEAD~2"]).trim())
+    );
+    let suggested = world.orch_json(&["suggest", "t", "--at", "HEAD~1"]);
+    assert_eq!(suggested["suggestions"][0]["currentPhase"], "codegen", "{suggested:#}");
+    assert_eq!(suggested["suggestions"][0]["committed"], world.git(&["rev-parse", "HEAD~1"]).trim());
+    world.orch(&["explain", "t", "--at", "HEAD~1"]).succeeds().says("codegen");
+    world.orch(&["check", "--at", "HEAD~1"]).succeeds();
+    world.orch(&["status", "--at", "nowhere"]).ends(2).says("no commit `nowhere`");
+    world.orch(&["suggest", "t", "--at", "HEAD~9"]).ends(2);
+}
