@@ -5,6 +5,7 @@
 mod matcher;
 mod observe;
 mod read;
+mod regular;
 mod schema;
 mod source;
 mod span;
@@ -13,6 +14,7 @@ mod verdicts;
 pub use matcher::Matcher;
 pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
 pub use read::{Verdict, parse_json, read};
+pub use regular::open_regular;
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
 pub use span::span;

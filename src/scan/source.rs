@@ -1,7 +1,7 @@
 //! Where a task's bytes come from.
 
+use super::open_regular;
 use crate::base::{Digest, RepoPath};
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -126,12 +126,12 @@ impl<'c> WorkDir<'c> {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &fs::Metadata) -> bool {
+fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
 }
 
@@ -159,15 +159,9 @@ impl Source for WorkDir<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
         let target = path.under(&self.root);
-        // Looked at before it is opened: opening a FIFO would wait for a writer for ever.
-        match fs::symlink_metadata(&target) {
-            Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
-            Err(error) => return Ok(Content::Unreadable(error.to_string())),
-        }
-        let mut file = match File::open(&target) {
-            Ok(file) => file,
+        let mut file = match open_regular(&target) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
             Err(error) => return Ok(Content::Unreadable(error.to_string())),
         };
