@@ -66,7 +66,38 @@ impl Schema {
         if self.validator.is_valid(data) {
             return Vec::new();
         }
-        self.validator.iter_errors(data).take(MAX_PROBLEMS).map(|error| self.problem(&error, data)).collect()
+        let found = self.validator.iter_errors(data).flat_map(|error| self.problems(&error, data));
+        found.take(MAX_PROBLEMS).collect()
+    }
+
+    /// What one refusal says: one problem, or one for each of several unexpected keys.
+    fn problems(&self, error: &ValidationError<'_>, data: &Value) -> Vec<Problem> {
+        let here = data.pointer(error.instance_path().as_str()).and_then(Value::as_object);
+        let unexpected: Vec<&String> = match (error.kind(), here) {
+            (
+                ValidationErrorKind::AdditionalProperties { unexpected }
+                | ValidationErrorKind::UnevaluatedProperties { unexpected },
+                _,
+            ) => unexpected.iter().collect(),
+            // Where a schema names no key at all, every key is one too many.
+            (ValidationErrorKind::FalseSchema, Some(members))
+                if error.schema_path().as_str().ends_with("/additionalProperties") =>
+            {
+                members.keys().collect()
+            }
+            _ => return vec![self.problem(error, data)],
+        };
+        let known = self.known_keys(error);
+        let problem = |key: &&String| {
+            let near = nearest(key, known.iter().map(String::as_str));
+            Problem {
+                pointer: error.instance_path().to_string(),
+                key: Some((*key).clone()),
+                message: format!("`{key}` is not known here"),
+                hint: near.map(|near| format!("did you mean `{near}`?")),
+            }
+        };
+        unexpected.iter().take(MAX_PROBLEMS).map(problem).collect()
     }
 
     fn problem(&self, error: &ValidationError<'_>, data: &Value) -> Problem {
@@ -83,13 +114,6 @@ impl Schema {
                     hint: slip.map(|slip| format!("is `{slip}` meant to be `{name}`?")),
                     ..plain(format!("`{name}` is missing"))
                 }
-            }
-            ValidationErrorKind::AdditionalProperties { unexpected } => {
-                let key = unexpected.first().cloned().unwrap_or_default();
-                let known = self.known_keys(error);
-                let hint = nearest(&key, known.iter().map(String::as_str))
-                    .map(|near| format!("did you mean `{near}`?"));
-                Problem { key: Some(key.clone()), hint, ..plain(format!("`{key}` is not known here")) }
             }
             ValidationErrorKind::Type { .. } => {
                 let expected = self.at(error).map(|kind| words(&kind)).unwrap_or_default();
@@ -112,6 +136,7 @@ impl Schema {
                     format!("it fits none of the forms that the schema allows: {}", wanted.join("; or "))
                 })
             }
+            ValidationErrorKind::FalseSchema => plain("nothing is allowed here".to_owned()),
             _ => plain(error.to_string()),
         }
     }
@@ -463,6 +488,42 @@ mod tests {
             assert!(found.iter().any(|line| line.contains(expected)), "{text}: {found:#?}");
         }
         assert!(check(&strict, "{\"ok\": true}").is_empty());
+    }
+
+    #[test]
+    fn every_unexpected_key_is_told() {
+        let inner = json!({"additionalProperties": false, "properties": {"kind": {}, "name": {}}});
+        let open = json!({"allOf": [{"properties": {"kind": {}}}], "unevaluatedProperties": false,
+            "properties": {"name": {}}});
+        let text = "{\"knd\": 1, \"name\": 2,\n\"nmae\": 3, \"zebra\": 4}";
+        let other = "orch schema s --example shows a valid one";
+        for (schema, hints) in [
+            (inner.clone(), ["did you mean `kind`?", "did you mean `name`?", other]),
+            (
+                json!({"$defs": {"i": inner}, "$ref": "#/$defs/i"}),
+                ["did you mean `kind`?", "did you mean `name`?", other],
+            ),
+            (open, [other, "did you mean `name`?", other]),
+        ] {
+            let told = |place, key, hint| format!("f.json:{place} `{key}` is not known here ({hint})");
+            let expected = [
+                told("1:2", "knd", hints[0]),
+                told("2:1", "nmae", hints[1]),
+                told("2:12", "zebra", hints[2]),
+            ];
+            assert_eq!(check(&schema, text), expected, "{schema}");
+        }
+        let many: Map<String, Value> = (0..1000).map(|key| (format!("key{key}"), json!(1))).collect();
+        let many = Value::from(many).to_string();
+        let nothing = json!({"additionalProperties": false});
+        let strict = json!({"additionalProperties": false, "properties": {"kind": {}}});
+        for schema in [nothing, strict] {
+            let found = check(&schema, &many);
+            assert_eq!(found.len(), MAX_PROBLEMS);
+            assert_eq!(found[1], format!("f.json:1:11 `key1` is not known here ({other})"));
+        }
+        let found = check(&json!({"properties": {"a": false}}), "{\"a\": 1}");
+        assert_eq!(found, [format!("f.json:1:7 nothing is allowed here ({other})")]);
     }
 
     #[test]
