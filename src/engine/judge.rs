@@ -218,8 +218,10 @@ impl Engine {
 /// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
     let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
-    let mut faults =
-        problems.filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref"));
+    let is_fault = |problem: &&Diagnostic| {
+        matches!(problem.code, "schema-invalid" | "schema-remote-ref" | "schema-cycle")
+    };
+    let mut faults = problems.filter(is_fault);
     let Some(fault) = faults.next() else { return Ok(()) };
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {
