@@ -26,14 +26,15 @@ impl Engine {
             // Where that is not possible now, the next one does.
             let _ = store.recover_leftovers();
         }
-        let (config, mut findings) = match read_text(&root.join(config::FILE)) {
-            Ok(Some(text)) => config::parse(&text, config::FILE),
-            Ok(None) => (config::Config::default(), Vec::new()),
+        let (text, unreadable) = match read_text(&root.join(config::FILE)) {
+            Ok(text) => (text.unwrap_or_default(), None),
             Err(error) => {
                 let message = format!("{} cannot be read: {error}", config::FILE);
-                (config::Config::default(), vec![Diagnostic::error("config-unreadable", message)])
+                (String::new(), Some(Diagnostic::error("config-unreadable", message)))
             }
         };
+        let (config, mut findings) = config::parse(&text, config::FILE);
+        findings.extend(unreadable);
         let store = found.map(|store| {
             store.with_options(store::Options {
                 detached_head: config.git.detached_head,
@@ -43,6 +44,7 @@ impl Engine {
         let verdicts =
             store.as_ref().map_or_else(Verdicts::default, |store| Verdicts::kept_in(store.own(KNOWN_VALID)));
         let (system, system_on_disk) = overlay(&root, &config.system, &mut findings);
+        findings.extend(config::unknown_workflows(&text, config::FILE, &workflows::names(&system)));
         Ok(Self {
             root,
             config,

@@ -3,7 +3,7 @@
 use super::{Engine, Error};
 use crate::base::{Diagnostic, WorkflowName, nearest};
 use crate::scan::Matcher;
-use crate::workflow::{Document, Workflow, check, compile};
+use crate::workflow::{Document, System, Workflow, check, compile};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -59,11 +59,7 @@ impl Engine {
     /// The names of all workflows, in order.
     #[must_use]
     pub fn workflow_names(&self) -> Vec<String> {
-        self.system
-            .names("workflows", ".md")
-            .filter(|name| WorkflowName::new(name).is_ok())
-            .map(str::to_owned)
-            .collect()
+        names(&self.system)
     }
 
     /// Where a workflow's document lies, or would lie, in the repository.
@@ -80,4 +76,10 @@ impl Engine {
         };
         Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
     }
+}
+
+/// The names of all workflows among these texts, in order.
+pub(super) fn names(system: &System) -> Vec<String> {
+    let stems = system.names("workflows", ".md");
+    stems.filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
 }

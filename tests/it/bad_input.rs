@@ -54,3 +54,34 @@ fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
         world.git(&["checkout", "-q", "--", "tasks"]);
     }
 }
+
+#[test]
+fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.plan("t1", 1);
+    world.write("system/schemas/plan.schema.json", "{\n  \"$ref\": \"#\"\n}\n");
+    let checked = world.orch(&["workflow", "check", "--json"]).ends(1);
+    let findings: serde_json::Value = serde_json::from_str(&checked.stdout).expect("JSON");
+    let finding = &findings["findings"][0];
+    assert_eq!(finding["code"], "schema-cycle", "{findings:#}");
+    assert_eq!(finding["path"], "system/schemas/plan.schema.json", "{findings:#}");
+    assert_eq!((&finding["line"], &finding["column"]), (&2.into(), &11.into()), "{findings:#}");
+    world.orch(&["check", "t1"]).ends(1).says("asks only itself");
+    assert_eq!(world.phase("t1"), "planning");
+}
+
+#[test]
+fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"opensec\"\n");
+    for command in ["check", "status", "suggest"] {
+        let ended = world.orch(&[command]).ends(2).says("did you mean `openspec`?");
+        ended.says("orch.toml:3:12: error[config-value]: there is no workflow `opensec`");
+    }
+    // The repository's own workflows count.
+    let own = world.read("system/workflows/global-state-machine.md");
+    world.write("system/workflows/opensec.md", own);
+    world.orch(&["status"]).succeeds().says("t1");
+}
