@@ -1,9 +1,10 @@
 //! Finding tasks: which directories are tasks, and which one a person means.
 
 use super::{Engine, Error};
-use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
+use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::fs::{self, DirEntry};
+use std::path::Path;
 
 /// A task and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,13 @@ pub struct TaskRef {
     pub workflow: WorkflowName,
 }
 
+/// What a walk over the roots finds.
+#[derive(Default)]
+struct Survey {
+    tasks: Vec<TaskRef>,
+    misnamed: Vec<Diagnostic>,
+}
+
 /// How deep below a root's base tasks are looked for.
 const MAX_DEPTH: usize = 8;
 
@@ -25,29 +33,38 @@ impl Engine {
     /// A task never contains a task: below a task no other is looked for.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskRef> {
-        let mut found: Vec<TaskRef> = Vec::new();
+        self.survey().0
+    }
+
+    /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
+    /// its name.
+    #[must_use]
+    pub fn survey(&self) -> (Vec<TaskRef>, Vec<Diagnostic>) {
+        let mut found = Survey::default();
         let mut bases: Vec<RepoPath> = self.config.roots.bases().cloned().collect();
         bases.sort();
         bases.dedup();
         for base in bases {
-            self.look_below(&base, 0, &mut found);
+            self.look_below(Path::new(base.as_str()), 0, &mut found);
         }
-        found.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
-        found.dedup();
-        found
+        found.tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
+        found.tasks.dedup();
+        found.misnamed.sort();
+        found.misnamed.dedup();
+        (found.tasks, found.misnamed)
     }
 
     /// Every task at or below a path, in id order.
     #[must_use]
     pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
-        let mut found = Vec::new();
+        let mut found = Survey::default();
         let reaches =
             |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.config.roots.bases().any(reaches) {
-            self.look_below(path, 0, &mut found);
+            self.look_below(Path::new(path.as_str()), 0, &mut found);
         }
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        found
+        found.tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        found.tasks
     }
 
     /// What a watch listens to: where tasks lie, and what the verdicts depend on beside them.
@@ -140,12 +157,39 @@ impl Engine {
         }
         let root = self.config.roots.get(root)?;
         let workflow = root.workflow.clone();
-        let names = names_in(&directory.under(&self.root))?;
+        let is_task = self.holds_task(&workflow, &directory.under(&self.root));
+        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+    }
+
+    /// A finding where a directory holds what a task holds, at a place for tasks, and its name does not
+    /// allow it to be one.
+    fn misnamed(&self, directory: &Path) -> Option<Diagnostic> {
+        // Where a part is not UTF-8, the path as far as it can be shown stands for it.
+        let shown = RepoPath::new(directory.to_string_lossy()).ok()?;
+        let misnamed = self.config.roots.misnamed(&shown);
+        let (root, code, why) = match (directory.to_str(), misnamed) {
+            (Some(_), misnamed) => misnamed.map(|(root, error)| (root, "bad-task-id", error.to_string()))?,
+            (None, misnamed) => {
+                let root = misnamed.map(|(root, _)| root);
+                let root = root.or_else(|| Some(self.config.roots.match_directory(&shown)?.0))?;
+                (root, "path-not-utf8", "its path is not UTF-8".to_owned())
+            }
+        };
+        let workflow = &self.config.roots.get(root)?.workflow;
+        if self.leads_out(&shown) || !self.holds_task(workflow, &self.root.join(directory)) {
+            return None;
+        }
+        let message = format!("this directory holds what a task holds, but cannot be one: {why}");
+        Some(Diagnostic::error(code, message).at(Place::file(&shown)).hint("rename the directory"))
+    }
+
+    /// Whether a directory holds a state, a transcript or an artifact.
+    fn holds_task(&self, workflow: &WorkflowName, directory: &Path) -> bool {
+        let Some(names) = names_in(directory) else { return false };
         // A transcript alone means that the state was lost, which must be seen.
         let is_recorded =
             |entry: &DirEntry| entry.file_name() == STATE_FILE || entry.file_name() == TRANSCRIPT_FILE;
-        let is_task = names.iter().any(is_recorded) || self.holds_artifact(&workflow, directory, &names);
-        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+        names.iter().any(is_recorded) || self.holds_artifact(workflow, directory, &names)
     }
 
     /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
@@ -166,26 +210,29 @@ impl Engine {
         })
     }
 
-    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Vec<TaskRef>) {
-        if let Some(task) = self.task_at(directory) {
-            found.push(task);
+    fn look_below(&self, directory: &Path, depth: usize, found: &mut Survey) {
+        let named = directory.to_str().and_then(|text| RepoPath::new(text).ok());
+        if let Some(task) = named.and_then(|directory| self.task_at(&directory)) {
+            found.tasks.push(task);
+            return;
+        }
+        if let Some(finding) = self.misnamed(directory) {
+            found.misnamed.push(finding);
             return;
         }
         if depth >= MAX_DEPTH {
             return;
         }
-        for entry in names_in(&directory.under(&self.root)).unwrap_or_default() {
+        for entry in names_in(&self.root.join(directory)).unwrap_or_default() {
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| is_directory && *name != ".git") else { continue };
-            if let Ok(below) = directory.join(name) {
-                self.look_below(&below, depth + 1, found);
+            if is_directory && entry.file_name() != ".git" {
+                self.look_below(&directory.join(entry.file_name()), depth + 1, found);
             }
         }
     }
 
     /// Whether a directory holds a file that matches an artifact of the workflow.
-    fn holds_artifact(&self, workflow: &WorkflowName, directory: &RepoPath, names: &[DirEntry]) -> bool {
+    fn holds_artifact(&self, workflow: &WorkflowName, directory: &Path, names: &[DirEntry]) -> bool {
         let Ok(loaded) = self.workflow(workflow.as_str()) else { return false };
         let Some(matcher) = &loaded.matcher else { return false };
         let mut open: Vec<(String, bool)> = names
@@ -204,8 +251,7 @@ impl Engine {
                 }
                 continue;
             }
-            let Ok(below) = directory.join(&path) else { continue };
-            for entry in names_in(&below.under(&self.root)).unwrap_or_default() {
+            for entry in names_in(&directory.join(&path)).unwrap_or_default() {
                 if let Ok(name) = entry.file_name().into_string() {
                     open.push((format!("{path}/{name}"), entry.file_type().is_ok_and(|kind| kind.is_dir())));
                 }
@@ -216,7 +262,7 @@ impl Engine {
 }
 
 /// The entries of a directory in name order; `None` if it cannot be listed.
-fn names_in(path: &std::path::Path) -> Option<Vec<DirEntry>> {
+fn names_in(path: &Path) -> Option<Vec<DirEntry>> {
     let mut entries: Vec<DirEntry> = fs::read_dir(path).ok()?.filter_map(Result::ok).collect();
     entries.sort_by_key(DirEntry::file_name);
     Some(entries)

@@ -85,3 +85,38 @@ fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
     world.write("system/workflows/opensec.md", own);
     world.orch(&["status"]).succeeds().says("t1");
 }
+
+#[test]
+fn a_task_with_an_impossible_name_is_told() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::ready();
+    world.write("tasks/a\\b/state.json", "{}");
+    world.write("tasks/team/-rf/planning/plan.json", "{}");
+    world.write("tasks/-notes/readme.md", "no task");
+    let odd = world.path("tasks").join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir_all(odd.join("planning")).expect("a directory");
+    std::fs::write(odd.join("planning/plan.json"), "{}").expect("a file");
+    let expected = [
+        ("bad-task-id", "tasks/a\\b"),
+        ("bad-task-id", "tasks/team/-rf"),
+        ("path-not-utf8", "tasks/caf\u{fffd}"),
+    ];
+    let told = |answer: &serde_json::Value, list: &str| {
+        let found = answer[list].as_array().expect("a list").clone();
+        let found = found.into_iter().map(|one| format!("{} {}", one["code"], one["path"]));
+        let expected = expected.map(|(code, path)| format!("{code:?} {}", serde_json::json!(path)));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{answer:#}");
+    };
+    told(&world.orch_json(&["status"]), "diagnostics");
+    told(&world.orch_json(&["suggest"]), "diagnostics");
+    let checked = world.orch(&["check", "--json"]).ends(1);
+    told(&serde_json::from_str(&checked.stdout).expect("JSON"), "findings");
+    for command in ["status", "suggest", "check"] {
+        let ended = world.orch(&[command]).says("bad-task-id").says("path-not-utf8");
+        assert!(!ended.stdout.contains("-notes"), "{ended:?}");
+    }
+    // A task beside them is judged all the same.
+    world.orch(&["new", "t1"]).succeeds();
+    world.orch(&["status"]).succeeds().says("t1").says("bad-task-id");
+}

@@ -35,12 +35,9 @@ pub enum Form {
 
 pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.engine(ui)?;
-    let tasks = if args.tasks.is_empty() {
-        engine.tasks()
-    } else {
-        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
-    };
+    let (tasks, misnamed) = report::named_or_all(&engine, &args.tasks)?;
     let (judged, mut found) = report::judge_all(&engine, &tasks);
+    found.extend(misnamed);
     for one in &judged {
         found.extend(findings_of(one));
         found.extend(engine.ignored_evidence(one)?);

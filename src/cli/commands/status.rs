@@ -11,21 +11,19 @@ pub struct StatusArgs {}
 
 pub fn run(_args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.engine(ui)?;
-    let tasks = engine.tasks();
-    let (judged, problems) = report::judge_all(&engine, &tasks);
+    let (tasks, misnamed) = engine.survey();
+    let (judged, mut problems) = report::judge_all(&engine, &tasks);
+    problems.extend(misnamed);
     let subjects = report::subjects(&engine, &judged)?;
     let status = Status::new(engine.repository(), &subjects, &problems);
     if context.global.json {
         ui.answer(&pretty(&status))?;
-    } else if tasks.is_empty() {
+    } else if tasks.is_empty() && problems.is_empty() {
         ui.answer("There are no tasks yet.\n")?;
         let ready = engine.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
     } else {
         ui.answer(&status.text(ui.paint, ui.width))?;
-        for problem in &problems {
-            ui.problem(&problem.to_string());
-        }
     }
     Ok(ExitCode::Fine)
 }
