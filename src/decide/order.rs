@@ -180,7 +180,7 @@ fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transi
 
 fn given(reason: &str) -> Result<&str, Refusal> {
     let reason = reason.trim();
-    if reason.is_empty() {
+    if !reason.chars().any(is_visible) {
         return Err(Refusal::new(
             "no-reason",
             "the reason is empty",
@@ -188,6 +188,15 @@ fn given(reason: &str) -> Result<&str, Refusal> {
         ));
     }
     Ok(reason)
+}
+
+/// Whether a reader sees anything of a character.
+fn is_visible(c: char) -> bool {
+    // Letters and symbols by the book, but drawn as nothing: fillers of Korean, the empty Braille cell.
+    let is_blank = matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
+    // What is not printed or only changes its neighbour is escaped by its number.
+    let is_escaped = c.escape_debug().nth(1) == Some('u');
+    !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
 }
 
 fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Refusal> {
@@ -307,4 +316,34 @@ fn waived_by(workflow: &Workflow, seen: &[Seen<'_>], from: &Phase, target: &Phas
         }
     }
     waived
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_can_be_seen() {
+        for reason in [
+            "",
+            " \t\n",
+            "\u{a0}\u{3000}\u{2028}",
+            "\u{200b}",
+            "\u{200c}\u{200d}\u{200e}\u{200f}",
+            "\u{2060}\u{feff}\u{ad}",
+            "\u{180e}\u{34f}\u{61c}",
+            "\u{202e}\u{2066}\u{2069}",
+            "\u{fe0f}\u{e0020}\u{e0100}",
+            "\u{301}",
+            "\0\u{1b}\u{7f}\u{85}",
+            "\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}",
+        ] {
+            assert_eq!(given(reason).map_err(|refusal| refusal.code), Err("no-reason"), "{reason:?}");
+        }
+        for reason in ["x", "?", "'", "\"", "\\", "日本", "🙂", "❤\u{fe0f}", "e\u{301}", "\u{200b}.\u{200b}"]
+        {
+            assert_eq!(given(reason), Ok(reason), "{reason:?}");
+        }
+        assert_eq!(given("  so be it\n"), Ok("so be it"));
+    }
 }

@@ -120,3 +120,21 @@ fn a_task_with_an_impossible_name_is_told() {
     world.orch(&["new", "t1"]).succeeds();
     world.orch(&["status"]).succeeds().says("t1").says("bad-task-id");
 }
+
+#[test]
+fn an_order_without_a_visible_reason_is_refused() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    for reason in ["", " ", "\u{200b}\u{feff}"] {
+        for order in [
+            &["next", "t1", "--override", reason][..],
+            &["rollback", "t1", "--reason", reason],
+            &["reopen", "t1", "--reason", reason],
+            &["confirm", "t1", "plan", "--reason", reason],
+        ] {
+            world.orch(order).ends(1).says("the reason is empty");
+        }
+    }
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+}
