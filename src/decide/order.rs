@@ -5,7 +5,7 @@ use super::derive::{Seen, look};
 use super::evaluate::Judge;
 use super::rules::join;
 use super::{Facts, Kind, State, Transition};
-use crate::base::{ArtifactName, PhaseId, RuleId, nearest};
+use crate::base::{ArtifactName, PhaseId, RuleId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
 /// Why an order is refused.
@@ -44,7 +44,7 @@ pub fn override_to(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = format!("orch reopen {} --reason WHY", facts.task);
+        let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
         return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
     }
     let reachable = workflow.reachable(&from.id);
@@ -73,7 +73,7 @@ pub fn rollback(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = format!("orch reopen {} --reason WHY", facts.task);
+        let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
         return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
     }
     let seen = look(workflow, state, &from.id, facts);
@@ -83,7 +83,8 @@ pub fn rollback(
         None => {
             let last = judge.last_consistent().and_then(|id| workflow.phase(&id));
             last.ok_or_else(|| {
-                let hint = format!("orch rollback {} --to PHASE --reason WHY", facts.task);
+                let hint =
+                    format!("orch rollback {} --to PHASE --reason WHY", shell_word(facts.task.as_str()));
                 Refusal::new("no-earlier-phase", "there is no earlier phase whose needs hold", hint)
             })?
         }
@@ -103,7 +104,7 @@ pub fn reopen(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if !from.terminal {
-        let hint = format!("orch rollback {} --reason WHY", facts.task);
+        let hint = format!("orch rollback {} --reason WHY", shell_word(facts.task.as_str()));
         return Err(Refusal::new(
             "not-terminal",
             format!("the task is in `{}`, which is not terminal", from.id),
@@ -278,7 +279,8 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
     let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
     if !is_earlier && kind != Kind::Reopen {
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
-        let hint = format!("orch next {} --override WHY --to {}", judge.facts.task, target.id);
+        let hint =
+            format!("orch next {} --override WHY --to {}", shell_word(judge.facts.task.as_str()), target.id);
         return Err(Refusal::new("not-earlier", message, hint));
     }
     let unmet = judge.broken_needs(&target.needs, &[]);

@@ -1,7 +1,7 @@
 //! Judging one task: read its bytes once, decide, and say where it stands.
 
 use super::{Engine, Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, command, shell_word};
 use crate::decide::{Choice, Decision, Recorded, State, Verdict, evaluate, settle};
 use crate::record::{STATE_FILE, read_state};
 use crate::scan::{Clean, Content, Observed, Source, WorkDir, observe, parse_json};
@@ -127,9 +127,11 @@ impl Engine {
             let mut settled =
                 settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
-            settled
-                .diagnostics
-                .push(Diagnostic::note("unborn", message).hint(format!("orch new {}", task.id)));
+            settled.diagnostics.push(Diagnostic::note("unborn", message).hint(command(&[
+                "orch",
+                "new",
+                task.id.as_str(),
+            ])));
             settled
         } else {
             evaluate(workflow, &recorded, &observed.facts)
@@ -237,7 +239,8 @@ pub(super) fn state_path(task: &TaskRef) -> Result<RepoPath, Error> {
 }
 
 fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let way = format!("git restore {}/{STATE_FILE}, or: orch recover {}", task.directory, task.id);
+    let state = shell_word(&format!("{}/{STATE_FILE}", task.directory));
+    let way = format!("git restore {state}, or: orch recover {}", shell_word(task.id.as_str()));
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
         diagnostic.hint = Some(way.clone());
     }
@@ -252,5 +255,7 @@ pub(super) fn faulty(loaded: &Loaded) -> Error {
         Some(first) => format!("workflow `{name}` has errors: {first}"),
         None => format!("workflow `{name}` cannot be used"),
     };
-    Diagnostic::error("workflow-faulty", message).hint(format!("orch workflow check {name}")).into()
+    Diagnostic::error("workflow-faulty", message)
+        .hint(format!("orch workflow check {}", shell_word(name)))
+        .into()
 }

@@ -8,7 +8,7 @@
 use super::entries::{IndexEntry, Staged, read_entries};
 use super::git::finish_git;
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, shell_word};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ impl Store {
             None => Ok(staged),
             Some(path) => Err(Error::NotNow {
                 why: format!("{path} is unmerged"),
-                hint: format!("resolve it, then: git add {path}"),
+                hint: format!("resolve it, then: git add {}", shell_word(path.as_str())),
             }),
         }
     }

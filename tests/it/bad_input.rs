@@ -138,3 +138,31 @@ fn an_order_without_a_visible_reason_is_refused() {
     }
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
 }
+
+#[test]
+fn a_hint_can_be_typed_as_it_stands() {
+    let world = World::ready();
+    let id = "it's $(odd)";
+    let typed = r"'it'\''s $(odd)'";
+    world.orch(&["new", id]).succeeds();
+    for (arguments, code, command) in [
+        (
+            &["rollback", id, "--reason", "x", "--to", "planning"][..],
+            1,
+            "orch next ID --override WHY --to planning",
+        ),
+        (&["reopen", id, "--reason", "x"], 1, "orch rollback ID --reason WHY"),
+        (&["next", id, "--to", "codegen"], 1, "orch next ID --override WHY --to codegen"),
+        (&["new", id], 2, "orch suggest ID"),
+    ] {
+        world.orch(arguments).ends(code).says(&command.replace("ID", typed));
+    }
+    world.write(&format!("tasks/{id}/state.json"), "{");
+    world.orch(&["rollback", id, "--reason", "x"]).says(&format!("orch recover {typed}"));
+    world.git(&["rm", "-rqf", "--cached", "tasks"]);
+    world.remove(&format!("tasks/{id}/state.json"));
+    world.remove(&format!("tasks/{id}/transcript.jsonl"));
+    world.commit("Forget it");
+    world.plan(id, 1);
+    world.orch(&["next", id]).ends(1).says(&format!("orch new {typed}"));
+}

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Diagnostic, Place, Severity};
+use crate::base::{Diagnostic, Place, Severity, command};
 use crate::decide::Verdict;
 use crate::engine::Judged;
 use crate::view::layout::counted;
@@ -83,7 +83,7 @@ fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
         };
         finding.place =
             place.or_else(|| Some(Place { path: judged.task.directory.to_string(), ..Place::default() }));
-        finding.hint = decision.options.first().map(|choice| choice.argv.join(" "));
+        finding.hint = decision.options.first().map(|choice| command(&choice.argv));
         found.push(finding);
     }
     found

@@ -9,7 +9,7 @@ mod lint;
 pub use lint::lint;
 
 use super::span::{key_span, span};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, nearest};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -254,8 +254,9 @@ fn diagnostic(
         _ => Place::file(path),
     };
     let place = Place { pointer: Some(problem.pointer), ..place };
-    let hint =
-        problem.hint.unwrap_or_else(|| format!("orch schema {} --example shows a valid one", schema.name));
+    let hint = problem
+        .hint
+        .unwrap_or_else(|| format!("orch schema {} --example shows a valid one", shell_word(&schema.name)));
     Diagnostic::error("schema", problem.message).at(place).hint(hint)
 }
 
