@@ -6,6 +6,7 @@ mod diagnostic;
 mod digest;
 mod name;
 mod path;
+mod shell;
 mod suggest;
 mod time;
 
@@ -13,5 +14,6 @@ pub use diagnostic::{Diagnostic, Place, Severity};
 pub use digest::Digest;
 pub use name::{ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};
 pub use path::{InvalidPath, RepoPath};
+pub use shell::{command, shell_word};
 pub use suggest::nearest;
 pub use time::Timestamp;

@@ -1,11 +1,21 @@
 //! Did you mean …: the nearest of the known names.
 
+/// The longest text, in bytes, that is compared: the work grows with its square, and what is longer
+/// was hardly mistyped.
+const MAX_LENGTH: usize = 64;
+
 /// The candidate nearest to `text` by edit distance, if one is near enough to be a likely slip.
+///
+/// There is none for a text of more than 64 bytes, and no candidate longer than that is looked at.
 #[must_use]
 pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if text.len() > MAX_LENGTH {
+        return None;
+    }
     let limit = (text.chars().count().max(3)) / 3;
     candidates
         .into_iter()
+        .filter(|candidate| candidate.len() <= MAX_LENGTH)
         .map(|candidate| (distance(&text.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| {
             *distance <= limit || (candidate.starts_with(text) && text.len() >= 3)
@@ -48,5 +58,14 @@ mod tests {
         assert_eq!(nearest("plan-review", phases), Some("plan_review"));
         assert_eq!(nearest("tets", phases), Some("test"));
         assert_eq!(nearest("elephant", phases), None);
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let just = "a".repeat(MAX_LENGTH);
+        let long = "a".repeat(MAX_LENGTH + 1);
+        assert_eq!(nearest(&just[1..], [just.as_str(), &long]), Some(just.as_str()));
+        assert_eq!(nearest(&just, [long.as_str()]), None);
+        assert_eq!(nearest(&long, [just.as_str(), &long]), None);
     }
 }

@@ -11,7 +11,7 @@ mod root_path;
 mod roots;
 mod subject;
 
-pub use parse::parse;
+pub use parse::{parse, unknown_workflows};
 pub use patterns::Patterns;
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};

@@ -30,6 +30,33 @@ pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     (config, reader.findings())
 }
 
+/// A finding for every root of `orch.toml` whose workflow is not among `known`, with its line and column.
+///
+/// Which workflows there are depends on the settings themselves, so this is asked after [`parse`].
+#[must_use]
+pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagnostic> {
+    let (document, faults) = DeTable::parse_recoverable(text);
+    if !faults.is_empty() {
+        return Vec::new();
+    }
+    let mut reader = Reader::new(text, path);
+    let roots = document.get_ref().get("root").and_then(|value| value.get_ref().as_array());
+    for value in roots.into_iter().flat_map(|roots| roots.iter()) {
+        let Some(named) = value.get_ref().as_table().and_then(|root| root.get("workflow")) else { continue };
+        let Some(name) = named.get_ref().as_str().filter(|name| WorkflowName::new(name).is_ok()) else {
+            continue;
+        };
+        if known.iter().all(|known| known != name) {
+            let hint = match nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are: {}", known.join(", ")),
+            };
+            reader.value(named.span(), format!("there is no workflow `{name}`"), hint);
+        }
+    }
+    reader.findings()
+}
+
 fn config<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Config {
     let default = Config::default();
     reader.keys(Section::Top, top);
@@ -304,6 +331,33 @@ mod tests {
             let (_, findings) = parse(text, "orch.toml");
             let hints: Vec<_> = findings.iter().filter_map(|finding| finding.hint.as_deref()).collect();
             assert_eq!(hints, [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_root_must_name_a_workflow_that_there_is() {
+        let known = ["global-state-machine".to_owned(), "openspec".to_owned()];
+        for (text, expected) in [
+            ("", vec![]),
+            ("[[root]]\npath = 'a/*'", vec![]),
+            ("[[root]]\npath = 'a/*'\nworkflow = 'openspec'", vec![]),
+            (
+                "[[root]]\nworkflow = 'opensec'\n[[root]]\nworkflow = 'openspec'\n[[root]]\nworkflow = \"nope\"",
+                vec![
+                    "2:12: config-value: there is no workflow `opensec` (did you mean `openspec`?)",
+                    "6:12: config-value: there is no workflow `nope` (there are: global-state-machine, openspec)",
+                ],
+            ),
+            // What is wrong in another way is told of when the settings are read.
+            ("[[root]]\nworkflow = 'no name'\n[[root]]\nworkflow = 1", vec![]),
+            ("[[root]]\nworkflow = 'nope'\nsettle_ms =", vec![]),
+            ("root = [1]", vec![]),
+            ("root = 1", vec![]),
+        ] {
+            let findings = unknown_workflows(text, "orch.toml", &known);
+            let told =
+                |finding| format!("{} ({})", shown(finding), finding.hint.as_deref().unwrap_or_default());
+            assert_eq!(findings.iter().map(told).collect::<Vec<_>>(), expected, "{text}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! Only `*` and `**` are wildcards here, and never so that a path could be read in two ways: an id
 //! leads to its directory as surely as a directory to its id.
 
-use crate::base::{RepoPath, TaskId};
+use crate::base::{InvalidName, RepoPath, TaskId};
 use std::fmt;
 
 /// The path of a root: literal parts, parts with one `*`, and at most one part `**`.
@@ -84,8 +84,9 @@ impl RootPath {
         &self.base
     }
 
-    /// The id that `directory` has as a task under this path.
-    pub(super) fn id_of(&self, directory: &RepoPath) -> Option<TaskId> {
+    /// The id that `directory` has as a task under this path, or why that is none; `None` if the path
+    /// does not match.
+    pub(super) fn id_of(&self, directory: &RepoPath) -> Option<Result<TaskId, InvalidName>> {
         let names: Vec<&str> = directory.below(&self.base)?.split('/').collect();
         let spare = self.spare(names.len(), self.parts.len())?;
         let mut names = names.into_iter();
@@ -105,7 +106,7 @@ impl RootPath {
                 }
             }
         }
-        TaskId::new(id.join("/")).ok()
+        Some(TaskId::new(id.join("/")))
     }
 
     /// The directory of a task: its id filled into the wildcards.
@@ -188,7 +189,7 @@ mod tests {
         ] {
             let path = RootPath::new(path).expect("valid");
             let directory = RepoPath::new(directory).expect("valid");
-            let found = path.id_of(&directory);
+            let found = path.id_of(&directory).and_then(Result::ok);
             assert_eq!(found.as_ref().map(TaskId::as_str), id, "{path} {directory}");
             if let Some(id) = found {
                 assert_eq!(path.directory_of(&id), Some(directory), "{path} {id}");

@@ -1,7 +1,7 @@
 //! Where tasks live: which directory is which task, and back.
 
 use super::{Patterns, RootPath};
-use crate::base::{RepoPath, TaskId, WorkflowName};
+use crate::base::{InvalidName, RepoPath, TaskId, WorkflowName};
 
 /// One `[[root]]` of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +51,21 @@ impl Roots {
     #[must_use]
     pub fn match_directory(&self, directory: &RepoPath) -> Option<(usize, TaskId)> {
         self.0.iter().enumerate().find_map(|(index, root)| {
-            let id = root.path.id_of(directory)?;
+            let id = root.path.id_of(directory)?.ok()?;
             (!root.excludes(directory)).then_some((index, id))
+        })
+    }
+
+    /// Of a directory that would be a task by its place and cannot be one by its name: the index of
+    /// the root it lies in, and what is wrong with the name.
+    #[must_use]
+    pub fn misnamed(&self, directory: &RepoPath) -> Option<(usize, InvalidName)> {
+        if self.match_directory(directory).is_some() {
+            return None;
+        }
+        self.0.iter().enumerate().find_map(|(index, root)| {
+            let error = root.path.id_of(directory)?.err()?;
+            (!root.excludes(directory)).then_some((index, error))
         })
     }
 
@@ -101,6 +114,23 @@ mod tests {
         assert_eq!(roots.directory_of(1, &task), None, "it would be task 1 of the first root");
         assert_eq!(roots.directory_of(2, &task), None);
         assert_eq!(roots.bases().map(RepoPath::as_str).collect::<Vec<_>>(), ["work", "work"]);
+    }
+
+    #[test]
+    fn a_name_that_can_be_no_id_is_told_from_a_place_that_is_none() {
+        let roots = roots(&[("work/*", &["work/-old"]), ("jobs/job*", &[]), ("jobs/*", &[])]);
+        for (directory, expected) in [
+            ("work/a\\b", Some((0, "use `/`, not `\\`"))),
+            ("work/-rf", Some((0, "a part must not start with `-`"))),
+            ("work/fine", None),
+            ("work/-old", None),
+            ("work/-x/deep", None),
+            ("elsewhere/-x", None),
+            ("jobs/job-x", None),
+        ] {
+            let found = roots.misnamed(&RepoPath::new(directory).expect("valid"));
+            assert_eq!(found.map(|(root, error)| (root, error.reason)), expected, "{directory}");
+        }
     }
 
     #[test]

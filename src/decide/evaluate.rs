@@ -6,7 +6,7 @@ use super::expect;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, State, Verdict};
-use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, nearest};
+use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
 /// Judges one task. Total: every combination of values yields a decision.
@@ -19,7 +19,7 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
                 "state-lost",
                 "state.json is gone, but transcript.jsonl says there was one",
             )
-            .hint(format!("orch recover {}", facts.task));
+            .hint(command(&["orch", "recover", facts.task.as_str()]));
             return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts));
         }
         Recorded::Broken(diagnostics) => {

@@ -5,7 +5,7 @@ use super::derive::{Seen, look};
 use super::evaluate::Judge;
 use super::rules::join;
 use super::{Facts, Kind, State, Transition};
-use crate::base::{ArtifactName, PhaseId, RuleId, nearest};
+use crate::base::{ArtifactName, PhaseId, RuleId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
 /// Why an order is refused.
@@ -44,7 +44,7 @@ pub fn override_to(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = format!("orch reopen {} --reason WHY", facts.task);
+        let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
         return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
     }
     let reachable = workflow.reachable(&from.id);
@@ -73,7 +73,7 @@ pub fn rollback(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
-        let hint = format!("orch reopen {} --reason WHY", facts.task);
+        let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
         return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
     }
     let seen = look(workflow, state, &from.id, facts);
@@ -83,7 +83,8 @@ pub fn rollback(
         None => {
             let last = judge.last_consistent().and_then(|id| workflow.phase(&id));
             last.ok_or_else(|| {
-                let hint = format!("orch rollback {} --to PHASE --reason WHY", facts.task);
+                let hint =
+                    format!("orch rollback {} --to PHASE --reason WHY", shell_word(facts.task.as_str()));
                 Refusal::new("no-earlier-phase", "there is no earlier phase whose needs hold", hint)
             })?
         }
@@ -103,7 +104,7 @@ pub fn reopen(
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if !from.terminal {
-        let hint = format!("orch rollback {} --reason WHY", facts.task);
+        let hint = format!("orch rollback {} --reason WHY", shell_word(facts.task.as_str()));
         return Err(Refusal::new(
             "not-terminal",
             format!("the task is in `{}`, which is not terminal", from.id),
@@ -180,7 +181,7 @@ fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transi
 
 fn given(reason: &str) -> Result<&str, Refusal> {
     let reason = reason.trim();
-    if reason.is_empty() {
+    if !reason.chars().any(is_visible) {
         return Err(Refusal::new(
             "no-reason",
             "the reason is empty",
@@ -188,6 +189,15 @@ fn given(reason: &str) -> Result<&str, Refusal> {
         ));
     }
     Ok(reason)
+}
+
+/// Whether a reader sees anything of a character.
+fn is_visible(c: char) -> bool {
+    // Letters and symbols by the book, but drawn as nothing: fillers of Korean, the empty Braille cell.
+    let is_blank = matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
+    // What is not printed or only changes its neighbour is escaped by its number.
+    let is_escaped = c.escape_debug().nth(1) == Some('u');
+    !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
 }
 
 fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Refusal> {
@@ -269,7 +279,8 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
     let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
     if !is_earlier && kind != Kind::Reopen {
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
-        let hint = format!("orch next {} --override WHY --to {}", judge.facts.task, target.id);
+        let hint =
+            format!("orch next {} --override WHY --to {}", shell_word(judge.facts.task.as_str()), target.id);
         return Err(Refusal::new("not-earlier", message, hint));
     }
     let unmet = judge.broken_needs(&target.needs, &[]);
@@ -307,4 +318,34 @@ fn waived_by(workflow: &Workflow, seen: &[Seen<'_>], from: &Phase, target: &Phas
         }
     }
     waived
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_can_be_seen() {
+        for reason in [
+            "",
+            " \t\n",
+            "\u{a0}\u{3000}\u{2028}",
+            "\u{200b}",
+            "\u{200c}\u{200d}\u{200e}\u{200f}",
+            "\u{2060}\u{feff}\u{ad}",
+            "\u{180e}\u{34f}\u{61c}",
+            "\u{202e}\u{2066}\u{2069}",
+            "\u{fe0f}\u{e0020}\u{e0100}",
+            "\u{301}",
+            "\0\u{1b}\u{7f}\u{85}",
+            "\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}",
+        ] {
+            assert_eq!(given(reason).map_err(|refusal| refusal.code), Err("no-reason"), "{reason:?}");
+        }
+        for reason in ["x", "?", "'", "\"", "\\", "日本", "🙂", "❤\u{fe0f}", "e\u{301}", "\u{200b}.\u{200b}"]
+        {
+            assert_eq!(given(reason), Ok(reason), "{reason:?}");
+        }
+        assert_eq!(given("  so be it\n"), Ok("so be it"));
+    }
 }

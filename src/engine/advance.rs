@@ -1,7 +1,7 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{settled_lines, transcript_line, write_state};
 use crate::store::{self, Planned, Store, Write, durable};
@@ -285,7 +285,7 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
         let message =
             format!("{path} is there but cannot be read, so the transition could not carry its proof");
-        let hint = format!("orch check {}", judged.task.id);
+        let hint = command(&["orch", "check", judged.task.id.as_str()]);
         Err(Error::NotNow { code, message, hint: Some(hint) })
     };
     if let Some(path) = judged.observed.unread.first() {
@@ -327,6 +327,7 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     let ours = paths.iter().filter(|path| path.below(directory).is_some());
     ours.map(|path| {
         let message = format!("{path}: you have staged another version; it is left as you staged it");
+        let path = shell_word(path.as_str());
         Diagnostic::warning("staged-other", message)
             .hint(format!("git add {path}, or git restore --staged {path}"))
     })

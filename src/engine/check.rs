@@ -6,7 +6,7 @@ use super::proof::{Change, prove};
 use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, command, shell_word};
 use crate::decide::{Proof, Standing, Verdict};
 use crate::scan::{Content, Verdicts};
 use crate::store::{Range, Store, Visited};
@@ -228,13 +228,15 @@ fn forged_finding(task: &TaskRef, proof: &Proof) -> Diagnostic {
     let message = format!("the record of `{}` is not what the rules yield: {why}", task.id);
     let place = Place { path: format!("{}/state.json", task.directory), ..Place::default() };
     let hint = "let orch move the task (orch next), or put the record back: git restore --staged --worktree";
-    Diagnostic::error("forged", message).at(place).hint(format!("{hint} {}", task.directory))
+    Diagnostic::error("forged", message)
+        .at(place)
+        .hint(format!("{hint} {}", shell_word(task.directory.as_str())))
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {
     Diagnostic::error("unmerged", "it is unmerged")
         .at(Place::file(path))
-        .hint(format!("resolve it, then: git add {path}"))
+        .hint(format!("resolve it, then: git add {}", shell_word(path.as_str())))
 }
 
 fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
@@ -264,7 +266,7 @@ fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
         };
         finding.place =
             place.or_else(|| Some(Place { path: judged.task.directory.to_string(), ..Place::default() }));
-        finding.hint = decision.options.first().map(|choice| choice.argv.join(" "));
+        finding.hint = decision.options.first().map(|choice| command(&choice.argv));
         found.push(finding);
     }
     found

@@ -3,7 +3,7 @@
 use super::advance::Applied;
 use super::orders::first_applied;
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, TaskId, WorkflowName};
+use crate::base::{Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 
 /// A task that was created.
@@ -48,7 +48,7 @@ impl Engine {
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|engine, judged| {
             if !judged.unborn {
                 let message = format!("task `{}` is there already", judged.task.id);
-                let hint = format!("orch status, or: orch suggest {}", judged.task.id);
+                let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
                 return Err(Diagnostic::error("task-exists", message).hint(hint).into());
             }
             Ok(vec![engine.creation(judged, adopted, title, &engine.stamp())?])
@@ -69,7 +69,7 @@ impl Engine {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),
             Recorded::Lost | Recorded::Broken(_) => {
-                let hint = format!("orch recover {}", judged.task.id);
+                let hint = command(&["orch", "recover", judged.task.id.as_str()]);
                 let message = judged.decision.reason.clone();
                 return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
             }

@@ -2,7 +2,7 @@
 
 use super::snapshot::Seen;
 use super::{Engine, Error, Loaded, TaskRef};
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, command};
 use crate::decide::{Choice, Decision, Recorded, State, Verdict, evaluate, settle};
 use crate::scan::Observed;
 use crate::workflow::{Owner, Workflow};
@@ -81,9 +81,11 @@ impl Engine {
             let mut settled =
                 settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
-            settled
-                .diagnostics
-                .push(Diagnostic::note("unborn", message).hint(format!("orch new {}", task.id)));
+            settled.diagnostics.push(Diagnostic::note("unborn", message).hint(command(&[
+                "orch",
+                "new",
+                task.id.as_str(),
+            ])));
             settled
         } else {
             evaluate(workflow, &recorded, &observed.facts)

@@ -2,7 +2,7 @@
 
 use super::advance::{Applied, Outcome};
 use super::{Engine, Error, TaskRef};
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, command};
 use crate::decide::{self, Recorded, Refusal, Step, initial_state};
 
 /// An order of a person, or of whoever acts for one.
@@ -45,7 +45,7 @@ impl Engine {
             if judged.unborn {
                 let message = format!("no state of `{}` is on this branch", judged.task.id);
                 return Err(Diagnostic::error("unborn", message)
-                    .hint(format!("orch new {}", judged.task.id))
+                    .hint(command(&["orch", "new", judged.task.id.as_str()]))
                     .into());
             }
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
@@ -57,7 +57,7 @@ impl Engine {
                     &initial
                 }
                 Recorded::Lost | Recorded::Broken(_) => {
-                    let hint = format!("orch recover {}", judged.task.id);
+                    let hint = command(&["orch", "recover", judged.task.id.as_str()]);
                     let message = judged.decision.reason.clone();
                     return Err(Refusal { code: "state", message, hint: Some(hint) }.into());
                 }

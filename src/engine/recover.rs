@@ -1,7 +1,7 @@
 //! Rebuilding a lost or broken state: from git history, else from the transcript.
 
 use super::{Engine, Error, TaskRef};
-use crate::base::{Diagnostic, Digest};
+use crate::base::{Diagnostic, Digest, shell_word};
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
 
@@ -34,8 +34,8 @@ impl Engine {
                 None => {
                     let message =
                         format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
-                    let hint =
-                        format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {}", task.id);
+                    let id = shell_word(task.id.as_str());
+                    let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
                     return Err(Error::NotNow { code: "state-lost", message, hint: Some(hint) });
                 }
             },

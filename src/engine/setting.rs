@@ -31,15 +31,18 @@ pub(super) trait Texts {
 impl Setting {
     /// Reads the settings. What is faulty falls back to its default and is among the findings.
     pub(super) fn read(texts: &dyn Texts) -> Self {
-        let (config, mut findings) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
-            Ok(Ok(Some(text))) => config::parse(&text, config::FILE),
+        let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
+            Ok(Ok(text)) => (text.unwrap_or_default(), None),
             Ok(Err(error)) => {
                 let message = format!("{} cannot be read: {error}", config::FILE);
-                (Config::default(), vec![Diagnostic::error("config-unreadable", message)])
+                (String::new(), Some(Diagnostic::error("config-unreadable", message)))
             }
-            _ => (Config::default(), Vec::new()),
+            Err(_) => (String::new(), None),
         };
+        let (config, mut findings) = config::parse(&text, config::FILE);
+        findings.extend(unreadable);
         let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
+        findings.extend(config::unknown_workflows(&text, config::FILE, &workflows::names(&system)));
         Self {
             config,
             system,

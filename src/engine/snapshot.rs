@@ -4,7 +4,7 @@
 
 use super::setting::Setting;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Place, RepoPath, WorkflowName};
+use crate::base::{Diagnostic, Place, RepoPath, WorkflowName, shell_word};
 use crate::decide::Recorded;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state};
 use crate::scan::{Content, Observed, Source, Verdicts, observe, parse_json};
@@ -22,6 +22,13 @@ pub(super) struct Snapshot<'a> {
     pub verdicts: &'a Verdicts,
 }
 
+/// What a walk over the roots finds.
+#[derive(Default)]
+struct Survey {
+    tasks: Vec<TaskRef>,
+    misnamed: Vec<Diagnostic>,
+}
+
 /// One task as a snapshot holds it.
 pub(super) struct Seen {
     pub loaded: Rc<Loaded>,
@@ -32,28 +39,36 @@ pub(super) struct Seen {
 impl Snapshot<'_> {
     /// Every task, in id order.
     pub(super) fn tasks(&self) -> Vec<TaskRef> {
-        let mut found: Vec<TaskRef> = Vec::new();
+        self.survey().0
+    }
+
+    /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
+    /// its name.
+    pub(super) fn survey(&self) -> (Vec<TaskRef>, Vec<Diagnostic>) {
+        let mut found = Survey::default();
         let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
         bases.sort();
         bases.dedup();
         for base in bases {
             self.look_below(&base, 0, &mut found);
         }
-        found.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
-        found.dedup();
-        found
+        found.tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
+        found.tasks.dedup();
+        found.misnamed.sort();
+        found.misnamed.dedup();
+        (found.tasks, found.misnamed)
     }
 
     /// Every task at or below a path, in id order.
     pub(super) fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
-        let mut found = Vec::new();
+        let mut found = Survey::default();
         let reaches =
             |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.setting.config.roots.bases().any(reaches) {
             self.look_below(path, 0, &mut found);
         }
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        found
+        found.tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        found.tasks
     }
 
     /// The task that a file or directory belongs to.
@@ -73,27 +88,55 @@ impl Snapshot<'_> {
             return None;
         }
         let workflow = roots.get(root)?.workflow.clone();
-        let children = self.source.children(directory)?;
-        // A transcript alone means that the state was lost, which must be seen.
-        let is_recorded =
-            children.iter().any(|child| child.name == STATE_FILE || child.name == TRANSCRIPT_FILE);
-        let is_task = is_recorded || self.holds_artifact(&workflow, directory, children);
+        let is_task = self.holds_task(&workflow, directory);
         is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
     }
 
-    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Vec<TaskRef>) {
+    /// Whether a directory holds a state, a transcript or an artifact.
+    fn holds_task(&self, workflow: &WorkflowName, directory: &RepoPath) -> bool {
+        let Some(children) = self.source.children(directory) else { return false };
+        children.iter().any(|child| is_record(&child.name))
+            || self.holds_artifact(workflow, directory, children)
+    }
+
+    /// A finding where a directory holds what a task holds, at a place for tasks, and its name does not
+    /// allow it to be one.
+    fn misnamed(&self, directory: &RepoPath) -> Option<Diagnostic> {
+        let (root, error) = self.setting.config.roots.misnamed(directory)?;
+        let workflow = &self.setting.config.roots.get(root)?.workflow;
+        if self.source.is_behind_link(directory) || !self.holds_task(workflow, directory) {
+            return None;
+        }
+        Some(misnamed("bad-task-id", directory, &error.to_string()))
+    }
+
+    /// The same for one whose name is not UTF-8, which no path can name.
+    fn unnameable(&self, shown: &RepoPath, inside: &[String]) -> Option<Diagnostic> {
+        let roots = &self.setting.config.roots;
+        let root =
+            roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
+        let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
+        let artifact =
+            |name: &String| loaded.matcher.as_ref().is_some_and(|matcher| matcher.may_start_with(name));
+        let holds = inside.iter().any(|name| is_record(name) || artifact(name));
+        holds.then(|| misnamed("path-not-utf8", shown, "its path is not UTF-8"))
+    }
+
+    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) {
         if let Some(task) = self.task_at(directory) {
-            found.push(task);
+            found.tasks.push(task);
             return;
         }
+        found.misnamed.extend(self.misnamed(directory));
         if depth >= MAX_DEPTH {
             return;
         }
         for child in self.source.children(directory).unwrap_or_default() {
-            if child.is_directory
-                && let Ok(below) = directory.join(&child.name)
-            {
-                self.look_below(&below, depth + 1, found);
+            let Ok(below) = directory.join(&child.name) else { continue };
+            match &child.unnameable {
+                Some(inside) => found.misnamed.extend(self.unnameable(&below, inside)),
+                None if child.is_directory => self.look_below(&below, depth + 1, found),
+                None => {}
             }
         }
     }
@@ -109,7 +152,7 @@ impl Snapshot<'_> {
         let Some(matcher) = &loaded.matcher else { return false };
         let mut open: Vec<(String, bool)> = children
             .into_iter()
-            .filter(|child| matcher.may_start_with(&child.name))
+            .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
             .map(|child| (child.name, child.is_directory))
             .collect();
         while let Some((path, is_directory)) = open.pop() {
@@ -120,7 +163,8 @@ impl Snapshot<'_> {
                 continue;
             }
             let Ok(below) = directory.join(&path) else { continue };
-            for child in self.source.children(&below).unwrap_or_default() {
+            let children = self.source.children(&below).unwrap_or_default();
+            for child in children.into_iter().filter(|child| child.unnameable.is_none()) {
                 open.push((format!("{path}/{}", child.name), child.is_directory));
             }
         }
@@ -182,6 +226,17 @@ impl Snapshot<'_> {
     }
 }
 
+/// Whether a file of this name makes a directory a task. A transcript alone means that the state was
+/// lost, which must be seen.
+fn is_record(name: &str) -> bool {
+    name == STATE_FILE || name == TRANSCRIPT_FILE
+}
+
+fn misnamed(code: &'static str, directory: &RepoPath, why: &str) -> Diagnostic {
+    let message = format!("this directory holds what a task holds, but cannot be one: {why}");
+    Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
+}
+
 /// What is recorded of a task, as far as its own files tell.
 pub(super) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> Result<Recorded, Error> {
     let Some(file) = &observed.state else {
@@ -211,8 +266,8 @@ pub(super) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed)
 /// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
     let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
-    let mut faults =
-        problems.filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref"));
+    let mut faults = problems
+        .filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref" | "schema-cycle"));
     let Some(fault) = faults.next() else { return Ok(()) };
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {
@@ -223,7 +278,8 @@ fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> 
 }
 
 fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let way = format!("git restore {}/{STATE_FILE}, or: orch recover {}", task.directory, task.id);
+    let state = shell_word(&format!("{}/{STATE_FILE}", task.directory));
+    let way = format!("git restore {state}, or: orch recover {}", shell_word(task.id.as_str()));
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
         diagnostic.hint = Some(way.clone());
     }

@@ -82,7 +82,7 @@ impl Engine {
         let repository = Repository { head: None, ..self.repository() };
         let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));
         let target = path.under(&self.root);
-        if std::fs::read_to_string(&target).is_ok_and(|present| present == text) {
+        if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
         Ok(durable::write_atomic(&target, text.as_bytes())?)

@@ -41,6 +41,13 @@ impl Engine {
         self.snapshot(|snapshot| snapshot.tasks())
     }
 
+    /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
+    /// its name.
+    #[must_use]
+    pub fn survey(&self) -> (Vec<TaskRef>, Vec<Diagnostic>) {
+        self.snapshot(|snapshot| snapshot.survey())
+    }
+
     /// Every task at or below a path, in id order.
     #[must_use]
     pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {

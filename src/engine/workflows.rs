@@ -2,9 +2,9 @@
 
 use super::setting::Setting;
 use super::{Engine, Error};
-use crate::base::{Diagnostic, WorkflowName, nearest};
+use crate::base::{Diagnostic, WorkflowName, nearest, shell_word};
 use crate::scan::Matcher;
-use crate::workflow::{Document, Workflow, check, compile};
+use crate::workflow::{Document, System, Workflow, check, compile};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -32,7 +32,9 @@ impl Loaded {
             Some(first) => format!("workflow `{name}` has errors: {first}"),
             None => format!("workflow `{name}` cannot be used"),
         };
-        Diagnostic::error("workflow-faulty", message).hint(format!("orch workflow check {name}")).into()
+        Diagnostic::error("workflow-faulty", message)
+            .hint(format!("orch workflow check {}", shell_word(name)))
+            .into()
     }
 }
 
@@ -53,11 +55,7 @@ impl Setting {
 
     /// The names of all workflows, in order.
     pub(super) fn workflow_names(&self) -> Vec<String> {
-        self.system
-            .names("workflows", ".md")
-            .filter(|name| WorkflowName::new(name).is_ok())
-            .map(str::to_owned)
-            .collect()
+        names(&self.system)
     }
 
     fn workflow_path(&self, name: &str) -> String {
@@ -110,4 +108,10 @@ impl Engine {
     pub fn workflow_path(&self, name: &str) -> String {
         self.setting.workflow_path(name)
     }
+}
+
+/// The names of all workflows among these texts, in order.
+pub(super) fn names(system: &System) -> Vec<String> {
+    let stems = system.names("workflows", ".md");
+    stems.filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
 }

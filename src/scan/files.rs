@@ -57,7 +57,7 @@ impl Source for Files {
             let Some(below) = path.below(directory) else { continue };
             let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
             if children.last().is_none_or(|last| last.name != name) {
-                children.push(Child { name: name.to_owned(), is_directory });
+                children.push(Child::new(name, is_directory));
             }
         }
         (!children.is_empty()).then_some(children)

@@ -1,4 +1,7 @@
 //! The artifact paths of a workflow, compiled once and matched against every task.
+//!
+//! As in a shell, a wildcard does not match the dot that begins a name: what editors leave beside a
+//! file (`.#plan.md`, `.plan.json.swp`) is no artifact, and a pattern that means a hidden file says so.
 
 use crate::record::is_own_file;
 use crate::workflow::Workflow;
@@ -38,9 +41,18 @@ impl Part {
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Literal(literal) => literal == text,
-            Self::Glob(glob) => glob.is_match(text),
+            Self::Glob(glob) => glob.is_match(text) && !reads_dot_by_wildcard(glob, text),
         }
     }
+}
+
+/// Whether the dot that begins a name in `path` is matched by a wildcard: then any other character
+/// in its place is matched as well, even one that no pattern says.
+fn reads_dot_by_wildcard(glob: &GlobMatcher, path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let begins_name = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'/');
+    let mut dots = path.match_indices('.').map(|(at, _)| at).filter(|at| begins_name(*at));
+    dots.any(|at| glob.is_match(format!("{}\0{}", &path[..at], &path[at + 1..])))
 }
 
 impl Matcher {
@@ -87,5 +99,44 @@ impl Matcher {
     #[must_use]
     pub fn may_start_with(&self, name: &str) -> bool {
         self.first_parts.iter().any(|part| part.matches(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_does_not_match_a_hidden_name() {
+        for (pattern, path, expected) in [
+            ("review/*.md", "review/plan.md", true),
+            ("review/*.md", "review/.#plan.md", false),
+            ("planning/*", "planning/plan.json", true),
+            ("planning/*", "planning/.plan.json.swp", false),
+            ("planning/*.json", "planning/plan.v2.json", true),
+            ("planning/*.json", "planning/plan.json~", false),
+            ("planning/*.json", "planning/plan.json.tmp", false),
+            ("planning/*.json", "planning/#plan.json#", false),
+            ("planning/?plan.json", "planning/.plan.json", false),
+            ("planning/[!a]plan.json", "planning/.plan.json", false),
+            ("planning/{plan,*}.json", "planning/.plan.json", false),
+            ("planning/.*.json", "planning/.plan.json", true),
+            ("planning/.*.json", "planning/plan.json", false),
+            ("planning/{.plan,plan}.*", "planning/.plan.json", true),
+            ("specs/**/spec.md", "specs/spec.md", true),
+            ("specs/**/spec.md", "specs/a/b/spec.md", true),
+            ("specs/**/spec.md", "specs/.cache/spec.md", false),
+            ("specs/**/spec.md", "specs/a/.cache/spec.md", false),
+            ("specs/**/.spec.md", "specs/a/.spec.md", true),
+            (".hidden/*.md", ".hidden/a.md", true),
+            (".hidden/*.md", ".hidden/.a.md", false),
+            ("**", "a/b", true),
+            ("**", "a/.b", false),
+            ("*", ".git", false),
+            (".plan.json", ".plan.json", true),
+        ] {
+            let part = Part::new(pattern).expect("a glob");
+            assert_eq!(part.matches(path), expected, "{pattern} {path}");
+        }
     }
 }

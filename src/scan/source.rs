@@ -1,7 +1,8 @@
 //! Where a task's bytes come from.
 
+use super::open_regular;
 use crate::base::{Digest, RepoPath};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -13,7 +14,7 @@ pub trait Source {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError>;
 
     /// What lies directly in a directory, in name order, `.git` apart; `None` if it cannot be
-    /// listed. What has no name in UTF-8 is left out.
+    /// listed. Of what has no name in UTF-8, only directories are listed.
     fn children(&self, directory: &RepoPath) -> Option<Vec<Child>>;
 
     /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
@@ -46,6 +47,17 @@ pub struct Child {
     pub name: String,
     /// Whether it is a directory itself.
     pub is_directory: bool,
+    /// Of a directory whose name is not UTF-8, and so stands here as far as it can be shown: what lies
+    /// directly in it.
+    pub unnameable: Option<Vec<String>>,
+}
+
+impl Child {
+    /// A name that can be named.
+    #[must_use]
+    pub fn new(name: impl Into<String>, is_directory: bool) -> Self {
+        Self { name: name.into(), is_directory, unnameable: None }
+    }
 }
 
 /// Something in a task's directory.
@@ -142,12 +154,12 @@ impl<'c> WorkDir<'c> {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &fs::Metadata) -> bool {
+fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
 }
 
@@ -179,8 +191,16 @@ impl Source for WorkDir<'_> {
             .filter_map(|entry| {
                 let entry = entry.ok()?;
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let name = entry.file_name().into_string().ok().filter(|name| name != ".git")?;
-                Some(Child { name, is_directory })
+                match entry.file_name().into_string() {
+                    Ok(name) => (name != ".git").then(|| Child::new(name, is_directory)),
+                    Err(name) if is_directory => {
+                        let inside = fs::read_dir(entry.path()).into_iter().flatten();
+                        let names = inside.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+                        let unnameable = Some(names.collect());
+                        Some(Child { name: name.to_string_lossy().into_owned(), is_directory, unnameable })
+                    }
+                    Err(_) => None,
+                }
             })
             .collect();
         children.sort_by(|a, b| a.name.cmp(&b.name));
@@ -197,15 +217,9 @@ impl Source for WorkDir<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
         let target = path.under(&self.root);
-        // Looked at before it is opened: opening a FIFO would wait for a writer for ever.
-        match fs::symlink_metadata(&target) {
-            Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
-            Err(error) => return Ok(Content::Unreadable(error.to_string())),
-        }
-        let mut file = match File::open(&target) {
-            Ok(file) => file,
+        let mut file = match open_regular(&target) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
             Err(error) => return Ok(Content::Unreadable(error.to_string())),
         };

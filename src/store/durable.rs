@@ -1,8 +1,9 @@
 //! Files that are whole after a crash: written beside, synced, renamed, and the directory synced.
 
 use super::Error;
+use crate::scan::open_regular;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The beginning of the names of half-written files; git ignores them and the watch passes them over.
@@ -55,11 +56,9 @@ fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
 /// The bytes of a regular file; of anything else, such as a pipe that nobody writes to, nothing.
 #[must_use]
 pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
-    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        fs::read(path).ok()
-    } else {
-        None
-    }
+    let mut bytes = Vec::new();
+    open_regular(path).ok()??.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// How many files are waited for at once: file systems write out together what is asked for together.

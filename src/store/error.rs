@@ -1,5 +1,6 @@
 //! What can go wrong with a repository, what it means, and what to do about it.
 
+use crate::base::command;
 use git2::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -137,7 +138,8 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Owner { path } => {
-                Some(format!("git config --global --add safe.directory {}", path.display()))
+                let path = path.to_string_lossy();
+                Some(command(&["git", "config", "--global", "--add", "safe.directory", &path]))
             }
             Self::Bare { .. } => Some("run orch in a work tree of it: git worktree add DIR".to_owned()),
             Self::Unsupported { .. } => {

@@ -9,7 +9,7 @@ use super::lock::IndexLock;
 use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, shell_word};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
 use std::thread::sleep;
@@ -244,7 +244,7 @@ pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
         None => Ok(()),
         Some(path) => Err(Error::NotNow {
             why: format!("{path} is unmerged"),
-            hint: format!("resolve it, then: git add {path}"),
+            hint: format!("resolve it, then: git add {}", shell_word(path.as_str())),
         }),
     }
 }

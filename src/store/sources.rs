@@ -197,7 +197,7 @@ impl Source for TreeSource<'_> {
         let tree = self.store.repo.find_tree(oid(id).ok()?).ok()?;
         let child = |entry: git2::TreeEntry<'_>| {
             let is_directory = entry.kind() == Some(ObjectType::Tree);
-            Some(Child { name: entry.name().ok()?.to_owned(), is_directory })
+            Some(Child::new(entry.name().ok()?, is_directory))
         };
         Some(tree.iter().filter_map(child).collect())
     }
@@ -261,7 +261,7 @@ impl Source for IndexSource<'_> {
             };
             let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
             if children.last().is_none_or(|last| last.name != name) {
-                children.push(Child { name: name.to_owned(), is_directory });
+                children.push(Child::new(name, is_directory));
             }
         }
         (!children.is_empty()).then_some(children)

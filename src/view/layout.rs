@@ -133,35 +133,6 @@ pub fn columns(rows: &[Vec<Cell>], indent: usize, paint: Paint, width: usize) ->
     out
 }
 
-/// A command as a person would type it into a POSIX shell.
-#[must_use]
-pub fn command(argv: &[String]) -> String {
-    argv.iter().map(|argument| shell_quote(argument)).collect::<Vec<_>>().join(" ")
-}
-
-/// One argument, quoted if a shell would read anything else into it.
-fn shell_quote(argument: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,%".contains(c);
-    if !argument.is_empty() && argument.chars().all(|c| is_plain(c) || (c.is_alphanumeric() && !c.is_ascii()))
-    {
-        return argument.to_owned();
-    }
-    if argument.chars().any(char::is_control) {
-        let escaped: String = argument
-            .chars()
-            .map(|c| match c {
-                '\'' | '\\' => format!("\\{c}"),
-                '\n' => "\\n".to_owned(),
-                '\t' => "\\t".to_owned(),
-                c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
-                c => c.to_string(),
-            })
-            .collect();
-        return format!("$'{escaped}'");
-    }
-    format!("'{}'", argument.replace('\'', r"'\''"))
-}
-
 /// The text in a Markdown code fence longer than any run of backticks within.
 #[must_use]
 pub fn fenced(info: &str, text: &str) -> String {
@@ -200,14 +171,6 @@ mod tests {
             [vec![plain("a"), plain("bb")], vec![plain("ccc"), plain("d")], vec![plain("e"), plain("")]];
         assert_eq!(columns(&rows, 1, Paint::PLAIN, 0), " a    bb\n ccc  d\n e\n");
         assert_eq!(columns(&[vec![plain("abcdef"), plain("gh")]], 0, Paint::PLAIN, 9), "abcdef  …\n");
-    }
-
-    #[test]
-    fn commands_survive_a_shell() {
-        let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        assert_eq!(command(&argv(&["orch", "next", "t-42"])), "orch next t-42");
-        assert_eq!(command(&argv(&["x", "it's", "", "a b", "日本"])), r"x 'it'\''s' '' 'a b' 日本");
-        assert_eq!(command(&argv(&["$(rm)", "a\nb"])), r"'$(rm)' $'a\nb'");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! `orch prompt`: the whole instruction for whoever does the current phase, as Markdown.
 
-use super::layout::{command, fenced, one_line};
+use super::layout::{fenced, one_line};
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, Suggestion};
 use super::{Do, Subject};
+use crate::base::command;
 
 /// The instruction for the current phase: what to do, from what, where to write it and by which
 /// schema. It is complete in itself: whoever reads it needs no other document.
@@ -113,7 +114,7 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
         Do::Write | Do::Fix | Do::Renew => "Every output is there, but no rule accepts what they say.\n",
     });
     let mut commands: Vec<String> = suggestion.options.iter().map(|option| command(&option.argv)).collect();
-    let apply = command(&["orch", "next", &suggestion.task].map(str::to_owned));
+    let apply = command(&["orch", "next", &suggestion.task]);
     if suggestion.r#do == Do::Apply && !commands.contains(&apply) {
         commands.insert(0, apply);
     }
@@ -133,7 +134,7 @@ fn rules(out: &mut String, suggestion: &Suggestion) {
         out.push_str("- Write whole files, in UTF-8, at exactly the paths named here.\n");
         out.push_str("- Say what is so. A report may say no; it names what it judged.\n");
     }
-    let check = command(&["orch", "suggest", &suggestion.task].map(str::to_owned));
+    let check = command(&["orch", "suggest", &suggestion.task]);
     out.push_str(&format!(
         "- When done, run `{check}`: it says what is accepted and what is still missing.\n"
     ));

@@ -1,8 +1,9 @@
 //! Suggestions as text for people: calm, few lines, ending with what to type.
 
-use super::layout::{Cell, columns, command, counted, one_line, paragraph, plain, shorten, styled};
+use super::layout::{Cell, columns, counted, one_line, paragraph, plain, shorten, styled};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Direction, Do, Kind, Paint, Style};
+use crate::base::command;
 
 /// How far the lines below a headline are indented.
 const INDENT: usize = 4;

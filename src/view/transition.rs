@@ -1,11 +1,11 @@
 //! Transitions that were applied, or would be: a line of text, and JSON.
 
 use super::json::SCHEMA_VERSION;
-use super::layout::{command, one_line, shorten};
+use super::layout::{one_line, shorten};
 use super::next::direction;
 use super::wire::Proof;
 use super::{Direction, Paint, Repository, Style};
-use crate::base::{RepoPath, TaskId};
+use crate::base::{RepoPath, TaskId, command};
 use crate::decide::Transition;
 use crate::workflow::Workflow;
 use serde::Serialize;

@@ -80,6 +80,7 @@ pub struct Artifact {
     /// Its name, which guards use.
     pub name: ArtifactName,
     /// Globs below the task directory, the preferred one first; the first is where it is written.
+    /// A wildcard does not match the dot that begins a name.
     pub paths: Vec<String>,
     /// How its bytes are read.
     pub format: Format,

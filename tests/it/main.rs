@@ -1,6 +1,7 @@
 //! The one integration test binary: whole rooms together, seen from outside.
 
 mod audit;
+mod bad_input;
 mod cli;
 mod core;
 mod data;

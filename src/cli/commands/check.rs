@@ -76,13 +76,10 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
         return Ok(context.bare_engine()?.check_pushed(&lines)?);
     }
     let engine = context.engine_at(ui, args.at.as_deref())?;
-    let tasks = if args.tasks.is_empty() {
-        engine.tasks()
-    } else {
-        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
-    };
+    let (tasks, misnamed) = report::named_or_all(&engine, &args.tasks)?;
     let mut checked = engine.check(&tasks)?;
     checked.findings.splice(0..0, report::duplicates(&tasks));
+    checked.findings.extend(misnamed);
     Ok(checked)
 }
 

@@ -1,7 +1,7 @@
 //! `orch init`: sets up a repository, and says what it made.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, shell_word};
 use crate::config;
 use crate::engine::Engine;
 use crate::store::durable::write_atomic;
@@ -53,7 +53,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     if !made.paths.is_empty() {
         let paths = if args.no_system { "" } else { " system" };
         let agents = if args.no_agents_md { "" } else { " AGENTS.md" };
-        let bases = bases.join(" ");
+        let bases = bases.iter().map(|base| shell_word(base)).collect::<Vec<_>>().join(" ");
         ui.status(&format!("next: git add orch.toml {bases}{paths}{agents} && git commit -m 'Set up orch'"));
         ui.status("then: orch new my-first-task");
     }
@@ -110,7 +110,7 @@ fn write_system(engine: &Engine, made: &mut Made) -> Result<(), Failure> {
         let loaded = engine.workflow(&name).map_err(Failure::from)?;
         let workflow = loaded.workflow.as_ref().ok_or_else(|| {
             Failure::from(Diagnostic::error("workflow-faulty", format!("workflow `{name}` has errors")))
-                .hint(format!("orch workflow check {name}"))
+                .hint(format!("orch workflow check {}", shell_word(&name)))
         })?;
         for path in texts_of(workflow) {
             if let Some(text) = shipped_text(engine.system(), &path) {

@@ -2,8 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::TaskId;
-use crate::view::layout::command;
+use crate::base::{TaskId, command};
 
 /// Creates a task in the initial phase of its workflow and records that in one commit.
 ///
@@ -28,7 +27,7 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let created = engine.create(&id, args.workflow.as_deref(), args.title.as_deref())?;
     report::applied(&engine, context, ui, &created.applied, false)?;
     if !context.global.json {
-        let typed = |word: &str| command(&["orch", word, id.as_str()].map(str::to_owned));
+        let typed = |word: &str| command(&["orch", word, id.as_str()]);
         ui.status(&format!("next: {}, or: {}", typed("prompt"), typed("suggest")));
     }
     Ok(ExitCode::Fine)

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{PhaseId, nearest};
+use crate::base::{PhaseId, command, nearest, shell_word};
 use crate::decide::{ActorKind, Decision, Transition, Verdict};
 use crate::engine::{Engine, Judged, Order, Outcome, Plan, TaskRef};
 
@@ -87,9 +87,11 @@ fn decided(
             if judged.unborn {
                 let message =
                     format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(
-                    Failure::new(ExitCode::No, "unborn", message).hint(format!("orch new {}", task.id))
-                );
+                return Err(Failure::new(ExitCode::No, "unborn", message).hint(command(&[
+                    "orch",
+                    "new",
+                    task.id.as_str(),
+                ])));
             }
             // Somebody was quicker, perhaps a watch.
             if let Some(wanted) = wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted)) {
@@ -121,10 +123,8 @@ fn refused(
             moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
         let message = format!("the rules do not lead to `{phase}` now: {because}");
-        let hint = format!(
-            "orch explain {}, or: orch next {} --override WHY --to {phase}",
-            decision.task, decision.task
-        );
+        let task = shell_word(decision.task.as_str());
+        let hint = format!("orch explain {task}, or: orch next {task} --override WHY --to {phase}");
         return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
     }
     match &decision.verdict {
@@ -139,7 +139,7 @@ fn refused(
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
             let failure = Failure::new(ExitCode::No, *code, decision.reason.clone());
-            Err(failure.hint(hint.unwrap_or_else(|| format!("orch explain {}", decision.task))))
+            Err(failure.hint(hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]))))
         }
         _ => {
             report::nothing(context, ui, decision, &format!("nothing to apply: {}", decision.reason))?;

@@ -17,6 +17,18 @@ pub(super) fn meant(engine: &Engine, context: &Context, name: Option<&str>) -> R
     }
 }
 
+/// The tasks that a command line names; where it names none, every task, and what only looks like one.
+pub(super) fn named_or_all(
+    engine: &Engine,
+    names: &[String],
+) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Failure> {
+    if names.is_empty() {
+        return Ok(engine.survey());
+    }
+    let named = names.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?;
+    Ok((named, Vec::new()))
+}
+
 /// Judges tasks, passing over none: a task that cannot be judged is among the diagnostics.
 pub(super) fn judge_all(engine: &Engine, tasks: &[TaskRef]) -> (Vec<Judged>, Vec<Diagnostic>) {
     let mut judged = Vec::new();

@@ -15,8 +15,9 @@ pub struct StatusArgs {
 
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.engine_at(ui, args.at.as_deref())?;
-    let tasks = engine.tasks();
-    let (judged, problems) = report::judge_all(&engine, &tasks);
+    let (tasks, misnamed) = engine.survey();
+    let (judged, mut problems) = report::judge_all(&engine, &tasks);
+    problems.extend(misnamed);
     let subjects = report::subjects(&engine, &judged)?;
     let status = Status::new(engine.repository(), &subjects, &problems);
     if context.global.json {

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::{Engine, TaskRef};
+use crate::engine::Engine;
 use crate::view::{self, Suggestions, pretty};
 use crate::watch::{Options, Signal, Watcher};
 use crate::workflow::Owner;
@@ -60,12 +60,9 @@ fn tell(envelope: &Suggestions, context: &Context, ui: &Ui) -> Result<(), Failur
 /// The envelope, and whether it holds any suggestion.
 fn suggestions(engine: &Engine, args: &SuggestArgs) -> Result<(Suggestions, bool), Failure> {
     let named = !args.tasks.is_empty();
-    let tasks: Vec<TaskRef> = if named {
-        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
-    } else {
-        engine.tasks()
-    };
-    let (mut judged, problems) = report::judge_all(engine, &tasks);
+    let (tasks, misnamed) = report::named_or_all(engine, &args.tasks)?;
+    let (mut judged, mut problems) = report::judge_all(engine, &tasks);
+    problems.extend(misnamed);
     judged.retain(|one| named || !one.decision.is_done());
     let subjects = report::subjects(engine, &judged)?;
     let wanted = |subject: &view::Subject<'_>| match args.whom {

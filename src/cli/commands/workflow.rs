@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Diagnostic;
+use crate::base::{Diagnostic, shell_word};
 use crate::engine::{Engine, Loaded};
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
@@ -97,7 +97,7 @@ fn usable(loaded: &Rc<Loaded>) -> Result<&Workflow, Failure> {
     loaded.workflow.as_ref().ok_or_else(|| {
         let name = &loaded.document.name;
         Failure::new(ExitCode::Usage, "workflow-faulty", format!("workflow `{name}` has errors"))
-            .hint(format!("orch workflow check {name}"))
+            .hint(format!("orch workflow check {}", shell_word(name)))
     })
 }
 

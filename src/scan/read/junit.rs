@@ -17,22 +17,34 @@ struct Counts {
     skipped: u64,
 }
 
+/// What a suite says of itself in its attributes.
+#[derive(Default)]
+struct Claims {
+    tests: Option<u64>,
+    failures: Option<u64>,
+    errors: Option<u64>,
+}
+
+/// A `testsuite` or `testsuites`; its counts cover the suites inside it.
 #[derive(Default)]
 struct Suite {
     name: String,
+    /// Whether it is a `testsuite`, which a report lists.
+    listed: bool,
+    claims: Claims,
     counts: Counts,
-    declared: Option<u64>,
 }
 
 #[derive(Default)]
 struct Report {
+    /// All there is, whatever suite it stands in.
     all: Counts,
     suites: Vec<Suite>,
     open: Vec<usize>,
     failed: Vec<String>,
     case: Option<(String, Option<&'static str>)>,
     time: f64,
-    seen_root: bool,
+    problems: Vec<String>,
 }
 
 /// Reads a report. Document type declarations are refused, so that no entity can expand.
@@ -68,47 +80,41 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
             Ok(_) => {}
         }
     }
-    if !report.seen_root {
+    if report.suites.is_empty() {
         let message = "it is no JUnit report: it has no `testsuite`";
         return Verdict::refused(
             Diagnostic::error("not-junit", message).at(Place::file(path)).hint("write a JUnit XML report"),
         );
     }
-    let odd = report
-        .suites
-        .iter()
-        .filter(|suite| suite.declared.is_some_and(|declared| declared != suite.counts.tests));
-    let problems = odd
-        .map(|suite| {
-            let message = format!(
-                "suite `{}` declares {} tests but holds {}",
-                suite.name,
-                suite.declared.unwrap_or(0),
-                suite.counts.tests
-            );
-            Diagnostic::warning("junit-counts", message)
-                .at(Place::file(path))
-                .hint("the test cases themselves count")
-        })
-        .collect();
+    let odd = |message: &String| {
+        Diagnostic::warning("junit-counts", message.as_str())
+            .at(Place::file(path))
+            .hint("tests count where they stand; of failures and errors, the larger number counts")
+    };
+    let problems = report.problems.iter().map(odd).collect();
     Verdict { data: Some(report.value()), problems }
 }
 
 impl Report {
     fn start(&mut self, element: &BytesStart<'_>) {
         match element.local_name().as_ref() {
-            "testsuites" => self.seen_root = true,
-            "testsuite" => {
-                self.seen_root = true;
-                let suite = Suite {
-                    name: attribute(element, "name").unwrap_or_default(),
-                    declared: attribute(element, "tests").and_then(|count| count.parse().ok()),
-                    counts: Counts::default(),
-                };
+            kind @ ("testsuites" | "testsuite") => {
+                let claim = |name| attribute(element, name).and_then(|text| number(&text));
                 self.open.push(self.suites.len());
-                self.suites.push(suite);
+                self.suites.push(Suite {
+                    name: attribute(element, "name").unwrap_or_default(),
+                    listed: kind == "testsuite",
+                    claims: Claims {
+                        tests: claim("tests"),
+                        failures: claim("failures"),
+                        errors: claim("errors"),
+                    },
+                    counts: Counts::default(),
+                });
             }
             "testcase" => {
+                // One inside another must not hide how the outer one ended.
+                self.end_case();
                 let class = attribute(element, "classname").unwrap_or_default();
                 let name = attribute(element, "name").unwrap_or_default();
                 let whole = if class.is_empty() { name } else { format!("{class}.{name}") };
@@ -128,29 +134,58 @@ impl Report {
             Some((_, marked @ None)) => *marked = Some(outcome),
             Some(_) => {}
             // Outside any test case, as runners write what broke before a test could start.
-            None if outcome == "failure" => self.all.failures += 1,
-            None if outcome == "error" => self.all.errors += 1,
-            None => {}
+            None if outcome == "skipped" => {}
+            None => self.innermost().add(outcome),
         }
     }
 
     fn end(&mut self, name: &str) {
         match name {
-            "testsuite" => {
-                self.open.pop();
-            }
-            "testcase" => {
-                let Some((name, outcome)) = self.case.take() else { return };
-                self.all.add(outcome);
-                // A suite's own number covers the suites inside it.
-                for index in &self.open {
-                    self.suites[*index].counts.add(outcome);
-                }
-                if matches!(outcome, Some("failure" | "error")) && self.failed.len() < MAX_NAMED {
-                    self.failed.push(name);
-                }
-            }
+            "testsuite" | "testsuites" => self.end_suite(),
+            "testcase" => self.end_case(),
             _ => {}
+        }
+    }
+
+    fn end_case(&mut self) {
+        let Some((name, outcome)) = self.case.take() else { return };
+        let counts = self.innermost();
+        counts.tests += 1;
+        if let Some(outcome) = outcome {
+            counts.add(outcome);
+        }
+        if matches!(outcome, Some("failure" | "error")) && self.failed.len() < MAX_NAMED {
+            self.failed.push(name);
+        }
+    }
+
+    /// A suite that claims more failures than it shows must not pass as green; a test that it claims
+    /// and does not show has passed nowhere.
+    fn end_suite(&mut self) {
+        let Some(suite) = self.open.pop().and_then(|index| self.suites.get_mut(index)) else { return };
+        let Suite { name, claims, counts, .. } = suite;
+        for (what, claimed, counted) in [
+            ("tests", claims.tests, counts.tests),
+            ("failures", claims.failures, counts.failures),
+            ("errors", claims.errors, counts.errors),
+        ] {
+            if let Some(claimed) = claimed.filter(|claimed| *claimed != counted)
+                && self.problems.len() < MAX_NAMED
+            {
+                self.problems.push(format!("suite `{name}` declares {claimed} {what} but holds {counted}"));
+            }
+        }
+        counts.failures = counts.failures.max(claims.failures.unwrap_or(0));
+        counts.errors = counts.errors.max(claims.errors.unwrap_or(0));
+        let counts = counts.clone();
+        self.innermost().include(&counts);
+    }
+
+    /// The counts of the suite that is open, else of the whole report.
+    fn innermost(&mut self) -> &mut Counts {
+        match self.open.last().and_then(|index| self.suites.get_mut(*index)) {
+            Some(suite) => &mut suite.counts,
+            None => &mut self.all,
         }
     }
 
@@ -158,6 +193,7 @@ impl Report {
         let suites: Vec<Value> = self
             .suites
             .iter()
+            .filter(|suite| suite.listed)
             .map(|suite| {
                 let counts = &suite.counts;
                 json!({
@@ -179,15 +215,27 @@ impl Report {
 }
 
 impl Counts {
-    fn add(&mut self, outcome: Option<&str>) {
-        self.tests += 1;
+    fn add(&mut self, outcome: &str) {
         match outcome {
-            Some("failure") => self.failures += 1,
-            Some("error") => self.errors += 1,
-            Some("skipped") => self.skipped += 1,
-            _ => {}
+            "failure" => self.failures += 1,
+            "error" => self.errors += 1,
+            _ => self.skipped += 1,
         }
     }
+
+    fn include(&mut self, inner: &Self) {
+        self.tests += inner.tests;
+        self.failures += inner.failures;
+        self.errors += inner.errors;
+        self.skipped += inner.skipped;
+    }
+}
+
+/// A count in an attribute; one too large to be true is the largest there is, not none.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| u64::from(text.parse::<u32>().unwrap_or(u32::MAX)))
 }
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
@@ -224,6 +272,38 @@ mod tests {
             .data
             .expect("a report");
         assert_eq!((&data["tests"], &data["errors"]), (&json!(1), &json!(1)));
+    }
+
+    /// Each report with its failures, errors and tests as they count, and the number of warnings.
+    #[test]
+    fn what_a_suite_claims_against_itself_counts() {
+        for (text, counted, warnings) in [
+            ("<testsuite tests='1' failures='0' errors='0'><testcase/></testsuite>", [0, 0, 1], 0),
+            ("<testsuite failures='2'><testcase/></testsuite>", [2, 0, 1], 1),
+            ("<testsuite errors=' 1 '/>", [0, 1, 0], 1),
+            ("<testsuite failures='1'><testcase><failure/></testcase></testsuite>", [1, 0, 1], 0),
+            ("<testsuite failures='0'><testcase><failure/></testcase></testsuite>", [1, 0, 1], 1),
+            ("<testsuite tests='9'/>", [0, 0, 0], 1),
+            // The outer suite's claim covers the inner ones, and the whole covers them all.
+            (
+                "<testsuites failures='3'><testsuite failures='3'><testsuite failures='2'/>\
+                 <testcase><failure/></testcase></testsuite></testsuites>",
+                [3, 0, 1],
+                1,
+            ),
+            ("<testsuites failures='1'><testsuite failures='1'/></testsuites>", [1, 0, 0], 1),
+            ("<testsuites failures='1'><testsuite/></testsuites>", [1, 0, 0], 1),
+            ("<testsuite><testsuite failures='1'/><testsuite failures='1'/></testsuite>", [2, 0, 0], 2),
+            ("<testsuite failures='99999999999999999999'/>", [u32::MAX, 0, 0], 1),
+            ("<testsuite failures='some'/>", [0, 0, 0], 0),
+            ("<testsuite><testcase><failure/><testcase/></testcase></testsuite>", [1, 0, 2], 0),
+        ] {
+            let verdict = verdict(text);
+            let data = verdict.data.expect("a report");
+            let found = ["failures", "errors", "tests"].map(|name| data[name].clone());
+            assert_eq!(found, counted.map(Value::from), "{text}");
+            assert_eq!(verdict.problems.len(), warnings, "{text}: {:?}", verdict.problems);
+        }
     }
 
     #[test]

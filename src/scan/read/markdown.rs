@@ -5,6 +5,9 @@ use crate::base::{Diagnostic, Place, RepoPath};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value, json};
 
+/// How many headings are kept of one document.
+const MAX_HEADINGS: usize = 10_000;
+
 /// Reads a document. `words` counts the words outside front matter and headings.
 pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
     let (front, body_start) = front_matter(text);
@@ -24,6 +27,15 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
         }
     };
     let seen = body(&text[body_start..], text[..body_start].matches('\n').count());
+    if let Some(line) = seen.cut_at {
+        let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
+        let message = format!("it has more than {MAX_HEADINGS} headings; from here on they are left out");
+        problems.push(
+            Diagnostic::warning("markdown-headings", message)
+                .at(place)
+                .hint("split it into several documents"),
+        );
+    }
     let title =
         seen.headings.iter().find(|heading| heading["level"] == 1).map(|heading| heading["text"].clone());
     let data = json!({
@@ -39,6 +51,8 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
 #[derive(Default)]
 struct Seen {
     headings: Vec<Value>,
+    /// The line of the first heading that is one too many.
+    cut_at: Option<u32>,
     total: usize,
     done: usize,
     words: usize,
@@ -47,16 +61,22 @@ struct Seen {
 fn body(text: &str, lines_before: usize) -> Seen {
     let mut seen = Seen::default();
     let mut heading: Option<(HeadingLevel, String, usize)> = None;
+    // Counted onwards from heading to heading, for a document may have very many.
+    let (mut counted, mut line) = (0, lines_before + 1);
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                let line = lines_before + text[..range.start].matches('\n').count() + 1;
+                line += text.get(counted..range.start).map_or(0, |passed| passed.matches('\n').count());
+                counted = counted.max(range.start);
                 heading = Some((level, String::new(), line));
             }
             Event::End(TagEnd::Heading(_)) => {
-                if let Some((level, text, line)) = heading.take() {
+                let Some((level, text, line)) = heading.take() else { continue };
+                if seen.headings.len() < MAX_HEADINGS {
                     seen.headings.push(json!({"level": level as usize, "text": text.trim(), "line": line}));
+                } else {
+                    seen.cut_at = seen.cut_at.or(u32::try_from(line).ok());
                 }
             }
             Event::TaskListMarker(done) => {
@@ -190,5 +210,20 @@ mod tests {
         let verdict = read(&RepoPath::new("f.md").expect("valid"), "---\na: 1\nwhat is this\n---\nx\n");
         assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(3));
         assert!(verdict.data.is_some());
+    }
+
+    #[test]
+    fn headings_are_kept_up_to_a_number() {
+        let path = RepoPath::new("f.md").expect("valid");
+        let of = |count: usize| read(&path, &format!("---\na: 1\n---\n{}", "# Title\n".repeat(count)));
+        let most = of(MAX_HEADINGS);
+        assert_eq!(most.problems, []);
+        let verdict = of(MAX_HEADINGS + 2);
+        let headings = |verdict: &Verdict| verdict.data.as_ref().expect("data")["headings"].clone();
+        assert_eq!(headings(&verdict), headings(&most));
+        assert_eq!(headings(&most)[MAX_HEADINGS - 1]["line"], MAX_HEADINGS + 3);
+        let [problem] = &verdict.problems[..] else { panic!("{:?}", verdict.problems) };
+        assert_eq!((problem.code, problem.is_error()), ("markdown-headings", false));
+        assert_eq!(problem.place.as_ref().and_then(|place| place.line), Some(10_004));
     }
 }

@@ -1,9 +1,15 @@
 //! JSON Schemas: compiled when first needed, validated in plain words, linted for slips.
 //!
-//! This is the only file that names the schema crate. Nothing is ever fetched.
+//! This is the only room that names the schema crate. Nothing is ever fetched.
+
+mod cycle;
+mod keywords;
+mod lint;
+
+pub use lint::lint;
 
 use super::span::{key_span, span};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, nearest};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -43,6 +49,11 @@ impl Schema {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             fault("schema-invalid", format!("the schema is not JSON: {error}"), "mend the schema")
         })?;
+        // The validator would take such a schema for one that accepts everything.
+        let cycles = cycle::cycles(path, text, &value);
+        if !cycles.is_empty() {
+            return Err(cycles);
+        }
         let options = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true)
@@ -66,7 +77,38 @@ impl Schema {
         if self.validator.is_valid(data) {
             return Vec::new();
         }
-        self.validator.iter_errors(data).take(MAX_PROBLEMS).map(|error| self.problem(&error, data)).collect()
+        let found = self.validator.iter_errors(data).flat_map(|error| self.problems(&error, data));
+        found.take(MAX_PROBLEMS).collect()
+    }
+
+    /// What one refusal says: one problem, or one for each of several unexpected keys.
+    fn problems(&self, error: &ValidationError<'_>, data: &Value) -> Vec<Problem> {
+        let here = data.pointer(error.instance_path().as_str()).and_then(Value::as_object);
+        let unexpected: Vec<&String> = match (error.kind(), here) {
+            (
+                ValidationErrorKind::AdditionalProperties { unexpected }
+                | ValidationErrorKind::UnevaluatedProperties { unexpected },
+                _,
+            ) => unexpected.iter().collect(),
+            // Where a schema names no key at all, every key is one too many.
+            (ValidationErrorKind::FalseSchema, Some(members))
+                if error.schema_path().as_str().ends_with("/additionalProperties") =>
+            {
+                members.keys().collect()
+            }
+            _ => return vec![self.problem(error, data)],
+        };
+        let known = self.known_keys(error);
+        let problem = |key: &&String| {
+            let near = nearest(key, known.iter().map(String::as_str));
+            Problem {
+                pointer: error.instance_path().to_string(),
+                key: Some((*key).clone()),
+                message: format!("`{key}` is not known here"),
+                hint: near.map(|near| format!("did you mean `{near}`?")),
+            }
+        };
+        unexpected.iter().take(MAX_PROBLEMS).map(problem).collect()
     }
 
     fn problem(&self, error: &ValidationError<'_>, data: &Value) -> Problem {
@@ -83,13 +125,6 @@ impl Schema {
                     hint: slip.map(|slip| format!("is `{slip}` meant to be `{name}`?")),
                     ..plain(format!("`{name}` is missing"))
                 }
-            }
-            ValidationErrorKind::AdditionalProperties { unexpected } => {
-                let key = unexpected.first().cloned().unwrap_or_default();
-                let known = self.known_keys(error);
-                let hint = nearest(&key, known.iter().map(String::as_str))
-                    .map(|near| format!("did you mean `{near}`?"));
-                Problem { key: Some(key.clone()), hint, ..plain(format!("`{key}` is not known here")) }
             }
             ValidationErrorKind::Type { .. } => {
                 let expected = self.at(error).map(|kind| words(&kind)).unwrap_or_default();
@@ -112,6 +147,7 @@ impl Schema {
                     format!("it fits none of the forms that the schema allows: {}", wanted.join("; or "))
                 })
             }
+            ValidationErrorKind::FalseSchema => plain("nothing is allowed here".to_owned()),
             _ => plain(error.to_string()),
         }
     }
@@ -218,8 +254,9 @@ fn diagnostic(
         _ => Place::file(path),
     };
     let place = Place { pointer: Some(problem.pointer), ..place };
-    let hint =
-        problem.hint.unwrap_or_else(|| format!("orch schema {} --example shows a valid one", schema.name));
+    let hint = problem
+        .hint
+        .unwrap_or_else(|| format!("orch schema {} --example shows a valid one", shell_word(&schema.name)));
     Diagnostic::error("schema", problem.message).at(place).hint(hint)
 }
 
@@ -245,140 +282,6 @@ pub fn example(text: &str) -> Option<Value> {
     let schema = Schema::compile("", text).ok()?;
     let examples = schema.value.get("examples")?.as_array()?;
     examples.iter().find(|example| schema.validator.is_valid(example)).cloned()
-}
-
-/// Slips in a schema that validators accept in silence: misspelt keywords, examples it refuses.
-#[must_use]
-pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
-    let schema = match Schema::compile(path, text) {
-        Ok(schema) => schema,
-        Err(problems) => return problems,
-    };
-    let mut found = Vec::new();
-    lint_schema(path, text, &schema.value, "", &mut found);
-    for (index, example) in
-        schema.value.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate()
-    {
-        if let Some(problem) = schema.validate(example).first() {
-            let pointer = format!("/examples/{index}");
-            let (start, length) = span(text, &pointer).unwrap_or_default();
-            let place = Place::at(path, text, start, length.min(1));
-            let message =
-                format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
-            found.push(
-                Diagnostic::warning("schema-example", message).at(place).hint("mend the one or the other"),
-            );
-        }
-    }
-    found
-}
-
-/// Every keyword of JSON Schema 2020-12 and its vocabularies.
-const KEYWORDS: [&str; 60] = [
-    "$id",
-    "$schema",
-    "$ref",
-    "$anchor",
-    "$dynamicRef",
-    "$dynamicAnchor",
-    "$vocabulary",
-    "$comment",
-    "$defs",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentSchemas",
-    "prefixItems",
-    "items",
-    "contains",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "type",
-    "enum",
-    "const",
-    "multipleOf",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "maxContains",
-    "minContains",
-    "maxProperties",
-    "minProperties",
-    "required",
-    "dependentRequired",
-    "title",
-    "description",
-    "default",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "examples",
-    "format",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "definitions",
-    "dependencies",
-    "$recursiveRef",
-];
-
-fn lint_schema(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut Vec<Diagnostic>) {
-    let Some(members) = schema.as_object() else { return };
-    for (key, value) in members {
-        if !KEYWORDS.contains(&key.as_str()) && !key.starts_with("x-") {
-            let (start, length) = key_span(text, pointer, key).unwrap_or_default();
-            let mut diagnostic =
-                Diagnostic::warning("schema-keyword", format!("`{key}` is no keyword of JSON Schema"));
-            diagnostic.hint = Some(match nearest(key, KEYWORDS) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "it is ignored; names of your own begin with `x-`".to_owned(),
-            });
-            found.push(diagnostic.at(Place::at(path, text, start, length)));
-        }
-        let below = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
-        match key.as_str() {
-            "properties" | "patternProperties" | "$defs" | "dependentSchemas" | "definitions" => {
-                for (name, inner) in value.as_object().into_iter().flatten() {
-                    let name = name.replace('~', "~0").replace('/', "~1");
-                    lint_schema(path, text, inner, &format!("{below}/{name}"), found);
-                }
-            }
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
-                for (index, inner) in value.as_array().into_iter().flatten().enumerate() {
-                    lint_schema(path, text, inner, &format!("{below}/{index}"), found);
-                }
-            }
-            "not"
-            | "if"
-            | "then"
-            | "else"
-            | "items"
-            | "contains"
-            | "additionalProperties"
-            | "propertyNames"
-            | "unevaluatedItems"
-            | "unevaluatedProperties"
-            | "contentSchema" => {
-                lint_schema(path, text, value, &below, found);
-            }
-            _ => {}
-        }
-    }
 }
 
 fn is_remote(schema: &Value) -> bool {
@@ -466,22 +369,44 @@ mod tests {
     }
 
     #[test]
-    fn formats_count() {
-        assert_eq!(check(&json!({"format": "date-time"}), "\"yesterday\"").len(), 1);
+    fn every_unexpected_key_is_told() {
+        let inner = json!({"additionalProperties": false, "properties": {"kind": {}, "name": {}}});
+        let open = json!({"allOf": [{"properties": {"kind": {}}}], "unevaluatedProperties": false,
+            "properties": {"name": {}}});
+        let text = "{\"knd\": 1, \"name\": 2,\n\"nmae\": 3, \"zebra\": 4}";
+        let other = "orch schema s --example shows a valid one";
+        for (schema, hints) in [
+            (inner.clone(), ["did you mean `kind`?", "did you mean `name`?", other]),
+            (
+                json!({"$defs": {"i": inner}, "$ref": "#/$defs/i"}),
+                ["did you mean `kind`?", "did you mean `name`?", other],
+            ),
+            (open, [other, "did you mean `name`?", other]),
+        ] {
+            let told = |place, key, hint| format!("f.json:{place} `{key}` is not known here ({hint})");
+            let expected = [
+                told("1:2", "knd", hints[0]),
+                told("2:1", "nmae", hints[1]),
+                told("2:12", "zebra", hints[2]),
+            ];
+            assert_eq!(check(&schema, text), expected, "{schema}");
+        }
+        let many: Map<String, Value> = (0..1000).map(|key| (format!("key{key}"), json!(1))).collect();
+        let many = Value::from(many).to_string();
+        let nothing = json!({"additionalProperties": false});
+        let strict = json!({"additionalProperties": false, "properties": {"kind": {}}});
+        for schema in [nothing, strict] {
+            let found = check(&schema, &many);
+            assert_eq!(found.len(), MAX_PROBLEMS);
+            assert_eq!(found[1], format!("f.json:1:11 `key1` is not known here ({other})"));
+        }
+        let found = check(&json!({"properties": {"a": false}}), "{\"a\": 1}");
+        assert_eq!(found, [format!("f.json:1:7 nothing is allowed here ({other})")]);
     }
 
     #[test]
-    fn nothing_is_fetched_and_slips_are_told() {
-        let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
-        assert_eq!(lint("s.json", &remote)[0].code, "schema-remote-ref");
-        let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
-        let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
-        assert_eq!(
-            found,
-            ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]
-        );
-        let example = json!({"type": "string", "examples": [1]}).to_string();
-        assert_eq!(lint("s.json", &example)[0].code, "schema-example");
+    fn formats_count() {
+        assert_eq!(check(&json!({"format": "date-time"}), "\"yesterday\"").len(), 1);
     }
 
     #[test]

@@ -1,0 +1,33 @@
+//! Opening a file that must be a regular one, without waiting for anybody and without being led away.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// Opens a regular file to read it; `None` where something else stands.
+///
+/// What was opened is looked at, not what stood there a moment before: a pipe or a link that takes
+/// the place of the file in between is neither waited for nor followed.
+pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
+    match open(path) {
+        Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
+        // A link or a socket cannot even be opened.
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::from(io::ErrorKind::InvalidInput))
+    }
+}

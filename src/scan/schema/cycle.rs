@@ -1,0 +1,227 @@
+//! Schemas that refer to nothing but themselves: to say what a value must be, they ask what it must be.
+
+use super::keywords::{inner, subschemas};
+use crate::base::{Diagnostic, Place};
+use crate::scan::span::span;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// A finding for every reference that leads back to where it came from without a step into the value.
+pub(super) fn cycles(path: &str, text: &str, schema: &Value) -> Vec<Diagnostic> {
+    let nodes = subschemas(schema);
+    let steps = steps(&nodes);
+    let mut found = Vec::new();
+    let mut done: HashSet<&str> = HashSet::new();
+    for (start, _) in &nodes {
+        // Depth first, with the way here and how many of the steps from each place were taken.
+        let mut way: Vec<(&str, usize)> =
+            if done.contains(start.as_str()) { vec![] } else { vec![(start, 0)] };
+        let mut on_way: HashSet<&str> = way.iter().map(|(place, _)| *place).collect();
+        while let Some((here, taken)) = way.last_mut() {
+            let here: &str = here;
+            let Some(step) = steps.get(here).and_then(|steps| steps.get(*taken)) else {
+                way.pop();
+                on_way.remove(here);
+                done.insert(here);
+                continue;
+            };
+            *taken += 1;
+            let target = step.target.as_str();
+            if on_way.contains(target) {
+                let (offset, length) = span(text, &step.from).unwrap_or_default();
+                let place =
+                    Place { pointer: Some(step.from.clone()), ..Place::at(path, text, offset, length) };
+                found.push(finding(target, &way).at(place));
+            } else if !done.contains(target) {
+                on_way.insert(target);
+                way.push((target, 0));
+            }
+        }
+    }
+    found
+}
+
+/// A way from one schema to another that judges the same value.
+struct Step {
+    /// Where it is said: the value of a reference, or the schema that stands within.
+    from: String,
+    target: String,
+}
+
+/// How much of a long way round is shown.
+const MAX_SHOWN: usize = 6;
+
+fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
+    let turn: Vec<&str> = way.iter().map(|(place, _)| *place).skip_while(|place| *place != target).collect();
+    let mut shown: Vec<String> = turn.iter().take(MAX_SHOWN).map(|place| format!("`#{place}`")).collect();
+    if turn.len() > MAX_SHOWN {
+        shown.push("…".to_owned());
+    }
+    let message = format!("the schema asks only itself what is valid: {} → `#{target}`", shown.join(" → "));
+    Diagnostic::error("schema-cycle", message).hint("say what the value must be, or remove the reference")
+}
+
+/// From each schema, the schemas that judge the same value.
+fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<Step>> {
+    let names = Names::new(nodes);
+    let of = |(pointer, schema): &'n (String, &Value)| {
+        let within = inner(schema, pointer).into_iter().filter(|inner| inner.same_value);
+        let mut steps: Vec<Step> =
+            within.map(|inner| Step { from: inner.pointer.clone(), target: inner.pointer }).collect();
+        for key in ["$ref", "$dynamicRef"] {
+            let reference = schema.get(key).and_then(Value::as_str);
+            if let Some(target) = reference.and_then(|reference| names.target(reference, pointer)) {
+                steps.push(Step { from: format!("{pointer}/{key}"), target });
+            }
+        }
+        (pointer.as_str(), steps)
+    };
+    nodes.iter().map(of).collect()
+}
+
+/// What references name: documents within the document by `$id`, places in them by anchor.
+struct Names<'n> {
+    /// Where a document begins, and its `$id`; the whole is the first.
+    documents: Vec<(&'n str, &'n str)>,
+    /// A document's place and an anchor in it, to the place of the anchor.
+    anchors: HashMap<(&'n str, &'n str), &'n str>,
+}
+
+impl<'n> Names<'n> {
+    fn new(nodes: &'n [(String, &Value)]) -> Self {
+        let text = |schema: &'n Value, key| schema.get(key).and_then(Value::as_str);
+        let documents = nodes.iter().filter_map(|(pointer, schema)| {
+            let id = text(schema, "$id").map(|id| id.trim_end_matches('#'));
+            (id.is_some() || pointer.is_empty()).then(|| (pointer.as_str(), id.unwrap_or_default()))
+        });
+        let mut names = Self { documents: documents.collect(), anchors: HashMap::new() };
+        for (pointer, schema) in nodes {
+            for key in ["$anchor", "$dynamicAnchor"] {
+                if let Some(anchor) = text(schema, key) {
+                    names.anchors.insert((names.document_of(pointer), anchor), pointer);
+                }
+            }
+        }
+        names
+    }
+
+    /// Where the innermost document begins that a place lies in.
+    fn document_of(&self, pointer: &str) -> &'n str {
+        let around = |start: &str| {
+            pointer.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let starts = self.documents.iter().map(|(start, _)| *start).filter(|start| around(start));
+        starts.max_by_key(|start| start.len()).unwrap_or_default()
+    }
+
+    /// The place that a reference at `pointer` means; `None` if it leads out.
+    fn target(&self, reference: &str, pointer: &str) -> Option<String> {
+        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let document = if document.is_empty() {
+            self.document_of(pointer)
+        } else {
+            // An `$id` may be given in full or from the same directory on.
+            let named = |id: &str| {
+                id == document || id.strip_suffix(document).is_some_and(|rest| rest.ends_with('/'))
+            };
+            self.documents.iter().find(|(_, id)| named(id))?.0
+        };
+        let fragment = percent_decoded(fragment);
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return Some(format!("{document}{fragment}"));
+        }
+        self.anchors.get(&(document, fragment.as_str())).map(|place| (*place).to_owned())
+    }
+}
+
+/// A URI fragment with its `%XX` read.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each schema with where its cycles are told and the way they take.
+    #[test]
+    fn a_schema_that_asks_only_itself_is_told() {
+        for (text, expected) in [
+            (r##"{"$ref": "#"}"##, &["1:10 `#` → `#`"][..]),
+            (
+                r##"{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}"##,
+                &["1:75 `#/$defs/a` → `#/$defs/b` → `#/$defs/a`"],
+            ),
+            (
+                r##"{"$defs": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/b"}}}"##,
+                &["1:26 `#/$defs/a` → `#/$defs/a`", "1:54 `#/$defs/b` → `#/$defs/b`"],
+            ),
+            (
+                r##"{"type": "object", "anyOf": [{"type": "string"}, {"$ref": "#"}]}"##,
+                &["1:59 `#` → `#/anyOf/1` → `#`"],
+            ),
+            (r##"{"not": {"$ref": "#"}}"##, &["1:18 `#` → `#/not` → `#`"]),
+            (r##"{"dependentSchemas": {"a": {"$ref": "#"}}}"##, &["1:37 `#` → `#/dependentSchemas/a` → `#`"]),
+            (r##"{"$anchor": "n", "$ref": "#n"}"##, &["1:26 `#` → `#`"]),
+            (r##"{"$dynamicAnchor": "n", "$dynamicRef": "#n"}"##, &["1:40 `#` → `#`"]),
+            (r##"{"$id": "https://x.test/s.json", "$ref": "https://x.test/s.json"}"##, &["1:42 `#` → `#`"]),
+            (r##"{"$id": "https://x.test/s.json", "$ref": "s.json#"}"##, &["1:42 `#` → `#`"]),
+            (
+                r##"{"$ref": "#/$defs/a%20~1b", "$defs": {"a /b": {"$ref": "#"}}}"##,
+                &["1:56 `#` → `#/$defs/a ~1b` → `#`"],
+            ),
+            (r##"{"$defs": {"a": {"$id": "https://x.test/a", "properties": {"b": {"$ref": "#"}}}}}"##, &[]),
+            (
+                r##"{"$ref": "#/$defs/a", "$defs": {"a": {"$id": "https://x.test/a", "$ref": "#"}}}"##,
+                &["1:74 `#/$defs/a` → `#/$defs/a`"],
+            ),
+            (r##"{"properties": {"child": {"$ref": "#"}}, "items": {"$ref": "#"}}"##, &[]),
+            (r##"{"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {}}}"##, &[]),
+            (r##"{"properties": {"$ref": {"type": "string"}}, "const": {"$ref": "#"}}"##, &[]),
+            (r##"{"$ref": "#/nowhere"}"##, &[]),
+            (r##"true"##, &[]),
+        ] {
+            let schema: Value = serde_json::from_str(text).expect("JSON");
+            let told: Vec<String> = cycles("s.json", text, &schema)
+                .into_iter()
+                .map(|one| {
+                    assert_eq!(one.code, "schema-cycle");
+                    let place = one.place.expect("a place");
+                    let way = one.message.split_once(": ").expect("a way").1.to_owned();
+                    format!("{}:{} {way}", place.line.expect("a line"), place.column.expect("a column"))
+                })
+                .collect();
+            assert_eq!(told, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_chain_is_no_cycle_and_no_stack() {
+        let links = 5_000;
+        let link = |index: usize, next: usize| format!("\"d{index}\": {{\"$ref\": \"#/$defs/d{next}\"}}");
+        let chain = |last: usize| {
+            let links: Vec<String> =
+                (0..links).map(|index| link(index, index + 1)).chain([link(links, last)]).collect();
+            format!("{{\"$defs\": {{{}}}}}", links.join(", "))
+        };
+        let found = |text: &str| cycles("s", text, &serde_json::from_str(text).expect("JSON"));
+        assert_eq!(found(&chain(links + 1)), []);
+        let [round] = &found(&chain(0))[..] else { panic!("not one cycle") };
+        assert!(round.message.ends_with("`#/$defs/d5` → … → `#/$defs/d0`"), "{round}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The keywords of JSON Schema, and the schemas that stand within a schema.
+
+use serde_json::{Map, Value};
+
+/// Every keyword of JSON Schema 2020-12 and its vocabularies.
+pub(super) const KEYWORDS: [&str; 60] = [
+    "$id",
+    "$schema",
+    "$ref",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$vocabulary",
+    "$comment",
+    "$defs",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "prefixItems",
+    "items",
+    "contains",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxContains",
+    "minContains",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "dependentRequired",
+    "title",
+    "description",
+    "default",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "examples",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "definitions",
+    "dependencies",
+    "$recursiveRef",
+];
+
+/// A schema within another one.
+pub(super) struct Inner<'s> {
+    /// Where it stands, as a JSON pointer from the top.
+    pub pointer: String,
+    /// The schema.
+    pub schema: &'s Value,
+    /// Whether it judges the same value as the schema around it, not a part of that value.
+    pub same_value: bool,
+}
+
+/// The schemas that stand directly within a schema, in the order of the text.
+pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Inner<'s>> {
+    let mut found = Vec::new();
+    for (key, value) in schema.as_object().into_iter().flatten() {
+        let below = format!("{pointer}/{}", escaped(key));
+        let same_value = matches!(
+            key.as_str(),
+            "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
+        );
+        match key.as_str() {
+            "properties" | "patternProperties" | "$defs" | "dependentSchemas" | "definitions" => {
+                let members = value.as_object().into_iter().flat_map(Map::iter);
+                found.extend(members.map(|(name, schema)| Inner {
+                    pointer: format!("{below}/{}", escaped(name)),
+                    schema,
+                    same_value,
+                }));
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                let items = value.as_array().into_iter().flatten().enumerate();
+                found.extend(items.map(|(index, schema)| Inner {
+                    pointer: format!("{below}/{index}"),
+                    schema,
+                    same_value,
+                }));
+            }
+            "not"
+            | "if"
+            | "then"
+            | "else"
+            | "items"
+            | "contains"
+            | "additionalProperties"
+            | "propertyNames"
+            | "unevaluatedItems"
+            | "unevaluatedProperties"
+            | "contentSchema" => found.push(Inner { pointer: below, schema: value, same_value }),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A schema and every schema within it, each with its JSON pointer, in the order of the text.
+pub(super) fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), schema)];
+    while let Some((pointer, schema)) = open.pop() {
+        open.extend(inner(schema, &pointer).into_iter().rev().map(|inner| (inner.pointer, inner.schema)));
+        found.push((pointer, schema));
+    }
+    found
+}
+
+/// A segment of a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

@@ -1,0 +1,71 @@
+//! Slips in a schema that validators accept in silence.
+
+use super::Schema;
+use super::keywords::{KEYWORDS, subschemas};
+use crate::base::{Diagnostic, Place, nearest};
+use crate::scan::span::{key_span, span};
+use serde_json::Value;
+
+/// Slips in a schema that validators accept in silence: misspelt keywords, examples it refuses.
+#[must_use]
+pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
+    let schema = match Schema::compile(path, text) {
+        Ok(schema) => schema,
+        Err(problems) => return problems,
+    };
+    let mut found = Vec::new();
+    for (pointer, inner) in subschemas(&schema.value) {
+        misspelt(path, text, inner, &pointer, &mut found);
+    }
+    for (index, example) in
+        schema.value.get("examples").and_then(Value::as_array).into_iter().flatten().enumerate()
+    {
+        if let Some(problem) = schema.validate(example).first() {
+            let pointer = format!("/examples/{index}");
+            let (start, length) = span(text, &pointer).unwrap_or_default();
+            let place = Place::at(path, text, start, length.min(1));
+            let message =
+                format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
+            found.push(
+                Diagnostic::warning("schema-example", message).at(place).hint("mend the one or the other"),
+            );
+        }
+    }
+    found
+}
+
+fn misspelt(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut Vec<Diagnostic>) {
+    for key in schema.as_object().into_iter().flat_map(|members| members.keys()) {
+        if KEYWORDS.contains(&key.as_str()) || key.starts_with("x-") {
+            continue;
+        }
+        let (start, length) = key_span(text, pointer, key).unwrap_or_default();
+        let hint = match nearest(key, KEYWORDS) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "it is ignored; names of your own begin with `x-`".to_owned(),
+        };
+        let message = format!("`{key}` is no keyword of JSON Schema");
+        let place = Place::at(path, text, start, length);
+        found.push(Diagnostic::warning("schema-keyword", message).at(place).hint(hint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn nothing_is_fetched_and_slips_are_told() {
+        let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
+        assert_eq!(lint("s.json", &remote)[0].code, "schema-remote-ref");
+        let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
+        let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
+        assert_eq!(
+            found,
+            ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]
+        );
+        let example = json!({"type": "string", "examples": [1]}).to_string();
+        assert_eq!(lint("s.json", &example)[0].code, "schema-example");
+    }
+}

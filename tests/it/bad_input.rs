@@ -1,0 +1,168 @@
+//! What lies where it should not, and names that nobody would choose.
+
+use crate::harness::World;
+use orch::base::RepoPath;
+use orch::scan::{Content, Raw, Source, WorkDir};
+
+fn path(text: &str) -> RepoPath {
+    RepoPath::new(text).expect("valid")
+}
+
+fn pipe(world: &World, name: &str) {
+    let made = world.command("mkfifo").arg(world.path(name)).status().expect("mkfifo runs");
+    assert!(made.success(), "{name}");
+}
+
+#[test]
+fn only_a_regular_file_is_read() {
+    let world = World::without_git();
+    world.write("file", "bytes");
+    world.write("secret", "not to be seen");
+    pipe(&world, "pipe");
+    std::os::unix::fs::symlink(world.path("secret"), world.path("link")).expect("a link");
+    std::os::unix::fs::symlink("/dev/zero", world.path("zeros")).expect("a link");
+    std::os::unix::fs::symlink("nowhere", world.path("dangling")).expect("a link");
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("socket")).expect("a socket");
+    std::fs::create_dir(world.path("directory")).expect("a directory");
+    let root = world.root();
+    let source = WorkDir::new(&root, &Raw);
+    let read = |name| source.read(&path(name), 100).expect("a source");
+    assert_eq!(read("file"), Content::Bytes(b"bytes".to_vec()));
+    assert_eq!(read("absent"), Content::Missing);
+    for name in ["pipe", "link", "zeros", "dangling", "socket", "directory"] {
+        assert_eq!(read(name), Content::Unreadable("it is not a regular file".to_owned()), "{name}");
+        assert_eq!(orch::store::durable::read_regular(&world.path(name)), None, "{name}");
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_nobody_up() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    for name in ["suggestion.json", "state.json", "transcript.jsonl", "planning/plan.json"] {
+        let name = format!("tasks/t1/{name}");
+        let place = world.path(&name);
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory");
+        let _ = std::fs::remove_file(&place);
+        pipe(&world, &name);
+        // What each of them says differs; that it ends is what counts.
+        for command in [&["suggest"][..], &["check"], &["watch", "--once"]] {
+            let ended = world.orch(command);
+            assert!([0, 1].contains(&ended.code), "{name} {command:?}: {ended:?}");
+        }
+        std::fs::remove_file(&place).expect("the pipe or what took its place");
+        world.git(&["checkout", "-q", "--", "tasks"]);
+    }
+}
+
+#[test]
+fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.plan("t1", 1);
+    world.write("system/schemas/plan.schema.json", "{\n  \"$ref\": \"#\"\n}\n");
+    let checked = world.orch(&["workflow", "check", "--json"]).ends(1);
+    let findings: serde_json::Value = serde_json::from_str(&checked.stdout).expect("JSON");
+    let finding = &findings["findings"][0];
+    assert_eq!(finding["code"], "schema-cycle", "{findings:#}");
+    assert_eq!(finding["path"], "system/schemas/plan.schema.json", "{findings:#}");
+    assert_eq!((&finding["line"], &finding["column"]), (&2.into(), &11.into()), "{findings:#}");
+    world.orch(&["check", "t1"]).ends(1).says("asks only itself");
+    assert_eq!(world.phase("t1"), "planning");
+}
+
+#[test]
+fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"opensec\"\n");
+    for command in ["check", "status", "suggest"] {
+        let ended = world.orch(&[command]).ends(2).says("did you mean `openspec`?");
+        ended.says("orch.toml:3:12: error[config-value]: there is no workflow `opensec`");
+    }
+    // The repository's own workflows count.
+    let own = world.read("system/workflows/global-state-machine.md");
+    world.write("system/workflows/opensec.md", own);
+    world.orch(&["status"]).succeeds().says("t1");
+}
+
+#[test]
+fn a_task_with_an_impossible_name_is_told() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::ready();
+    world.write("tasks/a\\b/state.json", "{}");
+    world.write("tasks/team/-rf/planning/plan.json", "{}");
+    world.write("tasks/-notes/readme.md", "no task");
+    let odd = world.path("tasks").join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir_all(odd.join("planning")).expect("a directory");
+    std::fs::write(odd.join("planning/plan.json"), "{}").expect("a file");
+    let expected = [
+        ("bad-task-id", "tasks/a\\b"),
+        ("bad-task-id", "tasks/team/-rf"),
+        ("path-not-utf8", "tasks/caf\u{fffd}"),
+    ];
+    let told = |answer: &serde_json::Value, list: &str| {
+        let found = answer[list].as_array().expect("a list").clone();
+        let found = found.into_iter().map(|one| format!("{} {}", one["code"], one["path"]));
+        let expected = expected.map(|(code, path)| format!("{code:?} {}", serde_json::json!(path)));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{answer:#}");
+    };
+    told(&world.orch_json(&["status"]), "diagnostics");
+    told(&world.orch_json(&["suggest"]), "diagnostics");
+    let checked = world.orch(&["check", "--json"]).ends(1);
+    told(&serde_json::from_str(&checked.stdout).expect("JSON"), "findings");
+    for command in ["status", "suggest", "check"] {
+        let ended = world.orch(&[command]).says("bad-task-id").says("path-not-utf8");
+        assert!(!ended.stdout.contains("-notes"), "{ended:?}");
+    }
+    // A task beside them is judged all the same.
+    world.orch(&["new", "t1"]).succeeds();
+    world.orch(&["status"]).succeeds().says("t1").says("bad-task-id");
+}
+
+#[test]
+fn an_order_without_a_visible_reason_is_refused() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    for reason in ["", " ", "\u{200b}\u{feff}"] {
+        for order in [
+            &["next", "t1", "--override", reason][..],
+            &["rollback", "t1", "--reason", reason],
+            &["reopen", "t1", "--reason", reason],
+            &["confirm", "t1", "plan", "--reason", reason],
+        ] {
+            world.orch(order).ends(1).says("the reason is empty");
+        }
+    }
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn a_hint_can_be_typed_as_it_stands() {
+    let world = World::ready();
+    let id = "it's $(odd)";
+    let typed = r"'it'\''s $(odd)'";
+    world.orch(&["new", id]).succeeds();
+    for (arguments, code, command) in [
+        (
+            &["rollback", id, "--reason", "x", "--to", "planning"][..],
+            1,
+            "orch next ID --override WHY --to planning",
+        ),
+        (&["reopen", id, "--reason", "x"], 1, "orch rollback ID --reason WHY"),
+        (&["next", id, "--to", "codegen"], 1, "orch next ID --override WHY --to codegen"),
+        (&["new", id], 2, "orch suggest ID"),
+    ] {
+        world.orch(arguments).ends(code).says(&command.replace("ID", typed));
+    }
+    world.write(&format!("tasks/{id}/state.json"), "{");
+    world.orch(&["rollback", id, "--reason", "x"]).says(&format!("orch recover {typed}"));
+    world.git(&["rm", "-rqf", "--cached", "tasks"]);
+    world.remove(&format!("tasks/{id}/state.json"));
+    world.remove(&format!("tasks/{id}/transcript.jsonl"));
+    world.commit("Forget it");
+    world.plan(id, 1);
+    world.orch(&["next", id]).ends(1).says(&format!("orch new {typed}"));
+}
