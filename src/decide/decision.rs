@@ -240,6 +240,8 @@ pub struct Part {
     pub result: Truth,
     /// The values it saw: a path such as `plan_review.blocking`, and its value; `None` where missing.
     pub saw: Vec<(String, Option<Value>)>,
+    /// The named expression that it is a part of; `None` where it stands in the guard itself.
+    pub within: Option<String>,
 }
 
 /// Something that has to be written, mended or renewed.

@@ -27,12 +27,11 @@ impl Judge<'_> {
                 continue;
             }
             let truth = truth(&held.result);
-            let parts = held.parts.iter().map(|part| Part {
-                text: part.text.clone(),
-                result: self::truth(&part.result),
-                saw: part.saw.clone(),
-            });
-            decision.tried.push(tried(rule, truth, parts.collect()));
+            let mut parts = Vec::new();
+            for part in &held.parts {
+                self.open(part, None, scope, &mut parts);
+            }
+            decision.tried.push(tried(rule, truth, parts));
             match held.result {
                 Ok(true) => fired = Some(self.fire(rule, scope)),
                 Ok(false) => {}
@@ -40,6 +39,32 @@ impl Judge<'_> {
             }
         }
         fired
+    }
+
+    /// Notes a part of a guard; of one that does not hold, also the parts of the named expressions in
+    /// it, each expression once.
+    fn open(&self, part: &HeldPart, within: Option<&str>, scope: &dyn Scope, parts: &mut Vec<Part>) {
+        parts.push(Part {
+            text: part.text.clone(),
+            result: truth(&part.result),
+            saw: part.saw.clone(),
+            within: within.map(str::to_owned),
+        });
+        if part.result == Ok(true) {
+            return;
+        }
+        let doubtful = |value: &Option<Value>| matches!(value, None | Some(Value::Bool(false)));
+        for (read, _) in part.saw.iter().filter(|(_, value)| doubtful(value)) {
+            let Some((name, define)) = self.workflow.defines.iter().find(|(name, _)| name == read) else {
+                continue;
+            };
+            if parts.iter().any(|known| known.within.as_ref() == Some(name)) {
+                continue;
+            }
+            for inner in &define.holds(scope).parts {
+                self.open(inner, Some(name), scope, parts);
+            }
+        }
     }
 
     fn failed<'w>(&self, rule: &'w Rule, parts: &[HeldPart], message: &str) -> Fired<'w> {

@@ -61,6 +61,12 @@ impl Engine {
         Ok(commits)
     }
 
+    /// Writes a task's `suggestion.json` anew where one lies, so that none tells of an earlier phase.
+    pub fn renew_suggestion(&self, judged: &Judged) -> Result<(), Error> {
+        let lies = judged.task.file(SUGGESTION_FILE)?.under(&self.root).is_file();
+        if lies { self.write_suggestion(judged) } else { Ok(()) }
+    }
+
     /// Writes a task's `suggestion.json`, if its content changes and git ignores it.
     pub fn write_suggestion(&self, judged: &Judged) -> Result<(), Error> {
         if judged.unborn {

@@ -72,6 +72,8 @@ pub struct GuardPart {
     pub error: Option<String>,
     /// The values it saw.
     pub saw: Vec<Seen>,
+    /// The named expression that it is a part of; null where it stands in the guard itself.
+    pub within: Option<String>,
 }
 
 /// One value that a guard saw.
@@ -217,7 +219,11 @@ impl Explanation {
         };
         // Cells made by hand: the padding, and the file after a long value, must not be cut away.
         let word = (format!("{:5}", part.result), Some(style));
-        let mut text = shorten(&part.text, SHORT);
+        let (within, indent) = match &part.within {
+            Some(name) => (format!("in {name}: "), 7),
+            None => (String::new(), 5),
+        };
+        let mut text = format!("{within}{}", shorten(&part.text, SHORT));
         let obvious = match part.saw.as_slice() {
             [only] => only.name == part.text && only.value.is_boolean(),
             _ => false,
@@ -225,7 +231,7 @@ impl Explanation {
         if obvious {
             part.saw.iter().for_each(|seen| text.push_str(&from(seen)));
         }
-        out.push_str(&columns(&[vec![word, (text, None)]], 5, paint, width));
+        out.push_str(&columns(&[vec![word, (text, None)]], indent, paint, width));
         if obvious {
             return;
         }
@@ -235,7 +241,7 @@ impl Explanation {
             vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
         };
         let rows: Vec<Vec<Cell>> = part.saw.iter().map(row).collect();
-        out.push_str(&columns(&rows, 14, paint, width));
+        out.push_str(&columns(&rows, indent + 9, paint, width));
     }
 
     fn artifacts_text(&self, out: &mut String, paint: Paint, width: usize) {
@@ -342,7 +348,13 @@ fn guard_part(subject: &Subject<'_>, part: &Part) -> GuardPart {
         missing: value.is_none(),
         path: origin(subject, name),
     };
-    GuardPart { text: part.text.clone(), result, error, saw: part.saw.iter().map(seen).collect() }
+    GuardPart {
+        text: part.text.clone(),
+        result,
+        error,
+        saw: part.saw.iter().map(seen).collect(),
+        within: part.within.clone(),
+    }
 }
 
 /// The file that a value of a guard came from: that of its artifact, or `state.json`.

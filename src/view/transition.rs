@@ -3,9 +3,9 @@
 use super::json::SCHEMA_VERSION;
 use super::layout::{one_line, shorten};
 use super::next::direction;
-use super::wire::Proof;
+use super::wire::{Finding, Proof};
 use super::{Direction, Paint, Repository, Style};
-use crate::base::{RepoPath, TaskId, command};
+use crate::base::{Diagnostic, RepoPath, TaskId, command};
 use crate::decide::Transition;
 use crate::workflow::Workflow;
 use serde::Serialize;
@@ -39,6 +39,8 @@ pub struct Transitions {
     pub applied: bool,
     /// The transitions, in the order in which they happened.
     pub transitions: Vec<TransitionLine>,
+    /// What the user should know beside them.
+    pub diagnostics: Vec<Finding>,
 }
 
 /// One transition.
@@ -71,6 +73,13 @@ pub struct TransitionLine {
 }
 
 impl Transitions {
+    /// The same with what the user should know beside them.
+    #[must_use]
+    pub fn noting(mut self, notes: &[Diagnostic]) -> Self {
+        self.diagnostics = notes.iter().map(Finding::of).collect();
+        self
+    }
+
     /// The envelope of these transitions.
     #[must_use]
     pub fn new(repository: Repository, applied: bool, transitions: &[Applied<'_>]) -> Self {
@@ -80,6 +89,7 @@ impl Transitions {
             repository,
             applied,
             transitions: transitions.iter().map(TransitionLine::of).collect(),
+            diagnostics: Vec::new(),
         }
     }
 }

@@ -74,6 +74,9 @@ pub(super) fn applied(
     applied: &Applied,
     dry_run: bool,
 ) -> Result<(), Failure> {
+    if !dry_run {
+        engine.renew_suggestion(&applied.judged)?;
+    }
     let lines = transition_lines(applied);
     for note in &applied.notes {
         ui.problem(&format!("{note}"));
@@ -82,7 +85,7 @@ pub(super) fn applied(
         }
     }
     if context.global.json {
-        let mut envelope = Transitions::new(engine.repository(), !dry_run, &[]);
+        let mut envelope = Transitions::new(engine.repository(), !dry_run, &[]).noting(&applied.notes);
         envelope.transitions = lines;
         ui.answer(&pretty(&envelope))?;
         return Ok(());

@@ -22,15 +22,12 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let status = Status::new(engine.repository(), &subjects, &problems);
     if context.global.json {
         ui.answer(&pretty(&status))?;
-    } else if tasks.is_empty() {
+    } else if tasks.is_empty() && problems.is_empty() {
         ui.answer("There are no tasks yet.\n")?;
         let ready = engine.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
     } else {
         ui.answer(&status.text(ui.paint, ui.width))?;
-        for problem in &problems {
-            ui.problem(&problem.to_string());
-        }
     }
     Ok(ExitCode::Fine)
 }

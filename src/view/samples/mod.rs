@@ -221,6 +221,7 @@ pub fn write_missing() -> Sample {
                     text: "plan.ready".to_owned(),
                     result: Truth::True,
                     saw: vec![saw("plan.ready", Some(json!(true)))],
+                    within: None,
                 },
                 Part {
                     text: "plan.changed || state.force == plan.data.size".to_owned(),
@@ -230,6 +231,13 @@ pub fn write_missing() -> Sample {
                         saw("state.force", None),
                         saw("plan.data.size", Some(json!("x".repeat(200)))),
                     ],
+                    within: None,
+                },
+                Part {
+                    text: "plan.data.size > 3".to_owned(),
+                    result: Truth::False,
+                    saw: vec![saw("plan.data.size", Some(json!(2)))],
+                    within: Some("plan_is_big".to_owned()),
                 },
             ],
         },
@@ -243,6 +251,7 @@ pub fn write_missing() -> Sample {
                 text: "patch.data.lines > 0".to_owned(),
                 result: Truth::Error("no such key: lines".to_owned()),
                 saw: vec![saw("patch.data", None)],
+                within: None,
             }],
         },
         Tried {

@@ -290,6 +290,8 @@ rules of codegen, in order (system/workflows/global-state-machine.md)
               plan.changed    = false  (planning/plan.json)
               state.force     is missing  (state.json)
               plan.data.size  = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…  (planning/plan.json)
+       false  in plan_is_big: plan.data.size > 3
+                plan.data.size  = 2  (planning/plan.json)
   2. patch-ready: to done (line 95)
      cannot be evaluated: no such key: lines
      error  patch.data.lines > 0
