@@ -51,26 +51,35 @@ const TRIES: u32 = 20;
 impl Engine {
     /// Applies what the rules decide for each task, in one batch: the index is written once.
     pub fn advance(&mut self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
-        let own = plan.own;
-        self.apply(tasks, plan.dry_run, &|engine, judged| {
-            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-            let mut steps = Vec::new();
-            let mut recorded = judged.recorded.clone();
-            let stamp = if own { engine.caller.own_stamp() } else { engine.stamp() };
-            if judged.unborn {
-                let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
-                if !usable || !(plan.adopt)(&judged.task.id) {
-                    return Ok(steps);
-                }
-                let created = engine.creation(judged, true, None, &stamp)?;
-                recorded = Recorded::Known(Box::new(created.state.clone()));
-                steps.push(created);
+        self.apply(tasks, plan.dry_run, &|engine, judged| engine.due(judged, plan))
+    }
+
+    /// What [`Engine::advance`] would do with a task now; nothing is written.
+    pub(super) fn foresee(&self, task: &TaskRef, plan: &Plan<'_>) -> Result<Outcome, Error> {
+        let judged = self.judge(task)?;
+        let steps = self.due(&judged, plan)?;
+        Ok(uncommitted(judged, steps))
+    }
+
+    /// The steps that the rules yield for a judged task, as far as the plan allows.
+    fn due(&self, judged: &Judged, plan: &Plan<'_>) -> Result<Vec<Step>, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let mut steps = Vec::new();
+        let mut recorded = judged.recorded.clone();
+        let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
+        if judged.unborn {
+            let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
+            if !usable || !(plan.adopt)(&judged.task.id) {
+                return Ok(steps);
             }
-            let taken = std::cell::Cell::new(false);
-            let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
-            steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
-            Ok(steps)
-        })
+            let created = self.creation(judged, true, None, &stamp)?;
+            recorded = Recorded::Known(Box::new(created.state.clone()));
+            steps.push(created);
+        }
+        let taken = std::cell::Cell::new(false);
+        let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
+        steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
+        Ok(steps)
     }
 
     /// Applies the steps that `steps_of` yields for each task; decides anew if the branch moved.
@@ -89,6 +98,15 @@ impl Engine {
         if dry_run || wanted.iter().all(|(_, steps)| steps.is_empty()) {
             return Ok(wanted.into_iter().map(|(judged, steps)| uncommitted(judged, steps)).collect());
         }
+        self.carry_out(tasks, steps_of)
+    }
+
+    /// Applies what the rules decide for tasks of which something is known to be due.
+    pub(super) fn advance_due(&self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
+        self.carry_out(tasks, &|engine, judged| engine.due(judged, plan))
+    }
+
+    fn carry_out(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
         if !self.commits() {
             return self.apply_without_git(tasks, steps_of);
         }

@@ -4,7 +4,7 @@
 
 use super::advance::{Applied, Outcome};
 use super::{Engine, Error, ErrorKind, Judged, Plan, TaskRef};
-use crate::base::{Digest, RepoPath, TaskId};
+use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,28 +99,28 @@ impl<'e> Watching<'e> {
         self.engine
     }
 
-    /// Takes one event and says what came of it. An error ends the watch.
-    pub fn step(&mut self, event: Event) -> Result<Vec<Effect>, Error> {
+    /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
+    pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         match event {
             Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None }),
             Event::Start => {
-                let tasks = self.engine.tasks();
-                effects.push(Effect::Watching { tasks: tasks.len() });
-                self.look(tasks, &mut effects)?;
+                let tasks = self.survey(&mut effects);
+                effects.insert(0, Effect::Watching { tasks: tasks.len() });
+                self.look(tasks, &mut effects);
                 self.begun = true;
             }
-            Event::Rescan(_) => self.rescan(&mut effects)?,
-            Event::Changed(paths) => self.changed(&paths, &mut effects)?,
+            Event::Rescan(_) => self.rescan(&mut effects),
+            Event::Changed(paths) => self.changed(&paths, &mut effects),
             Event::Retry => {
                 let held = std::mem::take(&mut self.held);
                 let tasks =
                     held.iter().filter_map(|id| self.known.get(id)).map(|(task, _)| task.clone()).collect();
-                self.look(tasks, &mut effects)?;
+                self.look(tasks, &mut effects);
             }
         }
         self.tell_troubles_once(&mut effects);
-        Ok(effects)
+        effects
     }
 
     /// The same trouble is told once, until the settings are read anew.
@@ -134,7 +134,7 @@ impl<'e> Watching<'e> {
         });
     }
 
-    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) -> Result<(), Error> {
+    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) {
         let system = self.engine.config().system.clone();
         let settings = |path: &RepoPath| {
             path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
@@ -153,13 +153,24 @@ impl<'e> Watching<'e> {
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
         tasks.dedup();
         self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
-        self.look(tasks, effects)
+        self.look(tasks, effects);
     }
 
-    fn rescan(&mut self, effects: &mut Vec<Effect>) -> Result<(), Error> {
+    fn rescan(&mut self, effects: &mut Vec<Effect>) {
         self.forget_gone(|_| true, effects);
-        let tasks = self.engine.tasks();
-        self.look(tasks, effects)
+        let tasks = self.survey(effects);
+        self.look(tasks, effects);
+    }
+
+    /// Every task there is; what only looks like one is told.
+    fn survey(&self, effects: &mut Vec<Effect>) -> Vec<TaskRef> {
+        let (tasks, misnamed) = self.engine.survey();
+        let trouble = |finding: &Diagnostic| Effect::Trouble {
+            message: finding.to_string(),
+            hint: finding.hint.clone(),
+        };
+        effects.extend(misnamed.iter().map(trouble));
+        tasks
     }
 
     /// New settings count only if they are whole; else the old ones stay and the fault is told.
@@ -190,69 +201,62 @@ impl<'e> Watching<'e> {
         }
     }
 
-    /// Settles the tasks in one batch; if one of them stands in the way, each by itself.
-    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<Effect>) -> Result<(), Error> {
-        if tasks.is_empty() {
-            return Ok(());
-        }
-        match self.settle(&tasks) {
-            Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
-            Err(error) if self.hold(&tasks, &error, effects) => {}
-            Err(error) if tasks.len() == 1 => {
-                effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
-            }
-            Err(_) => {
-                for task in tasks {
-                    self.look(vec![task], effects)?;
+    /// Looks at each task, and settles those of which something is due in one batch.
+    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<Effect>) {
+        let mut due = Vec::new();
+        for task in tasks {
+            match self.plan(|engine, plan| engine.foresee(&task, plan)) {
+                Ok(Outcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
+                Ok(outcome) => self.tell(outcome, effects),
+                Err(error) => {
+                    effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() })
                 }
             }
         }
-        Ok(())
+        self.settle(due, effects);
     }
 
-    fn settle(&mut self, tasks: &[TaskRef]) -> Result<Vec<Outcome>, Error> {
-        let apply = self.engine.config().watch.apply.clone();
-        let broken_settings = self.engine.findings().iter().any(crate::base::Diagnostic::is_error);
-        let may = move |transition: &Transition| {
+    /// Settles tasks in one batch; if one of them stands in the way, each by itself.
+    fn settle(&mut self, due: Vec<(TaskRef, Judged)>, effects: &mut Vec<Effect>) {
+        if due.is_empty() {
+            return;
+        }
+        let tasks: Vec<TaskRef> = due.iter().map(|(task, _)| task.clone()).collect();
+        match self.plan(|engine, plan| engine.advance_due(&tasks, plan)) {
+            Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
+            Err(error) if passes(&error, due.len() == 1) => self.hold(due, &error, effects),
+            Err(error) if due.len() == 1 => {
+                effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+            }
+            Err(_) => due.into_iter().for_each(|one| self.settle(vec![one], effects)),
+        }
+    }
+
+    /// Does something under the plan of the settings: what the watch may do by itself.
+    fn plan<R>(&self, act: impl FnOnce(&Engine, &Plan<'_>) -> R) -> R {
+        let watch = &self.engine.config().watch;
+        let broken_settings = self.engine.findings().iter().any(Diagnostic::is_error);
+        let may = |transition: &Transition| {
             !broken_settings
                 && !transition.by_human
-                && transition.rule.as_ref().is_some_and(|rule| apply.allows(rule))
+                && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
         };
-        let adopt = self.engine.config().watch.adopt.clone();
-        let adopted = move |task: &TaskId| !broken_settings && adopt.covers(task);
-        let plan = Plan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopted };
-        self.engine.advance(tasks, &plan)
+        let adopt = |task: &TaskId| !broken_settings && watch.adopt.covers(task);
+        act(self.engine, &Plan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopt })
     }
 
-    /// Whether an error only means "not now"; then the tasks are tried again later.
-    fn hold(&mut self, tasks: &[TaskRef], error: &Error, effects: &mut Vec<Effect>) -> bool {
-        let passes = match error.kind() {
-            ErrorKind::Busy => true,
-            // What one task brings on itself must not hold back the others.
-            ErrorKind::NotNow => tasks.len() == 1 || matches!(error, Error::Store(_)),
-            _ => false,
-        };
-        if !passes {
-            return false;
-        }
-        for task in tasks {
-            let judged = self.engine.judge(task);
-            let digest = judged.as_ref().map_or(Digest::of_blob(b""), fingerprint);
-            self.known.entry(task.id.clone()).or_insert_with(|| (task.clone(), digest));
-            let adopts = self.engine.config().watch.adopt.covers(&task.id);
-            let due =
-                |judged: Judged| if judged.unborn { adopts } else { judged.decision.transition().is_some() };
-            if judged.is_ok_and(due) {
-                self.held.insert(task.id.clone());
-            }
-        }
+    /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
+    fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<Effect>) {
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
-            let ids = tasks.iter().map(|task| task.id.clone()).collect();
-            effects.push(Effect::Held { tasks: ids, message: message.clone(), hint: error.hint() });
-            self.told = Some(message);
+            let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
+            effects.push(Effect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
-        true
+        for (task, judged) in due {
+            self.tell(Outcome::Nothing(Box::new(judged)), effects);
+            self.held.insert(task.id);
+        }
+        self.told = Some(message);
     }
 
     fn tell(&mut self, outcome: Outcome, effects: &mut Vec<Effect>) {
@@ -301,4 +305,14 @@ fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
 /// What a suggestion would say, as a digest.
 fn fingerprint(judged: &Judged) -> Digest {
     Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.unborn).as_bytes())
+}
+
+/// Whether an error only means "not now", so that the tasks are tried again later. What one task
+/// brings on itself must not hold back the others.
+fn passes(error: &Error, is_alone: bool) -> bool {
+    match error.kind() {
+        ErrorKind::Busy => true,
+        ErrorKind::NotNow => is_alone || matches!(error, Error::Store(_)),
+        _ => false,
+    }
 }

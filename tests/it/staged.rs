@@ -230,7 +230,7 @@ fn every_form_of_the_index_is_read() {
 fn the_hook_judges_what_git_is_about_to_commit() {
     let world = started("planning");
     let bin = Path::new(env!("CARGO_BIN_EXE_orch")).parent().expect("a directory");
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let path = format!("{}:{}", bin.display(), crate::setting::setting("PATH").expect("a path"));
     let commit = |arguments: &[&str]| {
         let mut command = world.command("git");
         command.env("PATH", &path).args(["commit", "-q", "-m", "x"]).args(arguments);

@@ -75,7 +75,7 @@ struct Stepped {
 /// Takes one event and shows what came of it.
 fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -> Result<Stepped, Failure> {
     let mut stepped = Stepped::default();
-    for effect in watching.step(event)? {
+    for effect in watching.step(event) {
         stepped.reloaded |= matches!(effect, Effect::Reloaded);
         stepped.held |= matches!(effect, Effect::Held { .. });
         for happening in happenings(watching.engine(), effect) {
