@@ -24,7 +24,7 @@ impl Section {
         match self {
             Self::Top => &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch", "hook"],
             Self::Root => &["path", "workflow", "exclude"],
-            Self::Git => &["commit", "protected", "subject", "sign_off", "detached_head"],
+            Self::Git => &["commit", "protected", "task_branch", "subject", "sign_off", "detached_head"],
             Self::Watch => &["apply", "adopt", "poll", "reconcile_seconds"],
             Self::Hook => &["on_fault", "timeout_seconds"],
         }

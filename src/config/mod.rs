@@ -5,17 +5,18 @@
 
 mod keys;
 mod parse;
-mod patterns;
 mod reader;
 mod root_path;
 mod roots;
 mod subject;
+mod task_branch;
 
+pub use crate::base::Patterns;
 pub use parse::{parse, unknown_workflows};
-pub use patterns::Patterns;
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
 pub use subject::{InvalidSubject, Placeholder, Subject};
+pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
 use crate::base::{RepoPath, RuleId, TaskId, WorkflowName};
 
@@ -54,6 +55,8 @@ pub struct Git {
     pub commit: Commit,
     /// Globs of branch names on which orch never commits.
     pub protected: Patterns,
+    /// How the name of a branch names the task that its commits belong to.
+    pub task_branch: TaskBranch,
     /// The first line of a commit message.
     pub subject: Subject,
     /// Whether a commit message ends with a `Signed-off-by` trailer.
@@ -185,6 +188,7 @@ impl Default for Git {
         Self {
             commit: Commit::Each,
             protected: Patterns::default(),
+            task_branch: TaskBranch::default(),
             subject: Subject::default(),
             sign_off: false,
             detached_head: false,

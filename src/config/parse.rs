@@ -3,7 +3,8 @@
 use super::keys::Section;
 use super::reader::{Reader, Value};
 use super::{
-    Adopt, Apply, Commit, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots, Subject, Watch,
+    Adopt, Apply, Commit, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots, Subject, TaskBranch,
+    Watch,
 };
 use crate::base::{Diagnostic, RepoPath, RuleId, WorkflowName, nearest};
 use toml::de::DeTable;
@@ -127,6 +128,9 @@ fn git<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Git {
     Git {
         commit: reader.string(table, "commit", "each", commit).unwrap_or(default.commit),
         protected: patterns(reader, table, "protected", "protected = [\"main\", \"release/*\"]"),
+        task_branch: reader
+            .string(table, "task_branch", &default.task_branch.to_string(), TaskBranch::new)
+            .unwrap_or(default.task_branch),
         subject: reader
             .string(table, "subject", &default.subject.to_string(), |text| Subject::new(text))
             .unwrap_or(default.subject),

@@ -1,6 +1,6 @@
 //! Who calls, and what time it is: given from outside, so that tests can say both.
 
-use crate::base::Timestamp;
+use crate::base::{TaskId, Timestamp};
 use crate::decide::{ActorKind, By, Stamp};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -39,6 +39,8 @@ pub struct Caller {
     pub kind: ActorKind,
     /// `ORCH_ACTOR`, if it is set; else the git identity is used.
     pub name: Option<String>,
+    /// `ORCH_TASK`: the task that the caller works on.
+    pub task: Option<TaskId>,
     /// What time it is.
     pub clock: Clock,
 }
@@ -74,7 +76,8 @@ impl Caller {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
             None => Clock::System,
         };
-        Self { kind, name, clock }
+        let task = variable("ORCH_TASK").and_then(|id| TaskId::new(id.trim()).ok());
+        Self { kind, name, task, clock }
     }
 
     /// The stamp of a record made now on the caller's order. `identity` is the name git knows.

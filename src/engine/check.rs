@@ -2,6 +2,7 @@
 
 use super::archive::Archive;
 use super::audit::{Side, befores, changed_paths, tasks_of};
+use super::gates::Owner;
 use super::proof::{Change, prove};
 use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
@@ -62,8 +63,9 @@ impl Engine {
     }
 
     /// Checks what is staged against HEAD: the artifacts of every task that the next commit would
-    /// change, and the record of it. Reads the index and HEAD only; writes nothing.
-    pub fn check_staged(&self) -> Result<Checked, Error> {
+    /// change, and the record of it; and whether the phase of its task lets the rest change. `message`
+    /// is that of the commit, where it is known. Reads the index and HEAD only; writes nothing.
+    pub fn check_staged(&self, message: Option<&str>) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let head = store.head()?.commit;
         let archive = Archive::new(store, head);
@@ -90,6 +92,12 @@ impl Engine {
             let found = self.findings_in(&task, &befores, &after, &archive, &self.verdicts)?;
             checked.add(found, &after);
         }
+        let branch = self.branch();
+        let owner = Owner { message, branch: branch.as_deref(), caller: self.caller.task.as_ref() };
+        let gated = self.gate(&owner, &befores[0], &after, || {
+            Ok(store.staged_changes(&befores[0].source, &index, &RepoPath::root())?)
+        })?;
+        checked.add(gated, &after);
         Ok(checked)
     }
 
@@ -98,14 +106,14 @@ impl Engine {
         let store = self.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
         let older = commit.parents.first().copied();
-        self.check_commits(store, &[commit], older)
+        self.check_commits(store, &[commit], None, older)
     }
 
     /// Checks every commit of a range, each against its parents.
     pub fn check_range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let range = store.range(range)?;
-        self.check_commits(store, &store.commits(&range)?, range.from)
+        self.check_commits(store, &store.commits(&range)?, None, range.from)
     }
 
     /// Checks the commits that a push brings. `lines` are those of a pre-receive hook (old, new, ref)
@@ -134,7 +142,8 @@ impl Engine {
                 store.commits_new_with(new)?
             };
             let older = commits.first().and_then(|first| first.parents.first().copied());
-            let found = self.check_commits(store, &commits, Some(old).filter(|_| known).or(older))?;
+            let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
+            let found = self.check_commits(store, &commits, branch, Some(old).filter(|_| known).or(older))?;
             checked.tasks += found.tasks;
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
@@ -146,13 +155,14 @@ impl Engine {
         &self,
         store: &Store,
         commits: &[Visited],
+        branch: Option<&str>,
         older: Option<Digest>,
     ) -> Result<Checked, Error> {
         let archive = Archive::new(store, older);
         let verdicts = Verdicts::default();
         let mut checked = Checked::default();
         for commit in commits {
-            self.check_commit(store, &archive, commit, &verdicts, &mut checked)?;
+            self.check_commit(store, &archive, commit, branch, &verdicts, &mut checked)?;
         }
         Ok(checked)
     }
@@ -162,6 +172,7 @@ impl Engine {
         store: &Store,
         archive: &Archive<'_>,
         commit: &Visited,
+        branch: Option<&str>,
         verdicts: &Verdicts,
         checked: &mut Checked,
     ) -> Result<(), Error> {
@@ -188,6 +199,17 @@ impl Engine {
             }
             checked.add(found, &snapshot);
             archive.note(commit.id, &task, &after.source)?;
+        }
+        // What a merge brings was judged where it was made.
+        if let [before] = befores.as_slice() {
+            let owner = Owner { message: Some(&commit.message), branch, caller: None };
+            let mut gated = self.gate(&owner, before, &snapshot, || {
+                Ok(store.changed(&before.source, &after.source, &RepoPath::root())?)
+            })?;
+            for finding in &mut gated {
+                finding.message = format!("commit {}: {}", commit.id.short(), finding.message);
+            }
+            checked.add(gated, &snapshot);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod caller;
 mod check;
 mod create;
 mod error;
+mod gates;
 mod judge;
 mod orders;
 mod proof;

@@ -4,7 +4,7 @@
 
 use super::setting::Setting;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Place, RepoPath, WorkflowName, shell_word};
+use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, shell_word};
 use crate::decide::Recorded;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state};
 use crate::scan::{Content, Observed, Source, Verdicts, observe, parse_json};
@@ -78,6 +78,12 @@ impl Snapshot<'_> {
         ancestors.reverse();
         // The topmost task wins, because a task never contains a task.
         ancestors.iter().find_map(|directory| self.task_at(directory))
+    }
+
+    /// The task with this id, by the first root that holds it.
+    pub(super) fn task_named(&self, id: &TaskId) -> Option<TaskRef> {
+        let roots = &self.setting.config.roots;
+        (0..roots.iter().count()).find_map(|root| self.task_at(&roots.directory_of(root, id)?))
     }
 
     /// The task in exactly this directory, if it is one.

@@ -67,10 +67,7 @@ impl Engine {
     pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
         let trimmed = name.trim_end_matches('/');
         if let Ok(id) = TaskId::new(trimmed) {
-            let direct = (0..self.setting.config.roots.iter().count())
-                .filter_map(|root| self.setting.config.roots.directory_of(root, &id))
-                .find_map(|directory| self.task_at(&directory));
-            if let Some(task) = direct {
+            if let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id)) {
                 return Ok(task);
             }
         }

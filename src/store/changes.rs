@@ -28,6 +28,8 @@ pub struct Visited {
     pub at: Timestamp,
     /// Who authored it.
     pub author: String,
+    /// Its message.
+    pub message: String,
 }
 
 impl Store {
@@ -89,6 +91,7 @@ impl Store {
             is_boundary,
             at: Timestamp::from_seconds(commit.author().when().seconds()),
             author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
+            message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
         })
     }
 

@@ -231,12 +231,18 @@ fn changes(commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn describe(commit: &GitCommit<'_>) -> Commit {
-    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-    let trailers = git2::message_trailers_strs(&message).map_or_else(
+/// The trailers of a commit message, in order; see git-interpret-trailers(1).
+#[must_use]
+pub fn trailers(message: &str) -> Vec<(String, String)> {
+    git2::message_trailers_strs(message).map_or_else(
         |_| Vec::new(),
         |trailers| trailers.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
-    );
+    )
+}
+
+fn describe(commit: &GitCommit<'_>) -> Commit {
+    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+    let trailers = trailers(&message);
     Commit {
         id: digest(commit.id()),
         at: Timestamp::from_seconds(commit.time().seconds()),

@@ -29,13 +29,13 @@ mod tests;
 pub use changes::{Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
-pub use history::Commit;
+pub use history::{Commit, trailers};
 pub use hooks::{Hooks, HooksLocation};
 pub use lock::let_go;
 pub use sources::{IndexSource, StagedFile, TreeSource};
 
 use crate::base::Digest;
-use crate::config::Patterns;
+use crate::base::Patterns;
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
 use std::cell::OnceCell;
 use std::ffi::OsStr;

@@ -7,7 +7,8 @@ use super::{
     Action, Artifact, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System, Workflow,
 };
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, InvalidName, PhaseId, Place, WorkflowName, nearest,
+    ActionName, ArtifactName, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName,
+    nearest,
 };
 use std::ops::Range;
 
@@ -266,7 +267,9 @@ impl Compiler<'_> {
         self.twice(raw.produces.iter().chain(&raw.may_produce));
         let produces = self.artifact_names(&raw.produces, artifacts);
         let optional = self.artifact_names(&raw.may_produce, artifacts);
+        let touches = self.touches(&raw.touches);
         Some(Phase {
+            touches,
             id: self.name(&raw.name, |text| PhaseId::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),
             agent: raw.agent.as_ref().map(|agent| agent.value.clone()),
@@ -279,6 +282,21 @@ impl Compiler<'_> {
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
         })
+    }
+
+    /// The globs of paths outside the task; one that is none is told.
+    fn touches(&mut self, texts: &[Text]) -> Patterns {
+        let mut good = Vec::new();
+        for text in texts {
+            match Patterns::new([text.value.as_str()]) {
+                Ok(_) => good.push(text.value.as_str()),
+                Err(error) => {
+                    let message = format!("`touches` holds no glob: {error}");
+                    self.problem(&text.span, Diagnostic::error("workflow-value", message));
+                }
+            }
+        }
+        Patterns::new(good).unwrap_or_default()
     }
 
     fn artifact_names(&mut self, texts: &[Text], artifacts: &[Artifact]) -> Vec<ArtifactName> {

@@ -21,7 +21,7 @@ pub use document::Document;
 pub use guard::{Guard, GuardError, ValueKind};
 pub use system::System;
 
-use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Place, RuleId, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -147,6 +147,9 @@ pub struct Phase {
     pub owner: Owner,
     /// How often this phase may be attempted; overrides the workflow's own number.
     pub attempts: Option<u32>,
+    /// Which paths outside the task may change in this phase. A path that any phase names may change
+    /// in those phases only; one that none names is nobody's business.
+    pub touches: Patterns,
 }
 
 /// Who must act.

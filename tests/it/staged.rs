@@ -318,3 +318,40 @@ fn a_revision_is_judged_as_it_stood() {
     world.orch(&["status", "--at", "nowhere"]).ends(2).says("no commit `nowhere`");
     world.orch(&["suggest", "t", "--at", "HEAD~9"]).ends(2);
 }
+
+#[test]
+fn a_phase_says_which_code_may_change() {
+    let world = World::ready();
+    let path = "system/workflows/global-state-machine.md";
+    let document = world.read(path).replace("[phase.codegen]\n", "[phase.codegen]\ntouches = [\"src/**\"]\n");
+    assert!(document.contains("touches"), "the test needs the phase");
+    world.write(path, document);
+    world.commit("gates");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("src/lib.rs", "pub fn a() {}\n");
+    world.write("docs/notes.md", "free\n");
+    world.git(&["add", "src", "docs"]);
+    // Nobody knows whose commit this is.
+    staged(&world).succeeds();
+    let told = "src/lib.rs may change in codegen; task t is in planning";
+    world.write(
+        "message",
+        "Code\n\nOrch-Task: t\n# a comment\n# ------------------------ >8 ------------------------\nx\n",
+    );
+    world.orch(&["check", "--staged", "--message", "message"]).ends(1).says(told);
+    world.write("message", "Code\n\nOrch-Task: somebody-else\n");
+    world.orch(&["check", "--staged", "--message", "message"]).succeeds();
+    let mut command = world.orch_command(&["check", "--staged"]);
+    world.end(command.env("ORCH_TASK", "t").output().expect("orch runs")).ends(1).says(told);
+    world.git(&["switch", "-q", "-c", "task/t"]);
+    staged(&world).ends(1).says(told);
+    world.git(&["commit", "-q", "-m", "too early\n\nOrch-Task: t"]);
+    world.orch(&["check", "--commit", "HEAD"]).ends(1).says(told);
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says(told);
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    world.git(&["stash", "-q"]);
+    world.walk_to("t", "codegen");
+    world.git(&["stash", "pop", "-q"]);
+    world.git(&["add", "src", "docs"]);
+    staged(&world).succeeds();
+}

@@ -6,6 +6,7 @@ use crate::engine::Checked;
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use std::io::Read;
+use std::path::PathBuf;
 
 /// Validates the artifacts and the state of tasks. Each finding has a place, a stable code and a
 /// hint. Exits 1 on findings; a task that merely waits is none.
@@ -21,6 +22,9 @@ pub struct CheckArgs {
     /// Judge what the next commit would hold: the index against HEAD. Writes nothing.
     #[arg(long, group = "what")]
     staged: bool,
+    /// The file that holds the message of the commit to be made, as a commit-msg hook is given it.
+    #[arg(long, value_name = "FILE", requires = "staged")]
+    message: Option<PathBuf>,
     /// Judge one commit against its parents.
     #[arg(long, value_name = "REV", group = "what")]
     commit: Option<String>,
@@ -60,7 +64,17 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 
 fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failure> {
     if args.staged {
-        return Ok(context.bare_engine()?.check_staged()?);
+        let message = args.message.as_deref().map(|path| {
+            std::fs::read(path).map_err(|error| {
+                Failure::new(
+                    ExitCode::Usage,
+                    "message",
+                    format!("{} cannot be read: {error}", path.display()),
+                )
+            })
+        });
+        let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
+        return Ok(context.bare_engine()?.check_staged(message.as_deref())?);
     }
     if let Some(revision) = &args.commit {
         return Ok(context.bare_engine()?.check_revision(revision)?);
@@ -81,6 +95,14 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);
     Ok(checked)
+}
+
+/// A message as git will store it: without comments, and without what stands below the scissors.
+fn without_comments(message: &str) -> String {
+    let kept = message
+        .lines()
+        .take_while(|line| !line.ends_with("------------------------ >8 ------------------------"));
+    kept.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
 
 /// Prints findings in one of their forms.

@@ -51,6 +51,7 @@ pub fn workflow() -> Workflow {
         phases: phases
             .into_iter()
             .map(|(id, agent, needs, produces)| Phase {
+                touches: crate::base::Patterns::default(),
                 id: phase(id),
                 title: None,
                 agent: agent.map(str::to_owned),
