@@ -1,8 +1,8 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    audit, check, completions, confirm, demo, explain, hook, init, log, new, next, prompt, recover, reopen,
-    rollback, schema, status, suggest, watch, workflow,
+    approve, audit, check, completions, confirm, demo, explain, hook, init, log, new, next, prompt, recover,
+    reopen, rollback, schema, status, suggest, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{Args, Parser, Subcommand};
@@ -57,6 +57,8 @@ pub enum Command {
     Status(status::StatusArgs),
     /// Validate artifacts and state.
     Check(check::CheckArgs),
+    /// Agree, as a person, to what a rule leaves to people.
+    Approve(approve::ApproveArgs),
     /// Replay history, and say what is proven.
     Audit(audit::AuditArgs),
     /// Apply the decided transition, or override it with a reason.

@@ -171,8 +171,11 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     match decision.verdict.clone() {
         Verdict::Transition(transition) => {
             let effect = format!("move to `{}`", transition.to);
-            let by = if transition.by_human { Owner::Human } else { Owner::Orch };
-            decision.options.push(choice("next", ["orch", "next", task], by, effect));
+            decision.options.push(if transition.by_human {
+                choice("approve", ["orch", "approve", task], Owner::Human, effect)
+            } else {
+                choice("next", ["orch", "next", task], Owner::Orch, effect)
+            });
             return;
         }
         Verdict::Handover { held, .. } => {

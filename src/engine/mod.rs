@@ -149,6 +149,12 @@ impl Engine {
         self.caller.clock.now()
     }
 
+    /// Whether git signs the commits of whoever calls.
+    #[must_use]
+    pub fn signs_commits(&self) -> bool {
+        self.commits() && self.store.as_ref().is_some_and(Store::signs_commits)
+    }
+
     /// Whether transitions are committed to git.
     #[must_use]
     pub fn commits(&self) -> bool {

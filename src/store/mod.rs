@@ -138,6 +138,12 @@ impl Store {
         Ok(Head { branch: Some(name), commit })
     }
 
+    /// Whether commits are to be signed (`commit.gpgsign`).
+    #[must_use]
+    pub fn signs_commits(&self) -> bool {
+        self.repo.config().and_then(|config| config.get_bool("commit.gpgsign")).unwrap_or(false)
+    }
+
     /// The name that git would write into a commit now.
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {

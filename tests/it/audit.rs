@@ -191,6 +191,52 @@ fn a_workflow_that_nobody_has_is_unverifiable() {
     assert_eq!(standings.last().map(String::as_str), Some("proven"), "{standings:?}");
 }
 
+#[test]
+fn what_a_rule_leaves_to_people_only_a_person_moves() {
+    let world = World::ready();
+    let path = "system/workflows/global-state-machine.md";
+    let rule = "id = \"plan-ready\"\n";
+    world.write(path, world.read(path).replace(rule, &format!("{rule}by = \"human\"\n")));
+    world.commit("people agree to plans");
+    world.orch(&["new", "t"]).succeeds();
+    world.orch(&["approve", "t"]).ends(3).says("nothing to approve");
+    world.plan("t", 1);
+    let suggested = world.orch_json(&["suggest", "t"]);
+    let suggestion = &suggested["suggestions"][0];
+    assert_eq!(
+        (&suggestion["owner"], &suggestion["do"]),
+        (&"human".into(), &"decide".into()),
+        "{suggestion:#}"
+    );
+    assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "approve", "t"]));
+    world.orch(&["watch", "--once"]).succeeds();
+    world.orch(&["next", "t"]).ends(1).says("orch approve t");
+    world.orch(&["next", "t", "--to", "plan_review"]).ends(1).says("orch approve t");
+    world.orch(&["approve", "t"]).ends(1).says("interactive terminal");
+    assert_eq!(world.phase("t"), "planning");
+    let mut command = world.command("python3");
+    let spawn = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
+    command.args(["-c", spawn, env!("CARGO_BIN_EXE_orch"), "approve", "t"]);
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: there is no python3 to make a terminal with");
+        return;
+    };
+    let ended = world.end(output);
+    assert_eq!(world.phase("t"), "plan_review", "{ended:?}");
+    last(&world, "proven");
+    // The same record in the name of a program is none.
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    let lines = world.read("tasks/t/transcript.jsonl");
+    let kept: Vec<&str> = lines.lines().collect();
+    world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
+    let mut state = state(&world);
+    state.history.last_mut().expect("an entry").actor.kind = orch::decide::ActorKind::Orch;
+    put(&world, &state, true);
+    world.commit("nobody was asked");
+    let change = last(&world, "forged");
+    assert!(change["why"].as_str().expect("why").contains("asks for a person"), "{change:#}");
+}
+
 /// The state of the task, taken apart.
 fn state(world: &World) -> State {
     let text = world.read("tasks/t/state.json");

@@ -1,5 +1,6 @@
 //! One file per command: `XArgs` is its manual, `run` does it.
 
+pub mod approve;
 pub mod audit;
 pub mod check;
 pub mod completions;
@@ -40,6 +41,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Explain(args)) => explain::run(&args, context, ui),
         Some(Command::Status(args)) => status::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
+        Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),
         Some(Command::Next(args)) => next::run(&args, context, ui),
         Some(Command::Confirm(args)) => confirm::run(&args, context, ui),

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{PhaseId, command, nearest, shell_word};
-use crate::decide::{ActorKind, Decision, Transition, Verdict};
+use crate::decide::{Decision, Transition, Verdict};
 use crate::engine::{Engine, Judged, Order, Outcome, Plan, TaskRef};
 
 /// Applies the transition that the rules decide, and commits it with its evidence.
@@ -71,11 +71,8 @@ fn decided(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    // A person is somebody at a terminal; a name in the environment is not enough.
-    let person = context.caller.kind == ActorKind::Human && ui.interactive;
-    let may = |transition: &Transition| {
-        (person || !transition.by_human) && wanted.is_none_or(|phase| transition.to == *phase)
-    };
+    let may =
+        |transition: &Transition| !transition.by_human && wanted.is_none_or(|phase| transition.to == *phase);
     let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
@@ -117,6 +114,14 @@ fn refused(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
+    let asks_a_person =
+        decision.transition().filter(|due| due.by_human && wanted.is_none_or(|phase| due.to == *phase));
+    if asks_a_person.is_some() {
+        let rule = decision.rule.as_ref().map_or("?", |rule| rule.as_str());
+        let message = format!("rule `{rule}` asks for a person");
+        let hint = command(&["orch", "approve", decision.task.as_str()]);
+        return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
+    }
     if let Some(phase) = wanted {
         let moves = decision.moves.iter().filter(|candidate| candidate.to == *phase);
         let unmet: Vec<String> =
@@ -128,14 +133,6 @@ fn refused(
         return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
     }
     match &decision.verdict {
-        Verdict::Transition(transition) if transition.by_human => {
-            let message = format!(
-                "rule `{}` asks for a person",
-                decision.rule.as_ref().map_or("?", |rule| rule.as_str())
-            );
-            Err(Failure::new(ExitCode::No, "by-human", message)
-                .hint("a person has to order it, at a terminal"))
-        }
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
             let failure = Failure::new(ExitCode::No, *code, decision.reason.clone());

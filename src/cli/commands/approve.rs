@@ -1,0 +1,61 @@
+//! `orch approve`: a person agrees to what a rule leaves to people.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::base::{command, shell_word};
+use crate::decide::{ActorKind, Decision, Transition};
+use crate::engine::{Outcome, Plan};
+
+/// Applies a due transition whose rule asks for a person (`by = "human"`).
+///
+/// Only a person at an interactive terminal can approve, or one whose commits are signed: a script, a
+/// watch or an agent cannot.
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// The task; may be left out where the directory, the branch or a single open task names it.
+    task: Option<String>,
+    /// Only say what would happen.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let task = report::meant(&engine, context, args.task.as_deref())?;
+    let judged = engine.judge(&task)?;
+    if !judged.decision.transition().is_some_and(|due| due.by_human) {
+        let text = nothing_to_approve(&judged.decision);
+        report::nothing(context, ui, &judged.decision, &text)?;
+        return Ok(ExitCode::Nothing);
+    }
+    let at_terminal = context.caller.kind == ActorKind::Human && ui.interactive;
+    let signs = context.caller.kind == ActorKind::Human && engine.signs_commits();
+    if !at_terminal && !signs && !args.dry_run {
+        let message = "only a person at an interactive terminal can approve, or one whose commits are signed";
+        let hint = format!("type it yourself: orch approve {}", shell_word(task.id.as_str()));
+        return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
+    }
+    let may = |due: &Transition| due.by_human;
+    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+    match engine.advance(std::slice::from_ref(&task), &plan)?.into_iter().next() {
+        Some(Outcome::Applied(applied)) => {
+            report::applied(&engine, context, ui, &applied, args.dry_run)?;
+            Ok(ExitCode::Fine)
+        }
+        Some(Outcome::Nothing(judged)) => {
+            report::nothing(context, ui, &judged.decision, &nothing_to_approve(&judged.decision))?;
+            Ok(ExitCode::Nothing)
+        }
+        None => Ok(ExitCode::Nothing),
+    }
+}
+
+fn nothing_to_approve(decision: &Decision) -> String {
+    match decision.transition() {
+        Some(_) => format!(
+            "nothing to approve: the rules ask for nobody; {}",
+            command(&["orch", "next", decision.task.as_str()])
+        ),
+        None => format!("nothing to approve: {}", decision.reason),
+    }
+}
