@@ -50,13 +50,15 @@ impl Engine {
 
     fn state_from_git(&self, task: &TaskRef, phase_key: &str) -> Result<Option<(String, Digest)>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
-        for commit in store.history(&task.directory, 100)? {
-            let Some(bytes) = store.read_at(commit.id, &task.state_path()?)? else { continue };
+        let path = task.state_path()?;
+        let commits = store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default();
+        for commit in commits {
+            let Some(bytes) = store.read_at(commit, &path)? else { continue };
             let Ok(text) = String::from_utf8(bytes) else { continue };
             let whole =
                 serde_json::from_str(&text).is_ok_and(|value| read_state(&value, &text, phase_key).is_ok());
             if whole {
-                return Ok(Some((text, commit.id)));
+                return Ok(Some((text, commit)));
             }
         }
         Ok(None)

@@ -1,27 +1,11 @@
 //! What happened to a task, read from commits. Costs the commits walked, not the repository.
 
 use super::tree::entry_at;
-use super::{Error, Store, digest, oid};
-use crate::base::{Digest, RepoPath, Timestamp};
-use crate::record::STATE_FILE;
+use super::{Error, Store, TreeSource, digest, oid};
+use crate::base::{Digest, RepoPath};
 use git2::{Commit as GitCommit, Oid, Sort};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-
-/// A commit that touched a task's state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    /// Its id.
-    pub id: Digest,
-    /// When it was authored.
-    pub at: Timestamp,
-    /// Who authored it.
-    pub author: String,
-    /// Its message.
-    pub message: String,
-    /// The trailers of its message, in order.
-    pub trailers: Vec<(String, String)>,
-}
 
 /// Where what is known of changes is kept.
 const KNOWN: &str = "changes";
@@ -36,15 +20,18 @@ struct Known {
 const MAX_WALK: usize = 20_000;
 
 impl Store {
-    /// The commits, newest first, that changed the state of the task in `directory`.
-    pub fn history(&self, directory: &RepoPath, limit: usize) -> Result<Vec<Commit>, Error> {
-        let Ok(path) = directory.join(STATE_FILE) else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
+    /// For each path, the commits that changed it, newest first; one walk for all.
+    pub fn history(&self, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Vec<Digest>>, Error> {
+        let mut found: BTreeMap<RepoPath, Vec<Digest>> =
+            paths.iter().map(|path| (path.clone(), Vec::new())).collect();
+        let tops = tops(paths);
         self.walk(|commit| {
-            if changes(&commit, &path)? {
-                found.push(describe(&commit));
+            for path in self.changed_by(&commit, &tops)? {
+                if let Some(commits) = found.get_mut(&path) {
+                    commits.push(digest(commit.id()));
+                }
             }
-            Ok(found.len() < limit)
+            Ok(true)
         })?;
         Ok(found)
     }
@@ -95,23 +82,47 @@ impl Store {
         until: Option<Digest>,
     ) -> Result<BTreeMap<RepoPath, Digest>, Error> {
         let mut found = BTreeMap::new();
-        let mut open: Vec<&RepoPath> = paths.iter().collect();
+        let mut open: BTreeSet<&RepoPath> = paths.iter().collect();
         if open.is_empty() {
             return Ok(found);
         }
+        let tops = tops(paths);
         self.walk_between(from, until, |commit| {
-            let mut still = Vec::new();
-            for path in open.drain(..) {
-                if changes(&commit, path)? {
-                    found.insert(path.clone(), digest(commit.id()));
-                } else {
-                    still.push(path);
+            // What differs is listed once, so that a commit costs what it changed and not what there is.
+            for path in self.changed_by(&commit, &tops)? {
+                if open.remove(&path) {
+                    found.insert(path, digest(commit.id()));
                 }
             }
-            open = still;
             Ok(!open.is_empty())
         })?;
         Ok(found)
+    }
+
+    /// The files below some directories in which a commit is unlike each of its parents.
+    fn changed_by(&self, commit: &GitCommit<'_>, tops: &[RepoPath]) -> Result<BTreeSet<RepoPath>, Error> {
+        let after = self.tree_source(digest(commit.id()));
+        let against = |before: &TreeSource<'_>| -> Result<BTreeSet<RepoPath>, Error> {
+            let mut changed = BTreeSet::new();
+            for top in tops {
+                changed.extend(self.changed(before, &after, top)?);
+            }
+            Ok(changed)
+        };
+        let mut common: Option<BTreeSet<RepoPath>> = None;
+        // Where a shallow clone ends, a commit has no parents here.
+        let parents = commit.parent_ids().map(digest).filter(|parent| self.has(*parent));
+        for parent in parents {
+            let changed = against(&self.tree_source(parent))?;
+            common = Some(match common {
+                None => changed,
+                Some(earlier) => earlier.intersection(&changed).cloned().collect(),
+            });
+        }
+        match common {
+            Some(changed) => Ok(changed),
+            None => against(&self.empty_source()),
+        }
     }
 
     fn is_ancestor(&self, older: Digest, newer: Digest) -> Result<bool, Error> {
@@ -146,6 +157,9 @@ impl Store {
 
     /// The newest commit in HEAD's history that holds this blob at this path.
     pub fn commit_holding(&self, path: &RepoPath, blob: Digest) -> Result<Option<Digest>, Error> {
+        if !self.has(blob) {
+            return Ok(None);
+        }
         let mut found = None;
         let mut left = MAX_WALK;
         self.walk(|commit| {
@@ -213,22 +227,18 @@ impl Store {
     }
 }
 
-fn blob_of(commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Oid>, Error> {
-    Ok(entry_at(&commit.tree()?, path)?.map(|entry| entry.id()))
+/// The directories at the top of the tree that hold these paths.
+fn tops(paths: &[RepoPath]) -> Vec<RepoPath> {
+    let top = |path: &RepoPath| match path.as_str().split_once('/') {
+        Some((first, _)) => RepoPath::new(first).unwrap_or_else(|_| RepoPath::root()),
+        None => RepoPath::root(),
+    };
+    let tops: BTreeSet<RepoPath> = paths.iter().map(top).collect();
+    tops.into_iter().collect()
 }
 
-/// Whether a commit's version of a path is unlike that of each of its parents.
-fn changes(commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
-    let own = blob_of(commit, path)?;
-    if commit.parent_count() == 0 {
-        return Ok(own.is_some());
-    }
-    for parent in commit.parents() {
-        if blob_of(&parent, path)? == own {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+fn blob_of(commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Oid>, Error> {
+    Ok(entry_at(&commit.tree()?, path)?.map(|entry| entry.id()))
 }
 
 /// The trailers of a commit message, in order; see git-interpret-trailers(1).
@@ -238,16 +248,4 @@ pub fn trailers(message: &str) -> Vec<(String, String)> {
         |_| Vec::new(),
         |trailers| trailers.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
     )
-}
-
-fn describe(commit: &GitCommit<'_>) -> Commit {
-    let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-    let trailers = trailers(&message);
-    Commit {
-        id: digest(commit.id()),
-        at: Timestamp::from_seconds(commit.time().seconds()),
-        author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
-        message,
-        trailers,
-    }
 }

@@ -29,7 +29,7 @@ mod tests;
 pub use changes::{Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use error::{Error, ErrorKind};
-pub use history::{Commit, trailers};
+pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use lock::let_go;
 pub use sources::{IndexSource, StagedFile, TreeSource};

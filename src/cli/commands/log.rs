@@ -19,8 +19,8 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
     };
     let mut entries = Vec::new();
-    for task in &tasks {
-        for (entry, commit) in engine.story(task)? {
+    for (task, story) in tasks.iter().zip(engine.stories(&tasks)?) {
+        for (entry, commit) in story {
             let commit = commit.map(|commit| commit.to_string());
             entries.push((entry.at, LogEntry::of(task.id.as_str(), &entry, commit.as_deref())));
         }

@@ -136,7 +136,7 @@ impl<'a> Stage<'a> {
     /// Every transition of the task with its commit.
     pub(super) fn history(&self) -> Result<(), Failure> {
         let engine = self.engine()?;
-        for (entry, commit) in engine.story(&engine.task(TASK)?)? {
+        for (entry, commit) in engine.stories(&[engine.task(TASK)?])?.into_iter().flatten() {
             let commit = commit.map(|commit| short(&commit.to_string())).unwrap_or_default();
             let from = entry.from.as_ref().map_or("new", |phase| phase.as_str());
             self.say(&format!("  {commit}  orch({TASK}): {from} -> {}", entry.to))?;
