@@ -24,8 +24,6 @@ pub struct Judged {
     pub unborn: bool,
     /// Whether the current branch holds exactly this state.
     pub is_committed: bool,
-    /// Commands that bring back what is missing, found in history.
-    pub restores: Vec<Choice>,
 }
 
 impl Judged {
@@ -97,7 +95,7 @@ impl Engine {
             _ => false,
         };
         let restores = if in_work_dir { self.restores(task, &decision)? } else { Vec::new() };
-        decision.options.splice(0..0, restores.iter().cloned());
+        decision.options.splice(0..0, restores);
         Ok(Judged {
             task: task.clone(),
             loaded: Rc::clone(&loaded),
@@ -106,7 +104,6 @@ impl Engine {
             decision,
             unborn,
             is_committed,
-            restores,
         })
     }
 
