@@ -2,6 +2,7 @@
 
 use crate::base::Timestamp;
 use crate::decide::{ActorKind, By, Stamp};
+use crate::store::Environment;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A source of the present time.
@@ -41,6 +42,8 @@ pub struct Caller {
     pub name: Option<String>,
     /// What time it is.
     pub clock: Clock,
+    /// What the environment says to git.
+    pub environment: Environment,
 }
 
 impl Caller {
@@ -74,7 +77,7 @@ impl Caller {
             Some(seconds) => Clock::Fixed(Timestamp::from_seconds(seconds)),
             None => Clock::System,
         };
-        Self { kind, name, clock }
+        Self { kind, name, clock, environment: Environment::read(variable) }
     }
 
     /// The stamp of a record made now on the caller's order. `identity` is the name git knows.

@@ -19,7 +19,7 @@ impl Engine {
     /// default and is among [`Engine::findings`].
     pub fn open(start: &Path, caller: Caller) -> Result<Self, Error> {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
-        let found = Store::discover(&start, store::Options::default())?;
+        let found = Store::discover(&start, &caller.environment)?;
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = &found {
             // A killed process may have left a transition half placed; everybody who looks finishes it.

@@ -8,11 +8,13 @@ mod clean;
 mod commit;
 pub mod durable;
 mod entries;
+mod environment;
 mod error;
 mod git;
 mod history;
 mod index;
 mod journal;
+mod sign;
 mod sources;
 mod tree;
 mod vet;
@@ -21,13 +23,16 @@ mod vet;
 mod tests;
 
 pub use commit::{Committed, Planned, Transaction, Write};
+pub use environment::Environment;
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
+pub use sign::Signature;
 pub use sources::{IndexSource, StagedFile, TreeSource};
 
 use crate::base::Digest;
 use crate::config::Patterns;
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use sign::Person;
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -37,6 +42,7 @@ pub struct Store {
     repo: Repository,
     root: PathBuf,
     options: Options,
+    environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
 }
 
@@ -60,7 +66,7 @@ pub struct Head {
 
 impl Store {
     /// Opens the repository that `start` lies in; `None` outside git.
-    pub fn discover(start: &Path, options: Options) -> Result<Option<Self>, Error> {
+    pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let opened = Repository::open_ext(start, RepositoryOpenFlags::FROM_ENV, std::iter::empty::<&OsStr>());
         let repo = match opened {
             Ok(repo) => repo,
@@ -69,7 +75,13 @@ impl Store {
         };
         let Some(root) = repo.workdir() else { return Err(Error::Bare { path: repo.path().to_owned() }) };
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
-        Ok(Some(Self { repo, root, options, shared_attributes: OnceCell::new() }))
+        Ok(Some(Self {
+            repo,
+            root,
+            options: Options::default(),
+            environment: environment.clone(),
+            shared_attributes: OnceCell::new(),
+        }))
     }
 
     /// Makes a new repository in an empty directory, with an identity of its own.
@@ -80,6 +92,8 @@ impl Store {
         let mut config = repo.config()?;
         config.set_str("user.name", "Demo")?;
         config.set_str("user.email", "demo@example.com")?;
+        // The settings of whoever looks on ask for signatures that nobody here could give.
+        config.set_bool("commit.gpgSign", false)?;
         Ok(())
     }
 
@@ -125,14 +139,14 @@ impl Store {
     /// The name that git would write into a commit now.
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {
-        self.author().ok()?.name().ok().map(str::to_owned)
+        self.identity(Person::Author).ok()?.name().ok().map(str::to_owned)
     }
 
     /// `Name <mail>` of whoever commits, for a sign-off.
-    pub fn identity_line(&self) -> Result<Option<String>, Error> {
-        let author = self.author()?;
-        let (name, mail) = (author.name().unwrap_or_default(), author.email().unwrap_or_default());
-        Ok(Some(format!("{name} <{mail}>")))
+    pub fn identity_line(&self) -> Result<String, Error> {
+        let committer = self.identity(Person::Committer)?;
+        let (name, mail) = (committer.name().unwrap_or_default(), committer.email().unwrap_or_default());
+        Ok(format!("{name} <{mail}>"))
     }
 }
 

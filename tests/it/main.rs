@@ -11,6 +11,7 @@ mod outputs;
 mod readme;
 mod schemas;
 mod setting;
+mod signing;
 mod store;
 mod tidy;
 mod walk;
