@@ -29,7 +29,7 @@ pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
-pub use proof::{Proof, ProvenStep, Standing};
+pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use replay::{Disproof, Replayed, replay};
 pub use settle::{Settled, Step, settle};
 pub use state::{

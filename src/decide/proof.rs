@@ -52,6 +52,18 @@ impl Standing {
     }
 }
 
+/// How sure it is that the person was there whom a record names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    /// The record says so.
+    Claimed,
+    /// A signature says so that is trusted here.
+    Verified {
+        /// Who signed.
+        signer: String,
+    },
+}
+
 /// What became of one change of a task's record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proof {
@@ -72,8 +84,8 @@ pub struct ProvenStep {
     pub entry: HistoryEntry,
     /// The verdict.
     pub standing: Standing,
-    /// Whether the rule asked for a person, and the record names one.
-    pub by_person: bool,
+    /// Where the rule asked for a person and the record names one: how sure that is.
+    pub approval: Option<Approval>,
     /// Why, where the verdict does not say everything.
     pub why: Option<String>,
 }

@@ -172,7 +172,7 @@ impl Engine {
             writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
             let before = judged.observed.transcript.as_deref();
             writes.push(Write::own(transcript_path.clone(), transcript.clone(), before));
-            let signed_off = if self.setting.config.git.sign_off { store.identity_line()? } else { None };
+            let signed_off = self.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
             let message = Message {
                 task: &judged.task.id,
                 transition: &step.transition,

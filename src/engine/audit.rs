@@ -5,11 +5,11 @@ use super::proof::{Change, prove};
 use super::setting::Setting;
 use super::snapshot::Snapshot;
 use super::{Engine, Error, TaskRef};
-use crate::base::{Diagnostic, RepoPath};
-use crate::decide::{Proof, Standing};
+use crate::base::{Diagnostic, Digest, RepoPath};
+use crate::decide::{Approval, Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::Verdicts;
-use crate::store::{Range, Store, TreeSource, Visited};
+use crate::store::{Range, Signature, Store, TreeSource, Visited};
 use std::rc::Rc;
 
 /// A replayed range of history.
@@ -87,6 +87,7 @@ impl Engine {
                 }
             }
         }
+        verify(store, &mut audit.changes)?;
         Ok(audit)
     }
 
@@ -98,6 +99,28 @@ impl Engine {
                 .into()
         })
     }
+}
+
+/// Asks git about the signatures of the commits in which a person agreed to something.
+fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
+    let agreed = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
+    let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| agreed(change)).collect();
+    let commits: Vec<Digest> = asked.iter().map(|change| change.commit.id).collect();
+    for (change, signature) in asked.iter_mut().zip(store.signatures(&commits)?) {
+        let approval = match signature {
+            Signature::Good { signer } => Approval::Verified { signer },
+            Signature::None | Signature::Unknown => Approval::Claimed,
+            Signature::Bad => {
+                change.proof.standing = Standing::Forged;
+                change.proof.why = Some("its signature is not of these bytes".to_owned());
+                continue;
+            }
+        };
+        for step in change.proof.steps.iter_mut().filter(|step| step.approval.is_some()) {
+            step.approval = Some(approval.clone());
+        }
+    }
+    Ok(())
 }
 
 /// What the parents of a commit hold; of the first commit, nothing.

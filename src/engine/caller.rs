@@ -2,6 +2,7 @@
 
 use crate::base::{TaskId, Timestamp};
 use crate::decide::{ActorKind, By, Stamp};
+use crate::store::Environment;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A source of the present time.
@@ -43,6 +44,8 @@ pub struct Caller {
     pub task: Option<TaskId>,
     /// What time it is.
     pub clock: Clock,
+    /// What the environment says to git.
+    pub environment: Environment,
 }
 
 impl Caller {
@@ -77,7 +80,7 @@ impl Caller {
             None => Clock::System,
         };
         let task = variable("ORCH_TASK").and_then(|id| TaskId::new(id.trim()).ok());
-        Self { kind, name, task, clock }
+        Self { kind, name, task, clock, environment: Environment::read(variable) }
     }
 
     /// The stamp of a record made now on the caller's order. `identity` is the name git knows.

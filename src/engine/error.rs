@@ -80,12 +80,8 @@ impl Error {
             Self::Refused(refusal) => refusal.code,
             Self::Wrong(diagnostic) => diagnostic.code,
             Self::NotNow { code, .. } => code,
-            Self::Store(_) | Self::Source(_) => match self.kind() {
-                ErrorKind::Busy => "busy",
-                ErrorKind::NotNow => "not-now",
-                ErrorKind::Wrong => "repository",
-                ErrorKind::No | ErrorKind::Fault => "io",
-            },
+            Self::Store(error) => error.code(),
+            Self::Source(_) => "io",
         }
     }
 

@@ -150,9 +150,11 @@ impl Engine {
     }
 
     /// Whether git signs the commits of whoever calls.
-    #[must_use]
-    pub fn signs_commits(&self) -> bool {
-        self.commits() && self.store.as_ref().is_some_and(Store::signs_commits)
+    pub fn signs_commits(&self) -> Result<bool, Error> {
+        match self.store.as_ref().filter(|_| self.commits()) {
+            Some(store) => Ok(store.signs()?),
+            None => Ok(false),
+        }
     }
 
     /// Whether transitions are committed to git.

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
-use crate::decide::{HistoryEntry, Proof, ProvenStep, Recorded, Standing, State, replay};
+use crate::decide::{Approval, HistoryEntry, Proof, ProvenStep, Recorded, Standing, State, replay};
 use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line};
 use crate::scan::{Content, Files, Observed, Source};
 use crate::workflow::{Artifact, Workflow};
@@ -225,7 +225,7 @@ impl Proving<'_> {
         let verdict = |standing, why: Option<String>| ProvenStep {
             entry: entry.clone(),
             standing,
-            by_person: false,
+            approval: None,
             why,
         };
         if transcript_line(&step.state, self.phase_key(step).as_str()) != step.line {
@@ -248,9 +248,10 @@ impl Proving<'_> {
             let snapshot = Snapshot { source, ..self.change.after };
             let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
-                Ok(replayed) => {
-                    Ok(Some(ProvenStep { by_person: replayed.by_person, ..verdict(replayed.standing, None) }))
-                }
+                Ok(replayed) => Ok(Some(ProvenStep {
+                    approval: replayed.by_person.then_some(Approval::Claimed),
+                    ..verdict(replayed.standing, None)
+                })),
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));

@@ -36,9 +36,10 @@ impl Engine {
 
     fn open_to(start: &Path, caller: Caller, purpose: Purpose) -> Result<Self, Error> {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
-        let without_work_tree = purpose == Purpose::Look;
-        let options = store::Options { without_work_tree, ..store::Options::default() };
-        let found = Store::discover(&start, options)?;
+        let found = Store::discover(&start, &caller.environment)?;
+        if purpose == Purpose::Work {
+            found.as_ref().map(Store::refuse_bare).transpose()?;
+        }
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = found.as_ref().filter(|_| purpose == Purpose::Work) {
             // A killed process may have left a transition half placed; everybody who looks finishes it.
@@ -48,7 +49,6 @@ impl Engine {
         let setting = Setting::read(&OnDisk(&root));
         let store = found.map(|store| {
             store.with_options(store::Options {
-                without_work_tree,
                 detached_head: setting.config.git.detached_head,
                 protected: setting.config.git.protected.clone(),
             })

@@ -3,11 +3,12 @@
 use super::entries::Staged;
 use super::index::{IndexChange, IndexUpdate, refuse_unmerged};
 use super::journal::Journal;
+use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::build::TreeUpdateBuilder;
-use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Signature, Tree};
+use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -86,10 +87,11 @@ impl Store {
         let lock = self.lock()?;
         self.clear_index_lock()?;
         self.wait_for_index()?;
+        self.refuse_bare()?;
         let head = self.head()?;
         self.vet(&head)?;
         self.refuse_open_commit()?;
-        self.author()?;
+        self.identity(Person::Author)?;
         self.finish_leftovers()?;
         Ok(Transaction { store: self, head, _lock: lock })
     }
@@ -122,19 +124,6 @@ impl Store {
             Err(fs::TryLockError::Error(source)) => Err(Error::io(&path, source)),
         }
     }
-
-    /// Who commits, as git knows it.
-    pub(super) fn author(&self) -> Result<Signature<'static>, Error> {
-        match self.repo.author_from_env() {
-            Ok(author) => Ok(author),
-            Err(error) if error.code() == ErrorCode::NotFound => Err(Error::Identity),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn committer(&self) -> Result<Signature<'static>, Error> {
-        Ok(self.repo.committer_from_env()?)
-    }
 }
 
 impl Transaction<'_> {
@@ -148,7 +137,8 @@ impl Transaction<'_> {
         if planned.is_empty() {
             return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
         }
-        let built = self.build(planned)?;
+        // Signing may wait for a person, so nobody is kept from the index meanwhile.
+        let built = self.build(planned, store.signs()?)?;
         let journal = self.journal(planned, &built)?;
         store.write_journal(&journal)?;
         let (index, staged) = match self.publish(planned, &built, &journal) {
@@ -196,9 +186,10 @@ impl Transaction<'_> {
     }
 
     /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
-    fn build(&self, planned: &[Planned]) -> Result<Vec<Oid>, Error> {
+    fn build(&self, planned: &[Planned], signs: bool) -> Result<Vec<Oid>, Error> {
         let repo = &self.store.repo;
-        let (author, committer) = (self.store.author()?, self.store.committer()?);
+        let author = self.store.identity(Person::Author)?;
+        let committer = self.store.identity(Person::Committer)?;
         let mut parent =
             self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
         let mut built = Vec::new();
@@ -219,7 +210,11 @@ impl Transaction<'_> {
                 }
             }
             let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-            let commit = repo.commit(None, &author, &committer, &one.message, &tree, &parents)?;
+            let commit = if signs {
+                self.store.signed_commit(&one.message, &tree, parent.as_ref().map(git2::Commit::id))?
+            } else {
+                repo.commit(None, &author, &committer, &one.message, &tree, &parents)?
+            };
             objects.push(commit);
             built.push(commit);
             parent = Some(repo.find_commit(commit)?);

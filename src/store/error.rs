@@ -54,6 +54,12 @@ pub enum Error {
     /// Nobody to commit as.
     #[error("git does not know who you are")]
     Identity,
+    /// Commits are to be signed, and that fails.
+    #[error("the commit cannot be signed: {message}")]
+    Signing {
+        /// What the signing program says.
+        message: String,
+    },
     /// Somebody else holds a lock.
     #[error("{what}")]
     Busy {
@@ -119,11 +125,23 @@ impl Error {
         match self {
             Self::Busy { .. } | Self::CommitOpen { .. } => ErrorKind::Busy,
             Self::Moved => ErrorKind::Moved,
-            Self::NotNow { .. } | Self::Identity => ErrorKind::NotNow,
+            Self::NotNow { .. } | Self::Identity | Self::Signing { .. } => ErrorKind::NotNow,
             Self::Owner { .. } | Self::Bare { .. } | Self::Unsupported { .. } | Self::Revision { .. } => {
                 ErrorKind::Config
             }
             Self::Io { .. } | Self::Git(_) | Self::Command { .. } => ErrorKind::Fault,
+        }
+    }
+
+    /// A stable code for machines.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match (self, self.kind()) {
+            (Self::Signing { .. }, _) => "signing-failed",
+            (_, ErrorKind::Busy | ErrorKind::Moved) => "busy",
+            (_, ErrorKind::NotNow) => "not-now",
+            (_, ErrorKind::Config) => "repository",
+            (_, ErrorKind::Fault) => "io",
         }
     }
 
@@ -149,6 +167,10 @@ impl Error {
                 Some("see `git log`; a shallow clone ends where its history does".to_owned())
             }
             Self::Identity => Some("git config user.name NAME && git config user.email MAIL".to_owned()),
+            Self::Signing { .. } => Some(
+                "see user.signingKey and gpg.format; to sign nothing here: git config commit.gpgSign false"
+                    .to_owned(),
+            ),
             Self::NotNow { hint, .. } => Some(hint.clone()),
             Self::Busy { .. } | Self::Moved => Some("try again".to_owned()),
             Self::CommitOpen { .. } => Some("finish or abort that commit; orch waits".to_owned()),

@@ -10,6 +10,7 @@ mod clean;
 mod commit;
 pub mod durable;
 mod entries;
+mod environment;
 mod error;
 mod git;
 mod history;
@@ -17,6 +18,7 @@ mod hooks;
 mod index;
 mod journal;
 mod lock;
+mod sign;
 mod sources;
 mod splice;
 mod tree;
@@ -28,15 +30,17 @@ mod tests;
 
 pub use changes::{Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
+pub use environment::Environment;
 pub use error::{Error, ErrorKind};
 pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use lock::let_go;
+pub use sign::Signature;
 pub use sources::{IndexSource, StagedFile, TreeSource};
 
-use crate::base::Digest;
-use crate::base::Patterns;
+use crate::base::{Digest, Patterns};
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use sign::Person;
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -46,6 +50,7 @@ pub struct Store {
     repo: Repository,
     root: PathBuf,
     options: Options,
+    environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
 }
 
@@ -54,8 +59,6 @@ pub struct Store {
 pub struct Options {
     /// Whether to commit while HEAD is detached.
     pub detached_head: bool,
-    /// Whether a repository without a work tree will do, because only its commits are looked at.
-    pub without_work_tree: bool,
     /// Branch names on which nothing is ever committed.
     pub protected: Patterns,
 }
@@ -71,21 +74,31 @@ pub struct Head {
 
 impl Store {
     /// Opens the repository that `start` lies in; `None` outside git.
-    pub fn discover(start: &Path, options: Options) -> Result<Option<Self>, Error> {
+    pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let opened = Repository::open_ext(start, RepositoryOpenFlags::FROM_ENV, std::iter::empty::<&OsStr>());
         let repo = match opened.or_else(|error| named_by_environment(start).ok_or(error)) {
             Ok(repo) => repo,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(Error::opening(start, error)),
         };
-        let root = match repo.workdir() {
-            Some(root) => root,
-            // Its commits can be looked at, as a hook on a server does.
-            None if options.without_work_tree => repo.path(),
-            None => return Err(Error::Bare { path: repo.path().to_owned() }),
-        };
+        // Of a repository without a work tree the commits can be looked at, as a hook on a server does.
+        let root = repo.workdir().unwrap_or_else(|| repo.path());
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
-        Ok(Some(Self { repo, root, options, shared_attributes: OnceCell::new() }))
+        Ok(Some(Self {
+            repo,
+            root,
+            options: Options::default(),
+            environment: environment.clone(),
+            shared_attributes: OnceCell::new(),
+        }))
+    }
+
+    /// Refuses a repository without a work tree: nothing can be judged or moved in it.
+    pub fn refuse_bare(&self) -> Result<(), Error> {
+        match self.repo.workdir() {
+            Some(_) => Ok(()),
+            None => Err(Error::Bare { path: self.repo.path().to_owned() }),
+        }
     }
 
     /// Makes a new repository in an empty directory, with an identity of its own.
@@ -96,6 +109,8 @@ impl Store {
         let mut config = repo.config()?;
         config.set_str("user.name", "Demo")?;
         config.set_str("user.email", "demo@example.com")?;
+        // The settings of whoever looks on ask for signatures that nobody here could give.
+        config.set_bool("commit.gpgSign", false)?;
         Ok(())
     }
 
@@ -138,23 +153,17 @@ impl Store {
         Ok(Head { branch: Some(name), commit })
     }
 
-    /// Whether commits are to be signed (`commit.gpgsign`).
-    #[must_use]
-    pub fn signs_commits(&self) -> bool {
-        self.repo.config().and_then(|config| config.get_bool("commit.gpgsign")).unwrap_or(false)
-    }
-
     /// The name that git would write into a commit now.
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {
-        self.author().ok()?.name().ok().map(str::to_owned)
+        self.identity(Person::Author).ok()?.name().ok().map(str::to_owned)
     }
 
     /// `Name <mail>` of whoever commits, for a sign-off.
-    pub fn identity_line(&self) -> Result<Option<String>, Error> {
-        let author = self.author()?;
-        let (name, mail) = (author.name().unwrap_or_default(), author.email().unwrap_or_default());
-        Ok(Some(format!("{name} <{mail}>")))
+    pub fn identity_line(&self) -> Result<String, Error> {
+        let committer = self.identity(Person::Committer)?;
+        let (name, mail) = (committer.name().unwrap_or_default(), committer.email().unwrap_or_default());
+        Ok(format!("{name} <{mail}>"))
     }
 }
 

@@ -5,7 +5,7 @@ use super::layout::{Cell, columns, counted, paragraph, plain, styled};
 use super::log::LogActor;
 use super::{Paint, Repository, Style};
 use crate::base::{Diagnostic, Place};
-use crate::decide::{Proof, ProvenStep, Standing};
+use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -71,6 +71,10 @@ pub struct AuditStep {
     pub standing: &'static str,
     /// Why, where the verdict does not say everything.
     pub why: Option<String>,
+    /// Where the rule asks for a person: `claimed` by the record, or `verified` by a signature.
+    pub approval: Option<&'static str>,
+    /// Who signed, where that is verified.
+    pub signer: Option<String>,
 }
 
 impl AuditReport {
@@ -118,6 +122,19 @@ impl AuditReport {
             }
             if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged.as_str()) {
                 paragraph(&mut out, &format!("it breaks the rule `{rule}`"), 4, 0, width);
+            }
+            for step in &change.steps {
+                if let Some(approval) = step.approval {
+                    let signed =
+                        step.signer.as_ref().map_or(String::new(), |signer| format!(", signed by {signer}"));
+                    paragraph(
+                        &mut out,
+                        &format!("approved by {} ({approval}{signed})", step.actor.name),
+                        4,
+                        0,
+                        width,
+                    );
+                }
             }
             for step in change.steps.iter().filter(|step| step.rule.is_none() && step.kind != "create") {
                 let by = format!("{} ({})", step.actor.name, step.actor.kind);
@@ -189,7 +206,14 @@ impl AuditChange {
 impl AuditStep {
     fn of(step: &ProvenStep) -> Self {
         let entry = &step.entry;
+        let (approval, signer) = match &step.approval {
+            None => (None, None),
+            Some(Approval::Claimed) => (Some("claimed"), None),
+            Some(Approval::Verified { signer }) => (Some("verified"), Some(signer.clone())),
+        };
         Self {
+            approval,
+            signer,
             seq: entry.seq,
             from: entry.from.as_ref().map(ToString::to_string),
             to: entry.to.to_string(),

@@ -223,7 +223,31 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     };
     let ended = world.end(output);
     assert_eq!(world.phase("t"), "plan_review", "{ended:?}");
-    last(&world, "proven");
+    assert_eq!(last(&world, "proven")["steps"][0]["approval"], "claimed");
+    // Signed by a key that is trusted here it is more than a claim.
+    let key = world.path("../key");
+    let mut keygen = world.command("ssh-keygen");
+    keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key);
+    if keygen.status().is_ok_and(|status| status.success()) {
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        let public = std::fs::read_to_string(key.with_extension("pub")).expect("a key");
+        std::fs::write(world.path("../signers"), format!("ann@example.com {public}")).expect("written");
+        world.git(&["config", "gpg.format", "ssh"]);
+        world.git(&["config", "user.signingKey", key.to_str().expect("UTF-8")]);
+        world.git(&["config", "commit.gpgSign", "true"]);
+        world.plan("t", 1);
+        world.orch(&["approve", "t"]).succeeds();
+        assert_eq!(last(&world, "proven")["steps"][0]["approval"], "claimed");
+        let signers = world.path("../signers");
+        world.git(&["config", "gpg.ssh.allowedSignersFile", signers.to_str().expect("UTF-8")]);
+        let change = last(&world, "proven");
+        assert_eq!(change["steps"][0]["approval"], "verified", "{change:#}");
+        assert_eq!(change["steps"][0]["signer"], "ann@example.com");
+        world.orch(&["audit"]).succeeds().says("approved by Ann (verified, signed by ann@example.com)");
+        world.git(&["config", "commit.gpgSign", "false"]);
+    } else {
+        eprintln!("skipped: there is no ssh-keygen to sign with");
+    }
     // The same record in the name of a program is none.
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);
     let lines = world.read("tasks/t/transcript.jsonl");

@@ -142,6 +142,7 @@ impl World {
         command
     }
 
+    /// How a command ended.
     pub fn end(&self, output: Output) -> Ended {
         let root = fs::canonicalize(self.root()).unwrap_or_else(|_| self.root());
         let text = |bytes: Vec<u8>| {
@@ -276,6 +277,12 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(begun.elapsed().as_secs() < 60, "never came true: {what}");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+}
+
+/// Says why a test has nothing to do on this machine.
+#[expect(clippy::print_stdout, reason = "a test that was passed over has to be seen")]
+pub fn skipped(why: &str) {
+    println!("skipped: {why}");
 }
 
 /// Where the project lies.

@@ -14,6 +14,7 @@ mod outputs;
 mod readme;
 mod schemas;
 mod setting;
+mod signing;
 mod staged;
 mod store;
 mod tidy;

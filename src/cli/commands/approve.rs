@@ -29,7 +29,7 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return Ok(ExitCode::Nothing);
     }
     let at_terminal = context.caller.kind == ActorKind::Human && ui.interactive;
-    let signs = context.caller.kind == ActorKind::Human && engine.signs_commits();
+    let signs = context.caller.kind == ActorKind::Human && engine.signs_commits()?;
     if !at_terminal && !signs && !args.dry_run {
         let message = "only a person at an interactive terminal can approve, or one whose commits are signed";
         let hint = format!("type it yourself: orch approve {}", shell_word(task.id.as_str()));

@@ -5,7 +5,7 @@ mod formats;
 
 use super::index::IndexChange;
 use super::splice::Edit;
-use super::{Options, Store};
+use super::{Environment, Store};
 use crate::base::{Digest, RepoPath};
 use std::fs;
 use std::io::Write;
@@ -93,7 +93,7 @@ impl Repo {
 
 /// The store of a repository in which `orch` has been at work.
 fn store_at(directory: &Path) -> Store {
-    let store = Store::discover(directory, Options::default()).expect("opened").expect("a repository");
+    let store = Store::discover(directory, &Environment::default()).expect("opened").expect("a repository");
     fs::create_dir_all(store.own("")).expect("a directory");
     store
 }

@@ -1,0 +1,176 @@
+//! Who commits, signed commits, and what git says of signatures: as the settings ask for it.
+//!
+//! libgit2 knows most of git's settings. Where something stands that it does not know, git is asked.
+
+use super::{Error, Store, oid};
+use crate::base::Digest;
+use git2::{ErrorCode, Oid, Time, Tree};
+use std::collections::HashMap;
+
+/// What git says of a commit's signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signature {
+    /// There is none.
+    None,
+    /// It is right, and of a key that is trusted here.
+    Good {
+        /// Who signed: a name that the key is known by.
+        signer: String,
+    },
+    /// It is not of these bytes, or of a key that was withdrawn.
+    Bad,
+    /// It cannot be told here: the key is not known, not trusted or out of date.
+    Unknown,
+}
+
+/// The two people that git writes into a commit.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Person {
+    Author,
+    Committer,
+}
+
+/// Settings that libgit2 does not know, or not while a branch is switched.
+const BEYOND_LIBRARY: &str = r"^((author|committer)\.(name|email)|includeif\.(hasconfig|onbranch):.*\.path)$";
+
+impl Store {
+    /// Who commits, as git knows it.
+    pub(super) fn identity(&self, person: Person) -> Result<git2::Signature<'static>, Error> {
+        if self.needs_git_for_settings()? {
+            let name = match person {
+                Person::Author => "GIT_AUTHOR_IDENT",
+                Person::Committer => "GIT_COMMITTER_IDENT",
+            };
+            return match self.git(&["var", name], &[]) {
+                Ok(line) => identity_of(&String::from_utf8_lossy(&line)).ok_or(Error::Identity),
+                Err(Error::Command { .. }) => Err(Error::Identity),
+                Err(error) => Err(error),
+            };
+        }
+        let known = match person {
+            Person::Author => self.repo.author_from_env(),
+            Person::Committer => self.repo.committer_from_env(),
+        };
+        known.map_err(|error| match error.code() {
+            ErrorCode::NotFound => Error::Identity,
+            _ => error.into(),
+        })
+    }
+
+    /// Whether commits are to be signed.
+    pub fn signs(&self) -> Result<bool, Error> {
+        if self.needs_git_for_settings()? {
+            let answer =
+                self.git(&["config", "--type=bool", "--default=false", "--get", "commit.gpgSign"], &[])?;
+            return Ok(answer.trim_ascii() == b"true");
+        }
+        // A snapshot reads anew what has changed on the disk.
+        match self.repo.config()?.snapshot()?.get_bool("commit.gpgSign") {
+            Ok(signs) => Ok(signs),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a signed commit; git itself signs it, by whatever program and key its settings name.
+    pub(super) fn signed_commit(
+        &self,
+        message: &str,
+        tree: &Tree<'_>,
+        parent: Option<Oid>,
+    ) -> Result<Oid, Error> {
+        let (tree, parent) = (tree.id().to_string(), parent.map(|parent| parent.to_string()));
+        let mut arguments = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"];
+        arguments.extend(parent.iter().flat_map(|parent| ["-p", parent]));
+        arguments.push(&tree);
+        match self.git(&arguments, message.as_bytes()) {
+            Ok(answer) => Ok(Oid::from_str(String::from_utf8_lossy(&answer).trim())?),
+            Err(Error::Command { message, .. }) => Err(Error::Signing { message: spoken(&message) }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What git says of the signatures of these commits; it is asked once for all that have one.
+    pub fn signatures(&self, commits: &[Digest]) -> Result<Vec<Signature>, Error> {
+        let mut signed = String::new();
+        for commit in commits {
+            match self.repo.find_commit(oid(*commit)?)?.header_field_bytes("gpgsig") {
+                Ok(_) => signed.push_str(&format!("{commit}\n")),
+                Err(error) if error.code() == ErrorCode::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if signed.is_empty() {
+            return Ok(vec![Signature::None; commits.len()]);
+        }
+        let format = ["rev-list", "--no-walk=unsorted", "--stdin", "--format=%H%x00%G?%x00%GS"];
+        let answer = self.git(&format, signed.as_bytes())?;
+        let told: HashMap<Digest, Signature> =
+            String::from_utf8_lossy(&answer).lines().filter_map(verdict).collect();
+        Ok(commits.iter().map(|commit| told.get(commit).cloned().unwrap_or(Signature::None)).collect())
+    }
+
+    /// Whether settings stand somewhere that only git itself reads.
+    fn needs_git_for_settings(&self) -> Result<bool, Error> {
+        if self.environment.has_settings {
+            return Ok(true);
+        }
+        let settings = self.repo.config()?.snapshot()?;
+        let mut found = settings.entries(Some(BEYOND_LIBRARY))?;
+        Ok(found.next().is_some())
+    }
+}
+
+/// `Name <mail> seconds zone`, as git writes it.
+fn identity_of(line: &str) -> Option<git2::Signature<'static>> {
+    let (name, rest) = line.trim().split_once('<')?;
+    let (mail, when) = rest.split_once('>')?;
+    let (seconds, zone) = when.trim().split_once(' ')?;
+    let zone: i32 = zone.parse().ok()?;
+    let time = Time::new(seconds.parse().ok()?, zone / 100 * 60 + zone % 100);
+    git2::Signature::new(name.trim(), mail, &time).ok()
+}
+
+/// One line of the answer: commit, verdict and signer.
+fn verdict(line: &str) -> Option<(Digest, Signature)> {
+    let mut fields = line.split('\0');
+    let commit = Digest::parse(fields.next()?)?;
+    let signature = match fields.next()? {
+        "G" => Signature::Good { signer: fields.next()?.to_owned() },
+        "B" | "R" => Signature::Bad,
+        _ => Signature::Unknown,
+    };
+    Some((commit, signature))
+}
+
+/// What a signing program says to people, without what it says to programs.
+fn spoken(message: &str) -> String {
+    let lines =
+        message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_read_as_git_writes_it() {
+        let person = identity_of("Ann Lee <ann@example.com> 1790000000 -0330\n").expect("a person");
+        assert_eq!((person.name().ok(), person.email().ok()), (Some("Ann Lee"), Some("ann@example.com")));
+        assert_eq!((person.when().seconds(), person.when().offset_minutes()), (1_790_000_000, -210));
+        assert!(identity_of("Ann").is_none());
+    }
+
+    #[test]
+    fn only_a_good_and_trusted_signature_is_good() {
+        let commit = "a735c0d73ef4c6eea9e7f178e3467bff47be0acf";
+        let of = |letter: &str| verdict(&format!("{commit}\0{letter}\0Ann")).expect("a verdict").1;
+        assert_eq!(of("G"), Signature::Good { signer: "Ann".to_owned() });
+        assert_eq!((of("B"), of("R")), (Signature::Bad, Signature::Bad));
+        for letter in ["U", "X", "Y", "E", "N"] {
+            assert_eq!(of(letter), Signature::Unknown, "{letter}");
+        }
+        assert_eq!(verdict(&format!("commit {commit}")), None);
+    }
+}

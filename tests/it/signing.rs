@@ -1,0 +1,273 @@
+//! Who commits, and signed commits, as git itself says it.
+
+use crate::harness::{Ended, World, skipped};
+use orch::base::Digest;
+use orch::store::{Environment, Signature, Store};
+use std::fs;
+use std::process::Command;
+
+/// Runs `orch` with this environment in place of the names and dates that the harness gives.
+fn orch_as(world: &World, variables: Variables<'_>, arguments: &[&str]) -> Ended {
+    let mut command = world.orch_command(arguments);
+    for name in ["AUTHOR", "COMMITTER"] {
+        for field in ["NAME", "EMAIL", "DATE"] {
+            command.env_remove(format!("GIT_{name}_{field}"));
+        }
+    }
+    command.envs(variables.iter().copied());
+    world.end(command.output().expect("orch runs"))
+}
+
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
+fn run(mut command: Command) {
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{command:?}: {output:?}");
+}
+
+/// A repository that signs by a new ssh key, which `ann@example.com` is known by.
+fn ssh() -> World {
+    let world = World::ready();
+    let key = world.path("../key");
+    let mut keygen = world.command("ssh-keygen");
+    keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f"]).arg(&key);
+    run(keygen);
+    let public = fs::read_to_string(key.with_extension("pub")).expect("a key");
+    fs::write(world.path("../allowed"), format!("ann@example.com {public}")).expect("written");
+    world.git(&["config", "gpg.format", "ssh"]);
+    world.git(&["config", "user.signingKey", &key.to_string_lossy()]);
+    world.git(&["config", "gpg.ssh.allowedSignersFile", &world.path("../allowed").to_string_lossy()]);
+    world.git(&["config", "commit.gpgSign", "true"]);
+    world
+}
+
+/// How git judges the signatures of the newest commits, newest first.
+fn judged(world: &World, count: usize) -> String {
+    world.git(&["log", &format!("-{count}"), "--format=%G?%GS"]).replace('\n', " ").trim_end().to_owned()
+}
+
+fn head(world: &World) -> Digest {
+    Digest::parse(world.git(&["rev-parse", "HEAD"]).trim()).expect("a commit")
+}
+
+fn store(world: &World) -> Store {
+    Store::discover(&world.root(), &Environment::default()).expect("opened").expect("a repository")
+}
+
+#[test]
+fn every_commit_of_a_batch_is_signed_by_ssh() {
+    let world = ssh();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    world.plan_review("t", true, 1);
+    world.patch("t", 1);
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(world.phase("t"), "review");
+    let good = "Gann@example.com";
+    assert_eq!(judged(&world, 5), format!("{good} {good} {good} {good} N"));
+    assert_eq!(world.dirty(), "");
+    assert_eq!(world.git(&["fsck", "--strict"]), "");
+    let message = world.git(&["log", "-1", "--format=%B"]);
+    assert!(message.starts_with("orch(t): codegen -> review\n\n"), "{message}");
+    assert!(message.contains("\nOrch-Rule: "), "{message}");
+}
+
+#[test]
+fn keys_are_named_in_every_way_that_git_knows() {
+    let world = ssh();
+    let agent = world.path("../agent.sh");
+    let key = world.path("../key");
+    let public = fs::read_to_string(key.with_extension("pub")).expect("a key");
+    let literal = format!("key::{}", public.trim());
+    // A literal key is signed with by an agent; this program stands for one that knows the file.
+    let program = format!(
+        "#!/bin/sh\nfor word; do case $word in -U) continue;; esac; set -- \"$@\" \"$word\"; shift; done\n\
+         case \" $* \" in *\" sign \"*) for last; do :; done; exec ssh-keygen -q -Y sign -n git -f '{}' \"$last\";; esac\n\
+         exec ssh-keygen \"$@\"\n",
+        key.display()
+    );
+    fs::write(&agent, program).expect("written");
+    executable(&agent);
+    world.git(&["config", "gpg.ssh.program", &agent.to_string_lossy()]);
+    world.orch(&["new", "file"]).succeeds();
+    world.git(&["config", "user.signingKey", &literal]);
+    world.orch(&["new", "literal"]).succeeds();
+    world.git(&["config", "--unset", "user.signingKey"]);
+    world.git(&["config", "gpg.ssh.defaultKeyCommand", &format!("echo {literal}")]);
+    world.orch(&["new", "command"]).succeeds();
+    assert_eq!(judged(&world, 3), ["Gann@example.com"; 3].join(" "));
+}
+
+#[test]
+fn what_cannot_be_signed_is_not_committed() {
+    let world = ssh();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let before = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
+    world.git(&["config", "user.signingKey", "/no/such/key"]);
+    let refused = world.orch(&["next", "t"]).ends(5).says("the commit cannot be signed: ");
+    assert!(refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: see user.signingKey"));
+    assert_eq!(world.orch_json(&["next", "t"])["error"]["code"], "signing-failed");
+    world.orch(&["watch", "--once"]).ends(5);
+    for wrong in [["gpg.format", "wax"], ["gpg.ssh.program", "/no/such/program"]] {
+        world.git(&["config", wrong[0], wrong[1]]);
+        world.orch(&["next", "t"]).ends(5).says("the commit cannot be signed: ");
+        world.git(&["config", "gpg.format", "ssh"]);
+    }
+    let after = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
+    assert_eq!(after, before);
+    assert!(!world.path(".git/index.lock").exists() && !world.path(".git/orch/journal.json").exists());
+    world.git(&["config", "--unset", "gpg.ssh.program"]);
+    world.git(&["config", "user.signingKey", &world.path("../key").to_string_lossy()]);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(judged(&world, 1), "Gann@example.com");
+}
+
+#[test]
+fn a_first_commit_is_signed_and_settings_of_the_environment_count() {
+    let world = ssh();
+    world.git(&["switch", "-q", "--orphan", "new"]);
+    world.git(&["config", "commit.gpgSign", "false"]);
+    let given =
+        [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "commit.gpgsign"), ("GIT_CONFIG_VALUE_0", "true")];
+    let mut command = world.orch_command(&["new", "t"]);
+    command.envs(given);
+    world.end(command.output().expect("orch runs")).succeeds();
+    assert_eq!(judged(&world, 2), "Gann@example.com", "the only commit");
+    world.orch(&["new", "u"]).succeeds();
+    assert_eq!(judged(&world, 1), "N");
+}
+
+#[test]
+fn signatures_are_told_as_git_tells_them() {
+    let world = ssh();
+    let unsigned = head(&world);
+    world.orch(&["new", "t"]).succeeds();
+    let good = head(&world);
+    // The same signature over another message.
+    let forged =
+        world.git(&["cat-file", "commit", "HEAD"]).replace("the task was created", "the task was bought");
+    world.write("../forged", forged);
+    let forged = world.git(&["hash-object", "-t", "commit", "-w", "../forged"]);
+    let forged = Digest::parse(forged.trim()).expect("a commit");
+    let known = store(&world).signatures(&[forged, unsigned, good, forged]).expect("told");
+    let signer = "ann@example.com".to_owned();
+    assert_eq!(known, [Signature::Bad, Signature::None, Signature::Good { signer }, Signature::Bad]);
+    world.write("../allowed", "");
+    assert_eq!(store(&world).signatures(&[good]).expect("told"), [Signature::Unknown]);
+    world.git(&["config", "--unset", "gpg.ssh.allowedSignersFile"]);
+    assert_eq!(store(&world).signatures(&[good]).expect("told"), [Signature::Unknown]);
+}
+
+#[test]
+fn an_openpgp_key_signs_too() {
+    let world = World::ready();
+    let home = world.path("../gnupg");
+    fs::create_dir(&home).expect("made");
+    let gpg = |arguments: &[&str]| {
+        let mut command = world.command("gpg");
+        command.env("GNUPGHOME", &home).args(["--batch", "-q"]).args(arguments);
+        command
+    };
+    let made =
+        gpg(&["--passphrase", "", "--quick-gen-key", "Ann <ann@example.com>", "ed25519", "sign"]).output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        skipped("there is no gpg here that makes a key");
+        return;
+    }
+    world.git(&["config", "commit.gpgSign", "true"]);
+    let in_home = |program: &str| {
+        let mut command = world.command(program);
+        command.env("GNUPGHOME", &home);
+        command
+    };
+    let mut new = in_home(env!("CARGO_BIN_EXE_orch"));
+    new.args(["new", "t"]);
+    world.end(new.output().expect("orch runs")).succeeds();
+    let mut log = in_home("git");
+    log.args(["log", "-1", "--format=%G?%GS"]);
+    assert_eq!(world.end(log.output().expect("git runs")).stdout, "GAnn <ann@example.com>\n");
+    // A program in gpg's place is asked in the same way, and its refusal is told.
+    world.git(&["config", "gpg.program", "false"]);
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).ends(5).says("gpg failed to sign the data");
+    run({
+        let mut kill = world.command("gpgconf");
+        kill.env("GNUPGHOME", &home).args(["--kill", "all"]);
+        kill
+    });
+}
+
+#[test]
+fn author_and_committer_are_whom_git_would_name() {
+    let world = World::ready();
+    let people = "--format=%an <%ae>, %cn <%ce>";
+    world.git(&["config", "user.name", "Uma"]);
+    world.git(&["config", "user.email", "uma@example.com"]);
+    world.write("../by-dir", "[user]\n\tname = Dir\n");
+    world.write("../by-branch", "[user]\n\tname = Branch\n");
+    world.write("../by-remote", "[user]\n\tname = Remote\n");
+    let set = |key: &'static str, value: &str| {
+        world.git(&["config", key, value]);
+        key
+    };
+    let inside = format!("includeIf.gitdir:{}/.path", world.root().display());
+    let steps: [(&str, &str, Variables<'_>); 9] = [
+        ("user.name", "Uma", &[]),
+        ("user.name", "Uma", &[("GIT_AUTHOR_NAME", "Al"), ("GIT_COMMITTER_EMAIL", "c@example.com")]),
+        (
+            "user.name",
+            "Uma",
+            &[("GIT_AUTHOR_DATE", "1700000000 +0200"), ("GIT_COMMITTER_DATE", "1700000001 -0100")],
+        ),
+        (inside.leak(), "../../by-dir", &[]),
+        ("includeIf.onbranch:main.path", "../../by-branch", &[]),
+        ("includeIf.hasconfig:remote.*.url:https://host/**.path", "../../by-remote", &[]),
+        ("remote.origin.url", "https://host/a/b", &[]),
+        ("author.name", "Writer", &[]),
+        ("committer.email", "committer@example.com", &[("GIT_AUTHOR_EMAIL", "w@example.com")]),
+    ];
+    let mut named = std::collections::BTreeSet::new();
+    for (nth, (key, value, variables)) in steps.into_iter().enumerate() {
+        set(key, value);
+        orch_as(&world, variables, &["new", &format!("t{nth}")]).succeeds();
+        let ours = world.git(&["log", "-1", people]);
+        let mut command = world.command("git");
+        for name in ["AUTHOR", "COMMITTER"] {
+            for field in ["NAME", "EMAIL", "DATE"] {
+                command.env_remove(format!("GIT_{name}_{field}"));
+            }
+        }
+        command.envs(variables.iter().copied()).args(["commit", "-q", "--allow-empty", "-m", "Mine"]);
+        run(command);
+        assert_eq!(ours, world.git(&["log", "-1", people]), "{key} {variables:?}");
+        named.insert(ours);
+        if nth == 2 {
+            let dates = world.git(&["log", "-1", "--skip=1", "--format=%ad, %cd", "--date=raw"]);
+            assert_eq!(dates, "1700000000 +0200, 1700000001 -0100\n");
+        }
+    }
+    assert_eq!(named.len(), 7, "each setting names somebody else: {named:#?}");
+}
+
+#[test]
+fn without_an_identity_nothing_is_committed_and_a_sign_off_is_the_committers() {
+    let world = World::ready();
+    let nobody = orch_as(&world, &[("EMAIL", "e@example.com")], &["new", "t"]);
+    nobody.ends(5).says("git does not know who you are").says("git config user.name");
+    world.write("orch.toml", "[git]\nsign_off = true\n");
+    let names = [
+        ("GIT_AUTHOR_NAME", "Al"),
+        ("GIT_AUTHOR_EMAIL", "al@example.com"),
+        ("GIT_COMMITTER_NAME", "Cy"),
+        ("GIT_COMMITTER_EMAIL", "cy@example.com"),
+    ];
+    orch_as(&world, &names, &["new", "t"]).succeeds();
+    let message = world.git(&["log", "-1", "--format=%an %cn %(trailers:key=Signed-off-by)"]);
+    assert_eq!(message.trim(), "Al Cy Signed-off-by: Cy <cy@example.com>");
+}
+
+fn executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
+}
