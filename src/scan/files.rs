@@ -52,15 +52,7 @@ impl Source for Files {
     }
 
     fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
-        let mut children: Vec<Child> = Vec::new();
-        for path in self.0.keys() {
-            let Some(below) = path.below(directory) else { continue };
-            let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
-            if children.last().is_none_or(|last| last.name != name) {
-                children.push(Child::new(name, is_directory));
-            }
-        }
-        (!children.is_empty()).then_some(children)
+        Child::of_paths(directory, self.0.keys())
     }
 
     fn is_behind_link(&self, _directory: &RepoPath) -> bool {

@@ -53,6 +53,23 @@ pub struct Child {
 }
 
 impl Child {
+    /// What lies directly in a directory, given the paths of all files below it in order; `None` if
+    /// there are none.
+    #[must_use]
+    pub fn of_paths<'p>(
+        directory: &RepoPath,
+        paths: impl Iterator<Item = &'p RepoPath>,
+    ) -> Option<Vec<Self>> {
+        let mut children: Vec<Self> = Vec::new();
+        for below in paths.filter_map(|path| path.below(directory)) {
+            let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
+            if children.last().is_none_or(|last| last.name != name) {
+                children.push(Self::new(name, is_directory));
+            }
+        }
+        (!children.is_empty()).then_some(children)
+    }
+
     /// A name that can be named.
     #[must_use]
     pub fn new(name: impl Into<String>, is_directory: bool) -> Self {

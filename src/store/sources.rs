@@ -252,19 +252,7 @@ impl Source for IndexSource<'_> {
     }
 
     fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
-        let mut children: Vec<Child> = Vec::new();
-        for file in self.below(directory) {
-            let below = if directory.as_str().is_empty() {
-                file.path.as_str()
-            } else {
-                file.path.below(directory)?
-            };
-            let (name, is_directory) = below.split_once('/').map_or((below, false), |(name, _)| (name, true));
-            if children.last().is_none_or(|last| last.name != name) {
-                children.push(Child::new(name, is_directory));
-            }
-        }
-        (!children.is_empty()).then_some(children)
+        Child::of_paths(directory, self.below(directory).iter().map(|file| &file.path))
     }
 
     fn is_behind_link(&self, _directory: &RepoPath) -> bool {

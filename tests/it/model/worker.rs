@@ -22,7 +22,7 @@ pub fn finish(world: &mut World, seed: u64) -> u32 {
             Verdict::Transition(transition) => {
                 assert!(transition.by_human, "{}", stuck());
                 assert!(
-                    decision.options.iter().any(|option| option.id == "next" && option.by == Owner::Human),
+                    decision.options.iter().any(|option| option.id == "approve" && option.by == Owner::Human),
                     "{}",
                     stuck()
                 );

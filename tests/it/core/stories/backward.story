@@ -345,7 +345,7 @@ revert#1 waits for agent: revert/record.json is missing
 {"reason": "regression"}
 //- settle
 revert#1 asks a person to agree: the revert is recorded
-  option orch next t-1
+  option orch approve t-1
 //- approve
 done#1 done: the task is in `done`, which is terminal
   option orch reopen t-1 --reason WHY
