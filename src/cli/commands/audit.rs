@@ -2,7 +2,7 @@
 
 use super::check::{Form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::Checked;
+use crate::engine::{Checked, Engine};
 use crate::view::{AuditChange, AuditReport, pretty};
 
 /// Replays history: for every commit that changes a task's record, the transition is derived anew
@@ -22,7 +22,21 @@ pub struct AuditArgs {
 
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.bare_engine()?;
-    let audit = engine.audit(args.range.as_deref())?;
+    let report = report(&engine, args.range.as_deref())?;
+    match if context.global.json { Form::Json } else { args.format } {
+        Form::Json => ui.answer(&pretty(&report))?,
+        Form::Text => {
+            ui.answer(&report.text(ui.paint, ui.width))?;
+            ui.status(&report.summary());
+        }
+        form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
+    }
+    Ok(if report.finds_forgery() { ExitCode::No } else { ExitCode::Fine })
+}
+
+/// The report of a replayed range.
+pub(super) fn report(engine: &Engine, range: Option<&str>) -> Result<AuditReport, Failure> {
+    let audit = engine.audit(range)?;
     let changes = audit.changes.iter().map(|change| {
         AuditChange::of(
             change.commit.id.to_string(),
@@ -33,14 +47,5 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             &change.proof,
         )
     });
-    let report = AuditReport::new(engine.repository(), audit.commits, changes.collect());
-    match if context.global.json { Form::Json } else { args.format } {
-        Form::Json => ui.answer(&pretty(&report))?,
-        Form::Text => {
-            ui.answer(&report.text(ui.paint, ui.width))?;
-            ui.status(&report.summary());
-        }
-        form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
-    }
-    Ok(if report.finds_forgery() { ExitCode::No } else { ExitCode::Fine })
+    Ok(AuditReport::new(engine.repository(), audit.commits, changes.collect()))
 }

@@ -146,8 +146,8 @@ fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
 }
 
 fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {
-    stage.scene("What is left", "One commit for each move, and in each the files that justify it.")?;
-    stage.history()?;
+    stage.scene("What is left", "One commit for each move. Each is derived anew, from its commit alone.")?;
+    stage.audit()?;
     stage.say("")?;
     stage.say("Look around:")?;
     stage.say(&format!("  cd {}", stage.directory.display()))?;

@@ -133,15 +133,14 @@ impl<'a> Stage<'a> {
         self.stands(&engine)
     }
 
-    /// Every transition of the task with its commit.
-    pub(super) fn history(&self) -> Result<(), Failure> {
-        let engine = self.engine()?;
-        for (entry, commit) in engine.stories(&[engine.task(TASK)?])?.into_iter().flatten() {
-            let commit = commit.map(|commit| short(&commit.to_string())).unwrap_or_default();
-            let from = entry.from.as_ref().map_or("new", |phase| phase.as_str());
-            self.say(&format!("  {commit}  orch({TASK}): {from} -> {}", entry.to))?;
+    /// Every move, derived anew from its commit.
+    pub(super) fn audit(&self) -> Result<(), Failure> {
+        self.typed("orch audit")?;
+        let report = super::super::audit::report(&self.engine()?, None)?;
+        for line in report.text(self.ui.paint, 0).lines() {
+            self.say(&format!("  {line}"))?;
         }
-        Ok(())
+        self.say(&format!("  {}", report.summary()))
     }
 
     /// Writes a file of the project.
