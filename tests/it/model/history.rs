@@ -63,7 +63,7 @@ pub fn disturb(world: &mut World, chance: &mut Chance) -> String {
 }
 
 /// Paths where somebody may put an artifact, the wrong ones included.
-const PATHS: [(&str, &str); 13] = [
+pub const PATHS: [(&str, &str); 13] = [
     ("plan", "planning/plan.json"),
     ("plan", "plan.json"),
     ("notes", "planning/notes.md"),
@@ -117,7 +117,7 @@ fn judged(
 }
 
 /// A text that lets the task not move on, or sends it back.
-fn refusing(artifact: &str, n: u64, chance: &mut Chance) -> String {
+pub fn refusing(artifact: &str, n: u64, chance: &mut Chance) -> String {
     match artifact {
         "plan" => json!({"n": n, "questions": ["which?"]}).to_string(),
         "plan_review" => json!({"n": n, "ok": chance.below(2) == 0, "blocking": 1}).to_string(),
