@@ -65,8 +65,7 @@ impl Engine {
     /// change, and the record of it. Reads the index and HEAD only; writes nothing.
     pub fn check_staged(&self) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
-        let head = store.head()?.commit;
-        let archive = Archive::new(store, head);
+        let archive = Archive::new(store, false);
         let index = store.index_source()?;
         let setting = Setting::read(&InSource(&index));
         let before = Side::new(&archive, store.head_source()?)?;
@@ -97,15 +96,14 @@ impl Engine {
     pub fn check_revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        let older = commit.parents.first().copied();
-        self.check_commits(store, &[commit], older)
+        self.check_commits(store, &[commit], false)
     }
 
     /// Checks every commit of a range, each against its parents.
     pub fn check_range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let range = store.range(range)?;
-        self.check_commits(store, &store.commits(&range)?, range.from)
+        self.check_commits(store, &store.commits(&range)?, range.from.is_none())
     }
 
     /// Checks the commits that a push brings. `lines` are those of a pre-receive hook (old, new, ref)
@@ -133,8 +131,7 @@ impl Engine {
             } else {
                 store.commits_new_with(new)?
             };
-            let older = commits.first().and_then(|first| first.parents.first().copied());
-            let found = self.check_commits(store, &commits, Some(old).filter(|_| known).or(older))?;
+            let found = self.check_commits(store, &commits, false)?;
             checked.tasks += found.tasks;
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
@@ -146,9 +143,9 @@ impl Engine {
         &self,
         store: &Store,
         commits: &[Visited],
-        older: Option<Digest>,
+        from_the_first: bool,
     ) -> Result<Checked, Error> {
-        let archive = Archive::new(store, older);
+        let archive = Archive::new(store, from_the_first && !commits.iter().any(|commit| commit.is_boundary));
         let verdicts = Verdicts::default();
         let mut checked = Checked::default();
         for commit in commits {
@@ -187,7 +184,7 @@ impl Engine {
                 finding.message = format!("commit {}: {}", commit.id.short(), finding.message);
             }
             checked.add(found, &snapshot);
-            archive.note(commit.id, &task, &after.source)?;
+            archive.note(&task, &after.source)?;
         }
         Ok(())
     }
@@ -208,9 +205,11 @@ impl Engine {
                 Err(error) => found.push(unjudged(task, &error)),
             }
         }
+        let parents: Vec<Digest> = befores.iter().filter_map(|before| before.source.commit()).collect();
         let mut best: Option<Proof> = None;
         for before in befores {
-            let change = Change { task, before: before.snapshot(verdicts), after: *after };
+            let before = before.snapshot(verdicts);
+            let change = Change { task, parents: &parents, before, after: *after };
             let Some(proof) = prove(&change, archive)? else { return Ok(found) };
             if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
                 best = Some(proof);

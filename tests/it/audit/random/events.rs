@@ -154,7 +154,14 @@ fn begin(past: &mut Past, task: &str, commit: bool) {
 fn foreign(past: &mut Past, task: &str) {
     if files_of_record(&past.work, task) == [None, None] {
         let phase = *past.chance.pick(&["planning_done", "codegen", "test_run", "accept", "done"]);
-        write(&mut past.work, task, "state.json", json!({"phase": phase, "ticket": "A-1"}).to_string());
+        let mut state = json!({"phase": phase, "ticket": "A-1"});
+        if past.chance.below(3) == 0 {
+            state["history"] = json!([{
+                "seq": 7, "at": "2023-01-01T00:00:00Z", "to": phase, "kind": "advance",
+                "actor": {"kind": "human", "name": "Ann"},
+            }]);
+        }
+        write(&mut past.work, task, "state.json", state.to_string());
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::Chance;
 use orch::base::{ArtifactName, Digest};
 use orch::decide::{
     ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
-    evaluate, initial_state, override_to, reopen, rollback, settle,
+    evaluate, override_to, reopen, rollback, settle,
 };
 use orch::record::transcript_line;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const OWN: [(&str, Forge); 15] = [
     ("a state without a history", replace_by_foreign),
     ("another task's record", copy_record),
     ("a finished state put back, with other files", put_finished_back),
-    ("a task begun in a later phase", begin_late),
+    ("a task begun a second time", begin_again),
 ];
 
 /// Forgeries of the last commit, which must be a transition by the rules.
@@ -368,21 +368,15 @@ fn put_finished_back(past: &mut Past, task: &str) -> Option<Tree> {
     Some(tree)
 }
 
-fn begin_late(past: &mut Past, task: &str) -> Option<Tree> {
+fn begin_again(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, transcript) = recorded(past, task)?;
     let seen = look(past.tree(), task);
-    if seen.recorded != Recorded::New {
-        return None;
-    }
-    let initial = initial_state(&LIFECYCLE);
-    let mut transition = made_up(past, &initial, Kind::Create)?;
-    if transition.to == LIFECYCLE.initial {
-        return None;
-    }
+    let mut transition = made_up(past, &state, Kind::Create)?;
     transition.from = None;
     let stamp = past.stamp(ActorKind::Human);
-    let state = apply(&LIFECYCLE, &initial, &seen.facts, &transition, &stamp);
+    let state = apply(&LIFECYCLE, &state, &seen.facts, &transition, &stamp);
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &state, &transcript_line(&state, "phase"));
+    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
     Some(tree)
 }
 

@@ -11,7 +11,7 @@ mod stream;
 use crate::harness::World;
 use crate::setting::number;
 use orch::base::Digest;
-use orch::decide::Standing;
+use orch::decide::{Kind, Proof, ProvenStep, Standing};
 use orch::engine::{Caller, Engine};
 use past::Past;
 use std::collections::{BTreeMap, HashSet};
@@ -106,7 +106,7 @@ fn replay(
         match proof.standing {
             Standing::Forged if !forged.contains(&commit) => wrong(&why(), commit),
             Standing::Forged => found.push(commit),
-            Standing::Unverifiable if !lacks_evidence(past, &proof.steps) => wrong(&why(), commit),
+            Standing::Unverifiable if !lacks_evidence(past, commit, proof) => wrong(&why(), commit),
             _ => {}
         }
         *tally.lock().expect("nobody panicked").standings.entry(proof.standing.as_str()).or_default() += 1;
@@ -156,8 +156,9 @@ fn agrees(checked: &orch::engine::Checked, forged: &[usize], ids: &[Digest], tol
     assert_eq!(accused, wanted.iter().map(String::as_str).collect(), "{}", told());
 }
 
-/// Whether something that one of several steps rests on was in no commit.
-fn lacks_evidence(past: &Past, steps: &[orch::decide::ProvenStep]) -> bool {
+/// Whether something that a change rests on was in no commit: what one of several steps was taken on, or
+/// the state that a task took over.
+fn lacks_evidence(past: &Past, commit: usize, proof: &Proof) -> bool {
     let kept: HashSet<String> = past
         .commits
         .iter()
@@ -165,8 +166,14 @@ fn lacks_evidence(past: &Past, steps: &[orch::decide::ProvenStep]) -> bool {
         .filter(|(path, _)| path.starts_with("tasks/"))
         .map(|(_, text)| past::digest(text))
         .collect();
-    let mut evidence = steps.iter().flat_map(|step| &step.entry.evidence);
-    steps.len() > 1 && evidence.any(|(_, digest)| !kept.contains(digest))
+    let mut evidence = proof.steps.iter().flat_map(|step| &step.entry.evidence);
+    let took_over = |step: &ProvenStep| {
+        step.entry.kind == Kind::Create
+            && step.standing == Standing::Unverifiable
+            && past.commits[commit].takes_over
+    };
+    (proof.steps.len() > 1 && evidence.any(|(_, digest)| !kept.contains(digest)))
+        || proof.steps.iter().any(took_over)
 }
 
 /// The whole story, for whoever has to find out what went wrong.

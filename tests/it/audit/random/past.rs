@@ -32,6 +32,8 @@ pub struct Commit {
     pub what: String,
     /// Whether its record is forged.
     pub is_forged: bool,
+    /// Whether it records a task that took over a foreign state which its parent did not hold.
+    pub takes_over: bool,
     pub seconds: i64,
 }
 
@@ -84,7 +86,8 @@ impl Past {
         self.clock += 60;
         self.work.clone_from(&tree);
         let (what, seconds) = (what.into(), self.clock);
-        self.commits.push(Commit { parents, tree, what, is_forged: false, seconds });
+        let takes_over = parents.first().is_some_and(|parent| takes_over(&self.commits[*parent].tree, &tree));
+        self.commits.push(Commit { parents, tree, what, is_forged: false, takes_over, seconds });
         self.head = self.commits.len() - 1;
     }
 
@@ -195,6 +198,14 @@ impl Past {
             }
         }
     }
+}
+
+/// Whether a commit records that a task took over a foreign state which was never committed.
+fn takes_over(before: &Tree, after: &Tree) -> bool {
+    TASKS.into_iter().any(|task| {
+        text(before, task, "state.json").is_none()
+            && state(after, task).is_some_and(|state| state.extra.contains_key("ticket"))
+    })
 }
 
 /// Observes a task in a tree.

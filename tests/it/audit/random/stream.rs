@@ -55,7 +55,8 @@ fn run(world: &World, stream: &[u8]) -> HashMap<usize, Digest> {
     let (place, marks) = (world.path("../stream"), world.path("../marks"));
     File::create(&place).and_then(|mut file| file.write_all(stream)).expect("written");
     let mut command = world.command("git");
-    command.args(["fast-import", "--quiet", "--force", "--export-marks"]).arg(&marks);
+    let export = format!("--export-marks={}", marks.display());
+    command.args(["fast-import", "--quiet", "--force", &export]);
     command.stdin(File::open(&place).expect("a stream"));
     let ended = world.end(command.output().expect("git runs"));
     assert_eq!(ended.code, 0, "{ended:?}");
