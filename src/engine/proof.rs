@@ -126,28 +126,45 @@ impl Proving<'_> {
         };
         let before = self.before(&self.old, &workflow.phase_key);
         let steps = self.steps(&self.old, &before, &state, &workflow.phase_key);
-        let terminal = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
-        let terminal = terminal.is_some_and(|phase| phase.terminal);
+        let phase = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+        let finished = phase.is_some_and(|phase| phase.terminal);
+        let adds_nothing = steps.as_deref().is_none_or(<[Step]>::is_empty);
         // Whoever puts back a finished task takes no step that would look at its files.
-        if (terminal || steps.as_deref().is_none_or(<[Step]>::is_empty))
-            && let Some(restored) = self.restored(&state, terminal)?
+        if (finished || adds_nothing)
+            && let Some(restored) = self.restored(&state, finished)?
         {
             return Ok(Some(restored));
         }
-        if write_state(&state, &workflow.phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
-            return Ok(Some(Proof::forged("state.json holds what no transition puts there")));
+        if adds_nothing && self.old.state == self.new.state && steps.is_some() {
+            return Ok(None);
         }
-        if let Some(steps) = steps {
-            return match gap(&steps, &before, &state) {
-                Some(_) if steps.is_empty() && self.old.state == self.new.state => Ok(None),
-                Some(fault) => Ok(Some(Proof::forged(fault))),
-                None => self.replay(before, self.change.before.source, &steps).map(Some),
-            };
+        let proof = if write_state(&state, &workflow.phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
+            Proof::forged("state.json holds what no transition puts there")
+        } else {
+            self.stepwise(before, steps, &state, &workflow.phase_key)?
+        };
+        let is_open = proof.standing >= Standing::Unverifiable && !adds_nothing;
+        let restored = if is_open { self.restored(&state, finished)? } else { None };
+        Ok(Some(restored.unwrap_or(proof)))
+    }
+
+    /// A record that was made step by step, from the one before or from an earlier one.
+    fn stepwise(
+        &self,
+        before: Recorded,
+        steps: Option<Vec<Step>>,
+        state: &State,
+        phase_key: &str,
+    ) -> Result<Proof, Error> {
+        let Some(steps) = steps else {
+            let moved_on = self.moved_on(&before, state, phase_key)?;
+            return Ok(moved_on
+                .unwrap_or_else(|| Proof::forged("transcript.jsonl, which only grows, was rewritten")));
+        };
+        match gap(&steps, &before, state) {
+            Some(fault) => Ok(Proof::forged(fault)),
+            None => self.replay(before, self.change.before.source, &steps),
         }
-        let moved_on = self.moved_on(&before, &state, &workflow.phase_key)?;
-        Ok(Some(moved_on.unwrap_or_else(|| {
-            Proof::forged("transcript.jsonl, which only grows, was rewritten")
-        })))
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
