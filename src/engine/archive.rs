@@ -6,7 +6,7 @@ use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
 use crate::scan::{Files, Source, SourceError};
 use crate::store::{self, Store, TreeSource};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
@@ -20,11 +20,25 @@ pub(super) type Held = (Digest, Digest);
 /// How much later than its record says a commit may be dated before: clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
 
+/// The settings that commits hold, each read once, and its workflows compiled once.
+#[derive(Default)]
+pub(super) struct Settings {
+    by_key: RefCell<BTreeMap<Key, Rc<Setting>>>,
+    shipped: OnceCell<Setting>,
+}
+
+impl Settings {
+    /// What ships, nothing laid over it.
+    fn shipped(&self) -> &Setting {
+        // No directory has this name.
+        self.shipped.get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/"))))
+    }
+}
+
 /// Everything that proofs need of history beside the two sides of a change.
 pub(super) struct Archive<'s> {
     store: &'s Store,
-    shipped: Rc<Setting>,
-    settings: RefCell<BTreeMap<Key, Rc<Setting>>>,
+    settings: &'s Settings,
     /// Every record that a commit held, among those that were walked.
     held: RefCell<HashMap<RepoPath, HashSet<Held>>>,
     /// Whether history is walked from its first commit on, so that `held` knows every record.
@@ -33,10 +47,8 @@ pub(super) struct Archive<'s> {
 
 impl<'s> Archive<'s> {
     /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
-    pub(super) fn new(store: &'s Store, from_the_first: bool) -> Self {
-        // No directory has this name, so that nothing is laid over what ships.
-        let shipped = Rc::new(Setting::read(&OnDisk(Path::new("/dev/null/"))));
-        Self { store, shipped, settings: RefCell::default(), held: RefCell::default(), from_the_first }
+    pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
+        Self { store, settings, held: RefCell::default(), from_the_first }
     }
 
     /// The settings that a commit holds.
@@ -47,23 +59,18 @@ impl<'s> Archive<'s> {
         let file = RepoPath::new(config::FILE).ok();
         let file = file.map(|path| object(&path)).transpose()?.flatten();
         // The same file names the same directory, so any setting of this file will do to find it.
-        let known = self
-            .settings
-            .borrow()
-            .iter()
-            .find(|((toml, _), _)| *toml == file)
-            .map(|(_, setting)| Rc::clone(setting));
-        let system = match &known {
-            Some(known) => Some(object(&known.config.system)?),
-            None => None,
+        let known = {
+            let by_key = self.settings.by_key.borrow();
+            by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Rc::clone(setting))
         };
-        if let Some(setting) = system.and_then(|system| self.settings.borrow().get(&(file, system)).cloned())
-        {
+        let system = known.as_ref().map(|known| object(&known.config.system)).transpose()?;
+        let found = system.and_then(|system| self.settings.by_key.borrow().get(&(file, system)).cloned());
+        if let Some(setting) = found {
             return Ok(setting);
         }
         let setting = Rc::new(Setting::read(&InSource(source)));
         let system = object(&setting.config.system)?;
-        self.settings.borrow_mut().insert((file, system), Rc::clone(&setting));
+        self.settings.by_key.borrow_mut().insert((file, system), Rc::clone(&setting));
         Ok(setting)
     }
 
@@ -74,8 +81,8 @@ impl<'s> Archive<'s> {
             loaded.workflow.as_ref().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
         in_setting(near)
-            .or_else(|| self.settings.borrow().values().find_map(|setting| in_setting(setting)))
-            .or_else(|| in_setting(&self.shipped))
+            .or_else(|| self.settings.by_key.borrow().values().find_map(|setting| in_setting(setting)))
+            .or_else(|| in_setting(self.settings.shipped()))
     }
 
     /// The bytes of a blob, where this clone has it.

@@ -60,7 +60,7 @@ impl Engine {
         };
         let commits = store.commits(&range)?;
         let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
-        self.replay(store, &Archive::new(store, is_whole), commits)
+        self.replay(store, &Archive::new(store, &self.history, is_whole), commits)
     }
 
     pub(super) fn replay(

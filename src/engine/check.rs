@@ -65,7 +65,7 @@ impl Engine {
     /// change, and the record of it. Reads the index and HEAD only; writes nothing.
     pub fn check_staged(&self) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
-        let archive = Archive::new(store, false);
+        let archive = Archive::new(store, &self.history, false);
         let index = store.index_source()?;
         let setting = Setting::read(&InSource(&index));
         let before = Side::new(&archive, store.head_source()?)?;
@@ -145,7 +145,8 @@ impl Engine {
         commits: &[Visited],
         from_the_first: bool,
     ) -> Result<Checked, Error> {
-        let archive = Archive::new(store, from_the_first && !commits.iter().any(|commit| commit.is_boundary));
+        let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
+        let archive = Archive::new(store, &self.history, is_whole);
         let verdicts = Verdicts::default();
         let mut checked = Checked::default();
         for commit in commits {

@@ -138,11 +138,12 @@ impl Proving<'_> {
         if adds_nothing && self.old.state == self.new.state && steps.is_some() {
             return Ok(None);
         }
-        let proof = if write_state(&state, &workflow.phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
-            Proof::forged("state.json holds what no transition puts there")
-        } else {
-            self.stepwise(before, steps, &state, &workflow.phase_key)?
-        };
+        let proof =
+            if write_state(&state, &workflow.phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
+                Proof::forged("state.json holds what no transition puts there")
+            } else {
+                self.stepwise(before, steps, &state, &workflow.phase_key)?
+            };
         let is_open = proof.standing >= Standing::Unverifiable && !adds_nothing;
         let restored = if is_open { self.restored(&state, finished)? } else { None };
         Ok(Some(restored.unwrap_or(proof)))
@@ -206,13 +207,7 @@ impl Proving<'_> {
     }
 
     /// The steps that the transcript tells beyond an older one; `None` if it does not go on from there.
-    fn steps(
-        &self,
-        old: &Records,
-        before: &Recorded,
-        last: &State,
-        phase_key: &str,
-    ) -> Option<Vec<Step>> {
+    fn steps(&self, old: &Records, before: &Recorded, last: &State, phase_key: &str) -> Option<Vec<Step>> {
         let next = known(before).map_or(1, |before| before.next_seq);
         let kept = settled_lines(&old.transcript, next);
         let added = self.new.transcript.strip_prefix(kept.as_slice())?;
@@ -237,12 +232,7 @@ impl Proving<'_> {
     }
 
     /// The record goes on from an ancestor's: somebody went back there, and then took other steps.
-    fn moved_on(
-        &self,
-        before: &Recorded,
-        state: &State,
-        phase_key: &str,
-    ) -> Result<Option<Proof>, Error> {
+    fn moved_on(&self, before: &Recorded, state: &State, phase_key: &str) -> Result<Option<Proof>, Error> {
         let Change { task, parents, .. } = self.change;
         let attempt = |old: &Records| {
             let earlier = self.before(old, phase_key);

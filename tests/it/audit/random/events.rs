@@ -1,10 +1,12 @@
 //! What may honestly happen in a repository: work, transitions, orders, and everything that git can do
 //! to their commits.
 
+use super::forgeries;
+use super::past::{
+    Past, TASKS, Tree, below, files_of_record, is_declared, look, state, text, transplant, write,
+};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{PATHS, refusing};
-use super::forgeries;
-use super::past::{Past, TASKS, below, files_of_record, is_declared, look, state, text, transplant, write};
 use orch::decide::{
     ActorKind, Recorded, State, apply, confirm, create, evaluate, initial_state, override_to, reopen,
     rollback, settle,
@@ -59,8 +61,7 @@ fn edit(past: &mut Past, task: &str) {
 }
 
 fn delete(past: &mut Past, task: &str) {
-    let paths: Vec<String> =
-        past.work.keys().filter(|path| is_declared(path, task)).cloned().collect();
+    let paths: Vec<String> = past.work.keys().filter(|path| is_declared(path, task)).cloned().collect();
     if !paths.is_empty() {
         let path = past.chance.pick(&paths).clone();
         past.work.remove(&path);
@@ -119,9 +120,9 @@ fn order(past: &mut Past, task: &str, commit: bool) {
             let confirmed = LIFECYCLE.artifacts.iter().map(|artifact| artifact.name.as_str());
             let confirmed = std::iter::once(artifact.as_str()).chain(confirmed);
             let mut orders = confirmed.map(|name| confirm(&LIFECYCLE, &before, &facts, name, "it is right"));
-            orders.find(Result::is_ok).unwrap_or_else(|| {
-                override_to(&LIFECYCLE, &before, &facts, None, "nothing to confirm")
-            })
+            orders
+                .find(Result::is_ok)
+                .unwrap_or_else(|| override_to(&LIFECYCLE, &before, &facts, None, "nothing to confirm"))
         }
     };
     if let Ok(transition) = given {
@@ -245,17 +246,21 @@ fn squash(past: &mut Past) {
     let mut base = top;
     for _ in 0..2 + past.chance.below(5) {
         let commit = &past.commits[base];
-        match commit.parents.as_slice() {
-            // Where a task was removed and begun anew in between, its end does not follow from its begin.
-            [parent] if !commit.is_forged && !commit.what.ends_with("removed") => base = *parent,
-            _ => break,
+        let [parent] = commit.parents[..] else { break };
+        let has = |tree: &Tree, task: &str| text(tree, task, "transcript.jsonl").is_some();
+        // Where a task was removed and begun anew in between, its end does not follow from its begin.
+        let ends = |task: &&str| has(&past.commits[parent].tree, task) && !has(&commit.tree, task);
+        if commit.is_forged || TASKS.iter().any(ends) {
+            break;
         }
+        base = parent;
     }
     let tree = past.tree().clone();
     if !TASKS.iter().all(|task| past.is_provable(base, &tree, task)) {
         return;
     }
-    let is_last = top + 1 == past.commits.len() && past.ancestors(top).range(base + 1..).count() == top - base;
+    let is_last =
+        top + 1 == past.commits.len() && past.ancestors(top).range(base + 1..).count() == top - base;
     if is_last && past.other.is_none_or(|other| other <= base) && past.chance.below(2) == 0 {
         past.commits.truncate(base + 1);
     }
@@ -274,11 +279,8 @@ fn cherry_pick(past: &mut Past) {
             continue;
         }
         let (before, after) = (&past.commits[parent].tree, &commit.tree);
-        let changed: Vec<&String> = before
-            .keys()
-            .chain(after.keys())
-            .filter(|path| before.get(*path) != after.get(*path))
-            .collect();
+        let changed: Vec<&String> =
+            before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
         let fits = changed.iter().all(|path| past.tree().get(*path) == before.get(*path));
         let moved: Vec<&str> = TASKS
             .into_iter()

@@ -410,7 +410,10 @@ fn change_entry(past: &mut Past, task: &str) -> Option<Tree> {
     change(entry, &mut past.chance);
     // Who applied what the rules decided, nobody can know; unless they ask for a person.
     if entry.actor != before.actor {
-        let asks = LIFECYCLE.rules.iter().any(|rule| rule.by_human && Some(rule.id.as_str()) == entry.rule.as_deref());
+        let asks = LIFECYCLE
+            .rules
+            .iter()
+            .any(|rule| rule.by_human && Some(rule.id.as_str()) == entry.rule.as_deref());
         entry.actor = By { kind: ActorKind::Agent, name: "coder".to_owned() };
         asks.then_some(())?;
     }

@@ -61,8 +61,7 @@ impl Past {
     /// A repository that was just set up.
     pub fn new(seed: u64) -> Self {
         let file = |path: &str, text: &str| (path.to_owned(), Arc::from(text));
-        let tree =
-            Tree::from([file("orch.toml", SETTINGS), file("system/workflows/lifecycle.md", WORKFLOW)]);
+        let tree = Tree::from([file("orch.toml", SETTINGS), file("system/workflows/lifecycle.md", WORKFLOW)]);
         let mut past = Self {
             chance: Chance::new(seed),
             commits: Vec::new(),
@@ -167,10 +166,7 @@ impl Past {
     /// Records steps of a task in the work directory; with `commit`, each in a commit of its own with
     /// the task's declared files, as `orch` does.
     pub fn record(&mut self, task: &str, steps: &[State], commit: bool) {
-        let mut before = match look(&self.work, task).recorded {
-            Recorded::Known(state) => state.next_seq,
-            _ => 1,
-        };
+        let mut before = whole(&self.work, task).map_or(1, |state| state.next_seq);
         for (number, state) in steps.iter().enumerate() {
             let transcript = text(&self.work, task, "transcript.jsonl").unwrap_or_default();
             let mut lines = settled_lines(transcript.as_bytes(), before);
@@ -191,7 +187,11 @@ impl Past {
                 let mut work = std::mem::take(&mut self.work);
                 put(&mut work, task, state, &lines);
                 let entry = state.history.last().expect("an entry");
-                self.commit(vec![self.head], tree, format!("{task}: {} -> {}", entry.kind.as_str(), entry.to));
+                self.commit(
+                    vec![self.head],
+                    tree,
+                    format!("{task}: {} -> {}", entry.kind.as_str(), entry.to),
+                );
                 self.work = work;
             } else {
                 put(&mut self.work, task, state, &lines);
@@ -219,25 +219,24 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
     let limits = Limits::default();
     let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &directory, &limits)
         .expect("files in memory can be read");
-    let recorded = match &observed.state {
+    let recorded = match whole(tree, task) {
+        Some(state) => Recorded::Known(Box::new(state)),
+        None if observed.state.is_some() => Recorded::Broken(Vec::new()),
         None if observed.has_transcript => Recorded::Lost,
         None => Recorded::New,
-        Some(file) => {
-            let text = std::str::from_utf8(&file.bytes).expect("text");
-            let value = serde_json::from_str(text).ok();
-            let state = value.and_then(|value| read_state(&value, text, "phase").ok());
-            state.map_or(Recorded::Broken(Vec::new()), |state| Recorded::Known(Box::new(state)))
-        }
     };
     Seen { recorded, facts: observed.facts }
 }
 
+/// The state of a task, if it is whole; it may be another tool's.
+fn whole(tree: &Tree, task: &str) -> Option<State> {
+    let text = text(tree, task, "state.json")?;
+    read_state(&serde_json::from_str(&text).ok()?, &text, "phase").ok()
+}
+
 /// The state of a task that is under `orch`'s care and whole.
 pub fn state(tree: &Tree, task: &str) -> Option<State> {
-    match look(tree, task).recorded {
-        Recorded::Known(state) if !state.foreign => Some(*state),
-        _ => None,
-    }
+    whole(tree, task).filter(|state| !state.foreign)
 }
 
 /// The text of one of a task's files.

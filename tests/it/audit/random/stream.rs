@@ -30,7 +30,9 @@ pub fn import<'p>(world: &World, pasts: impl Iterator<Item = &'p Past>) -> Vec<V
                 None => "reset refs/heads/main\n".to_owned(),
                 Some(_) => String::new(),
             };
-            lines += &format!("commit refs/heads/main\nmark :{marks}\ncommitter Ann <ann@example.com> {seconds} +0000\n");
+            lines += &format!(
+                "commit refs/heads/main\nmark :{marks}\ncommitter Ann <ann@example.com> {seconds} +0000\n"
+            );
             lines += &format!("data {}\n{what}\n", what.len());
             for (number, parent) in commit.parents.iter().enumerate() {
                 let word = if number == 0 { "from" } else { "merge" };
