@@ -103,13 +103,13 @@ impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
         let Some(bytes) = &self.new.state else { return self.removed() };
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-            return Ok(Some(Proof::forged("state.json is not JSON any more")));
+            return self.unusable("state.json is not JSON any more");
         };
         if value.get("version").is_none() {
             return self.unrecorded("state.json was replaced by one without a history");
         }
         let Some((name, digest)) = named_workflow(&value) else {
-            return Ok(Some(Proof::forged("state.json does not say which workflow decided")));
+            return self.unusable("state.json does not say which workflow decided");
         };
         let Some(loaded) = self.archive.workflow(self.change.after.setting, &name, digest) else {
             return Ok(Some(Proof::bare(Standing::Unverifiable, unknown_workflow(&name, digest))));
@@ -121,7 +121,7 @@ impl Proving<'_> {
             Err(faults) => {
                 let first =
                     faults.first().map(|fault| format!("state.json{}: {}", fault.pointer, fault.message));
-                return Ok(Some(Proof::forged(first.unwrap_or_default())));
+                return self.unusable(&first.unwrap_or_default());
             }
         };
         let before = self.before(&self.old, &workflow.phase_key);
@@ -157,14 +157,16 @@ impl Proving<'_> {
         state: &State,
         phase_key: &str,
     ) -> Result<Proof, Error> {
-        let Some(steps) = steps else {
-            let moved_on = self.moved_on(&before, state, phase_key)?;
-            return Ok(moved_on
-                .unwrap_or_else(|| Proof::forged("transcript.jsonl, which only grows, was rewritten")));
+        let fault = match &steps {
+            None => Some("transcript.jsonl, which only grows, was rewritten".to_owned()),
+            Some(steps) => gap(steps, &before, state),
         };
-        match gap(&steps, &before, state) {
-            Some(fault) => Ok(Proof::forged(fault)),
-            None => self.replay(before, self.change.before.source, &steps),
+        match (fault, steps) {
+            (None, Some(steps)) => self.replay(before, self.change.before.source, &steps),
+            (fault, _) => {
+                let moved_on = self.moved_on(&before, state, phase_key)?;
+                Ok(moved_on.unwrap_or_else(|| Proof::forged(fault.unwrap_or_default())))
+            }
         }
     }
 
@@ -184,7 +186,15 @@ impl Proving<'_> {
         }
         let Change { task, parents, after, .. } = self.change;
         let stood = self.archive.stood(parents, task, after.source)?;
-        Ok(Some(stood.map_or_else(|| Proof::forged(why), |commit| restored_from(commit))))
+        Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
+    }
+
+    /// The state is not one that anything follows from: an ancestor's, put back, or somebody's own.
+    fn unusable(&self, why: &str) -> Result<Option<Proof>, Error> {
+        let Some(record) = self.new.digests() else { return Ok(None) };
+        let Change { task, parents, .. } = self.change;
+        let held = self.archive.held_by(parents, task, record, None, None)?;
+        Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)))
     }
 
     /// What was recorded before: a state that is not whole was rebuilt from the transcript.

@@ -112,7 +112,8 @@ fn order(past: &mut Past, task: &str, commit: bool) {
     let phase = past.chance.pick(&LIFECYCLE.phases).id.to_string();
     let to = (past.chance.below(3) > 0).then_some(phase.as_str());
     let artifact = past.chance.pick(&LIFECYCLE.artifacts).name.to_string();
-    let given = match past.chance.below(4) {
+    let done = before.phase.as_deref() == Some("done");
+    let given = match if done { 2 } else { past.chance.below(4) } {
         0 => override_to(&LIFECYCLE, &before, &facts, to, "hurry"),
         1 => rollback(&LIFECYCLE, &before, &facts, to, "again"),
         2 => reopen(&LIFECYCLE, &before, &facts, to, "a fault"),

@@ -31,7 +31,7 @@ const OWN: [(&str, Forge); 15] = [
     ("a state removed, the files left", remove_state),
     ("a state without a history", replace_by_foreign),
     ("another task's record", copy_record),
-    ("a finished state put back, with other files", put_finished_back),
+    (FINISHED, put_finished_back),
     ("a task begun a second time", begin_again),
 ];
 
@@ -49,26 +49,33 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED])
 }
 
+const FINISHED: &str = "a finished state put back, with other files";
 const MERGED: &str = "a merge that tampers with a state";
 
 /// Forges something, in a commit of its own or in the last one.
 pub fn forge(past: &mut Past) {
-    let task = *past.chance.pick(&TASKS);
     past.work = past.tree().clone();
-    if past.chance.below(3) == 0 {
-        let Some(parent) = past.parent().filter(|_| is_by_rules(past, task)) else { return };
-        let (name, forge) = *past.chance.pick(&AMENDED);
-        if let Some(tree) = forge(past, task) {
+    for _ in 0..20 {
+        let task = *past.chance.pick(&TASKS);
+        let amends = past.chance.below(2) == 0 && is_by_rules(past, task);
+        let amended = past.parent().filter(|_| amends);
+        let ((name, forge), parent) = match amended {
+            Some(parent) => (*past.chance.pick(&AMENDED), parent),
+            None => (*past.chance.pick(&OWN), past.head),
+        };
+        let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) else { continue };
+        // What an ancestor held may be put back, also if it was forged there; but for a finished task.
+        if name == FINISHED || !was_recorded(past, parent, &tree, task) {
             past.commit(vec![parent], tree, name);
-            past.forged();
+            return past.forged();
         }
-        return;
     }
-    let (name, forge) = *past.chance.pick(&OWN);
-    if let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) {
-        past.commit(vec![past.head], tree, name);
-        past.forged();
-    }
+}
+
+/// Whether a commit or one that it builds on has this record of a task.
+fn was_recorded(past: &Past, commit: usize, tree: &Tree, task: &str) -> bool {
+    let record = files_of_record(tree, task);
+    past.ancestors(commit).into_iter().any(|one| files_of_record(&past.commits[one].tree, task) == record)
 }
 
 /// Forges something in the merge that was just made.
@@ -77,7 +84,11 @@ pub fn forge_merge(past: &mut Past) {
     let parents = past.commits[past.head].parents.clone();
     let Some(tree) = tamper_with_state(past, task) else { return };
     let own = text(&tree, task, "state.json");
-    if parents.iter().all(|parent| text(&past.commits[*parent].tree, task, "state.json") != own) {
+    let is_new = |parent: &usize| {
+        text(&past.commits[*parent].tree, task, "state.json") != own
+            && !was_recorded(past, *parent, &tree, task)
+    };
+    if parents.iter().all(is_new) {
         past.commit(parents, tree, MERGED);
         past.forged();
     }
@@ -149,6 +160,9 @@ fn tamper_with_both(past: &mut Past, task: &str) -> Option<Tree> {
 /// Changes something in a state that no rule changed; `None` where it is not there to be changed.
 fn tamper(state: &mut State, chance: &mut Chance) -> Option<()> {
     let before = state.clone();
+    if state.actors.is_empty() || state.history.is_empty() {
+        return None;
+    }
     let name = chance.pick(&state.actors.keys().cloned().collect::<Vec<_>>()).clone();
     let actor = state.actors.get_mut(&name)?;
     let artifact = chance.pick(&LIFECYCLE.artifacts).name.clone();
