@@ -144,22 +144,33 @@ impl<'s> Archive<'s> {
         Ok(self.store.ancestor(parents, None, |source| same.are_in(source))?)
     }
 
-    /// The newest ancestor with a record of a task that `fits`, given its state and its transcript.
-    pub(super) fn record_before(
+    /// The ancestors with the records of a task that `fit` best, given state and transcript, newest first.
+    pub(super) fn records_before(
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        fits: impl Fn(&[u8], &[u8]) -> bool,
-    ) -> Result<Option<Digest>, Error> {
+        fit: impl Fn(&[u8], &[u8]) -> Option<usize>,
+    ) -> Result<Vec<Digest>, Error> {
         let (state, transcript) = (task.state_path()?, task.transcript_path()?);
-        let mut refused = HashSet::new();
-        Ok(self.store.ancestor(parents, None, |source| {
-            let Some(record) = held(source, &state, &transcript)?.filter(|held| refused.insert(*held)) else {
+        let mut seen = HashSet::new();
+        let mut best: (usize, Vec<Digest>) = Default::default();
+        self.store.ancestor(parents, None, |source| {
+            let Some(record) = held(source, &state, &transcript)?.filter(|held| seen.insert(*held)) else {
                 return Ok(false);
             };
             let [state, transcript] = [record.0, record.1].map(|blob| self.store.blob(blob));
-            Ok(state?.zip(transcript?).is_some_and(|(state, transcript)| fits(&state, &transcript)))
-        })?)
+            let fit = state?.zip(transcript?).and_then(|(state, transcript)| fit(&state, &transcript));
+            if let Some((fit, commit)) = fit.zip(source.commit()) {
+                if fit > best.0 {
+                    best = (fit, Vec::new());
+                }
+                if fit == best.0 {
+                    best.1.push(commit);
+                }
+            }
+            Ok(false)
+        })?;
+        Ok(best.1)
     }
 }
 

@@ -157,17 +157,17 @@ impl Proving<'_> {
         state: &State,
         phase_key: &str,
     ) -> Result<Proof, Error> {
-        let fault = match &steps {
-            None => Some("transcript.jsonl, which only grows, was rewritten".to_owned()),
-            Some(steps) => gap(steps, &before, state),
+        let proof = match &steps {
+            None => Proof::forged("transcript.jsonl, which only grows, was rewritten"),
+            Some(steps) => match gap(steps, &before, state) {
+                Some(fault) => Proof::forged(fault),
+                None => self.replay(before.clone(), self.change.before.source, steps)?,
+            },
         };
-        match (fault, steps) {
-            (None, Some(steps)) => self.replay(before, self.change.before.source, &steps),
-            (fault, _) => {
-                let moved_on = self.moved_on(&before, state, phase_key)?;
-                Ok(moved_on.unwrap_or_else(|| Proof::forged(fault.unwrap_or_default())))
-            }
+        if proof.standing != Standing::Forged {
+            return Ok(proof);
         }
+        Ok(self.moved_on(&before, state, phase_key)?.unwrap_or(proof))
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
@@ -246,22 +246,27 @@ impl Proving<'_> {
         let Change { task, parents, .. } = self.change;
         let attempt = |old: &Records| {
             let earlier = self.before(old, phase_key);
+            known(&earlier).filter(|earlier| !earlier.foreign)?;
             let steps = self.steps(old, &earlier, state, phase_key)?;
             let goes_on = gap(&steps, &earlier, state).is_none() && is_later(&steps, before);
             goes_on.then_some((earlier, steps))
         };
-        let records = |state: &[u8], transcript: &[u8]| Records {
-            state: Some(state.to_vec()),
-            transcript: transcript.to_vec(),
+        // The longer the transcript that it goes on from, the better it fits.
+        let fit = |state: &[u8], transcript: &[u8]| {
+            let records = Records { state: Some(state.to_vec()), transcript: transcript.to_vec() };
+            attempt(&records).map(|_| transcript.len())
         };
-        let fits = |state: &[u8], transcript: &[u8]| attempt(&records(state, transcript)).is_some();
-        let Some(commit) = self.archive.record_before(parents, task, fits)? else { return Ok(None) };
-        let source = self.archive.source(commit);
-        let old = Records::of(task, &Snapshot { source: &source, ..self.change.before })?;
-        let Some((earlier, steps)) = attempt(&old) else { return Ok(None) };
-        let mut proof = self.replay(earlier, &source, &steps)?;
-        proof.why = proof.why.or_else(|| Some(format!("after going back to {}", commit.short())));
-        Ok(Some(proof))
+        for commit in self.archive.records_before(parents, task, fit)? {
+            let source = self.archive.source(commit);
+            let old = Records::of(task, &Snapshot { source: &source, ..self.change.before })?;
+            let Some((earlier, steps)) = attempt(&old) else { continue };
+            let mut proof = self.replay(earlier, &source, &steps)?;
+            if proof.standing != Standing::Forged {
+                proof.why = proof.why.or_else(|| Some(format!("after going back to {}", commit.short())));
+                return Ok(Some(proof));
+            }
+        }
+        Ok(None)
     }
 
     fn replay(&self, mut before: Recorded, old: &dyn Source, steps: &[Step]) -> Result<Proof, Error> {

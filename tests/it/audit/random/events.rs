@@ -189,7 +189,7 @@ fn go_back_to(past: &mut Past, task: &str) {
         order(past, task, true);
     }
     if past.head == head {
-        past.commit_work(&format!("{task} as it was once"));
+        past.commit(vec![head], past.work.clone(), format!("{task} as it was once"));
     }
 }
 
@@ -248,7 +248,7 @@ fn squash(past: &mut Past) {
     for _ in 0..2 + past.chance.below(5) {
         let commit = &past.commits[base];
         let [parent] = commit.parents[..] else { break };
-        let has = |tree: &Tree, task: &str| text(tree, task, "transcript.jsonl").is_some();
+        let has = |tree: &Tree, task: &str| state(tree, task).is_some();
         // Where a task was removed and begun anew in between, its end does not follow from its begin.
         let ends = |task: &&str| has(&past.commits[parent].tree, task) && !has(&commit.tree, task);
         if commit.is_forged || TASKS.iter().any(ends) {
