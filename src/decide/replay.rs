@@ -42,14 +42,36 @@ pub fn replay(
     entry: &HistoryEntry,
     after: Option<&State>,
 ) -> Result<Replayed, Disproof> {
-    let initial;
+    let begun;
     let state = match before {
-        Recorded::Known(state) => state,
+        Recorded::Known(state) if entry.kind != Kind::Create => state,
+        Recorded::Known(foreign) => {
+            begun = titled((**foreign).clone(), after);
+            &begun
+        }
         _ => {
-            initial = titled(initial_state(workflow), after);
-            &initial
+            begun = titled(initial_state(workflow), after);
+            &begun
         }
     };
+    let replayed = follow(workflow, before, state, facts, entry, after);
+    match (replayed, after) {
+        (Err(disproof), Some(after)) if *before == Recorded::New && entry.kind == Kind::Create => {
+            taken_over(workflow, facts, entry, after).ok_or(disproof)
+        }
+        (replayed, _) => replayed,
+    }
+}
+
+/// The step that follows from a state, if it is the recorded one.
+fn follow(
+    workflow: &Workflow,
+    before: &Recorded,
+    state: &State,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: Option<&State>,
+) -> Result<Replayed, Disproof> {
     let (transition, standing) = match entry.kind {
         Kind::Create => (creation(workflow, state, before, entry)?, Standing::Proven),
         Kind::Advance | Kind::Regress => (due(workflow, before, facts, entry)?, Standing::Proven),
@@ -58,7 +80,6 @@ pub fn replay(
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
     let next = apply(workflow, state, facts, &transition, &stamp);
     if let Some(after) = after {
-        // The state may have been taken over from one without a version, whose title is its own.
         let (yielded, recorded) =
             (document(&next, &workflow.phase_key), document(after, &workflow.phase_key));
         if let Some(difference) = difference(&yielded, &recorded, "") {
@@ -69,10 +90,25 @@ pub fn replay(
     Ok(Replayed { state: next, standing, by_person: transition.by_human })
 }
 
-/// A title is given at the creation and stands nowhere else.
+/// A title may be given at the creation, and stands nowhere else.
 fn titled(mut state: State, after: Option<&State>) -> State {
-    state.title = after.and_then(|after| after.title.clone());
+    if let Some(title) = after.and_then(|after| after.title.as_ref()) {
+        state.title = Some(title.clone());
+    }
     state
+}
+
+/// The creation of a task out of a state that nobody has, because whoever adopted it never committed it.
+/// What such a state may have said can be neither derived nor refuted; all else must follow.
+fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &State) -> Option<Replayed> {
+    let mut assumed = after.clone();
+    assumed.history.pop()?;
+    assumed.next_seq = entry.seq;
+    assumed.rev = assumed.rev.checked_sub(1)?;
+    assumed.foreign = true;
+    let before = Recorded::Known(Box::new(assumed.clone()));
+    let replayed = follow(workflow, &before, &assumed, facts, entry, Some(after)).ok()?;
+    Some(Replayed { standing: Standing::Unverifiable, ..replayed })
 }
 
 fn creation(

@@ -2,11 +2,11 @@
 
 use super::setting::{InSource, OnDisk, Setting};
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
-use crate::scan::Source;
-use crate::store::{Store, TreeSource};
-use std::cell::RefCell;
+use crate::scan::{Files, Source, SourceError};
+use crate::store::{self, Store, TreeSource};
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
@@ -15,25 +15,40 @@ use std::rc::Rc;
 type Key = (Option<Digest>, Option<Digest>);
 
 /// The record of a task as a commit held it: the blobs of its state and of its transcript.
-type Held = (Digest, Digest);
+pub(super) type Held = (Digest, Digest);
+
+/// How much later than its record says a commit may be dated before: clocks differ.
+const SECONDS_OFF: i64 = 24 * 60 * 60;
+
+/// The settings that commits hold, each read once, and its workflows compiled once.
+#[derive(Default)]
+pub(super) struct Settings {
+    by_key: RefCell<BTreeMap<Key, Rc<Setting>>>,
+    shipped: OnceCell<Setting>,
+}
+
+impl Settings {
+    /// What ships, nothing laid over it.
+    fn shipped(&self) -> &Setting {
+        // No directory has this name.
+        self.shipped.get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/"))))
+    }
+}
 
 /// Everything that proofs need of history beside the two sides of a change.
 pub(super) struct Archive<'s> {
     store: &'s Store,
-    shipped: Rc<Setting>,
-    settings: RefCell<BTreeMap<Key, Rc<Setting>>>,
-    /// Which commit held a record, among those that were walked.
-    held: RefCell<HashMap<RepoPath, HashMap<Held, Digest>>>,
-    /// Where to look for an ancestor that was not walked.
-    older: Option<Digest>,
+    settings: &'s Settings,
+    /// Every record that a commit held, among those that were walked.
+    held: RefCell<HashMap<RepoPath, HashSet<Held>>>,
+    /// Whether history is walked from its first commit on, so that `held` knows every record.
+    from_the_first: bool,
 }
 
 impl<'s> Archive<'s> {
-    /// The archive of a repository. `older` is where history that is not walked begins.
-    pub(super) fn new(store: &'s Store, older: Option<Digest>) -> Self {
-        // No directory has this name, so that nothing is laid over what ships.
-        let shipped = Rc::new(Setting::read(&OnDisk(Path::new("/dev/null/"))));
-        Self { store, shipped, settings: RefCell::default(), held: RefCell::default(), older }
+    /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
+    pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
+        Self { store, settings, held: RefCell::default(), from_the_first }
     }
 
     /// The settings that a commit holds.
@@ -44,23 +59,18 @@ impl<'s> Archive<'s> {
         let file = RepoPath::new(config::FILE).ok();
         let file = file.map(|path| object(&path)).transpose()?.flatten();
         // The same file names the same directory, so any setting of this file will do to find it.
-        let known = self
-            .settings
-            .borrow()
-            .iter()
-            .find(|((toml, _), _)| *toml == file)
-            .map(|(_, setting)| Rc::clone(setting));
-        let system = match &known {
-            Some(known) => Some(object(&known.config.system)?),
-            None => None,
+        let known = {
+            let by_key = self.settings.by_key.borrow();
+            by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Rc::clone(setting))
         };
-        if let Some(setting) = system.and_then(|system| self.settings.borrow().get(&(file, system)).cloned())
-        {
+        let system = known.as_ref().map(|known| object(&known.config.system)).transpose()?;
+        let found = system.and_then(|system| self.settings.by_key.borrow().get(&(file, system)).cloned());
+        if let Some(setting) = found {
             return Ok(setting);
         }
         let setting = Rc::new(Setting::read(&InSource(source)));
         let system = object(&setting.config.system)?;
-        self.settings.borrow_mut().insert((file, system), Rc::clone(&setting));
+        self.settings.by_key.borrow_mut().insert((file, system), Rc::clone(&setting));
         Ok(setting)
     }
 
@@ -71,8 +81,8 @@ impl<'s> Archive<'s> {
             loaded.workflow.as_ref().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
         in_setting(near)
-            .or_else(|| self.settings.borrow().values().find_map(|setting| in_setting(setting)))
-            .or_else(|| in_setting(&self.shipped))
+            .or_else(|| self.settings.by_key.borrow().values().find_map(|setting| in_setting(setting)))
+            .or_else(|| in_setting(self.settings.shipped()))
     }
 
     /// The bytes of a blob, where this clone has it.
@@ -85,58 +95,123 @@ impl<'s> Archive<'s> {
         self.store.is_filtered(path)
     }
 
+    /// What a commit holds.
+    pub(super) fn source(&self, commit: Digest) -> TreeSource<'s> {
+        self.store.tree_source(commit)
+    }
+
     /// Notes what a commit holds of a task's record.
-    pub(super) fn note(&self, commit: Digest, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
-        let Some((state, _)) = source.object(&task.state_path()?)? else { return Ok(()) };
-        let transcript = source.object(&task.transcript_path()?)?;
-        let transcript = transcript.map_or_else(|| Digest::of_blob(b""), |(digest, _)| digest);
-        let mut held = self.held.borrow_mut();
-        held.entry(task.directory.clone()).or_default().entry((state, transcript)).or_insert(commit);
+    pub(super) fn note(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
+        if let Some(record) = held(source, &task.state_path()?, &task.transcript_path()?)? {
+            self.held.borrow_mut().entry(task.directory.clone()).or_default().insert(record);
+        }
         Ok(())
     }
 
-    /// An ancestor that held exactly this record of a task.
+    /// An ancestor, at or before `parents`, that held exactly this record of a task; with `files`, also
+    /// every file of the task as this source holds it. The record was not made before `made`.
     pub(super) fn held_by(
         &self,
+        parents: &[Digest],
         task: &TaskRef,
-        state: Digest,
-        transcript: Digest,
+        record: Held,
+        made: Option<Timestamp>,
+        files: Option<&dyn Source>,
     ) -> Result<Option<Digest>, Error> {
-        let walked =
-            self.held.borrow().get(&task.directory).and_then(|held| held.get(&(state, transcript)).copied());
-        match (walked, self.older) {
-            (Some(commit), _) => Ok(Some(commit)),
-            (None, Some(older)) => Ok(self.store.ancestor_holding(
-                older,
-                &task.state_path()?,
-                state,
-                &task.transcript_path()?,
-                transcript,
-            )?),
-            (None, None) => Ok(None),
+        let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record));
+        if self.from_the_first && !is_noted {
+            return Ok(None);
         }
-    }
-
-    /// Whether a source holds a task exactly as a commit did.
-    pub(super) fn holds_the_same(
-        &self,
-        commit: Digest,
-        task: &TaskRef,
-        source: &dyn Source,
-    ) -> Result<bool, Error> {
-        let then = self.store.tree_source(commit);
-        let names = |source: &dyn Source| -> Result<HashSet<String>, Error> {
-            Ok(source.list(&task.directory)?.into_iter().map(|entry| entry.path).collect())
-        };
-        let (before, now) = (names(&then)?, names(source)?);
-        if before != now {
-            return Ok(false);
-        }
-        for path in now.iter().filter_map(|path| RepoPath::new(path).ok()) {
-            if then.read(&path, u64::MAX - 1)? != source.read(&path, u64::MAX - 1)? {
+        let (state, transcript) = (task.state_path()?, task.transcript_path()?);
+        let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
+        let mut same = files.map(|files| SameFiles::new(files, &task.directory)).transpose()?;
+        Ok(self.store.ancestor(parents, since, |source| {
+            if held(source, &state, &transcript)? != Some(record) {
                 return Ok(false);
             }
-        }
-        Ok(true)
+            same.as_mut().map_or(Ok(true), |same| same.are_in(source))
+        })?)
     }
+
+    /// An ancestor that held everything in the directory of a task as this source does.
+    pub(super) fn stood(
+        &self,
+        parents: &[Digest],
+        task: &TaskRef,
+        files: &dyn Source,
+    ) -> Result<Option<Digest>, Error> {
+        let mut same = SameFiles::new(files, &task.directory)?;
+        Ok(self.store.ancestor(parents, None, |source| same.are_in(source))?)
+    }
+
+    /// The ancestors with the records of a task that `fit` best, given state and transcript, newest first.
+    pub(super) fn records_before(
+        &self,
+        parents: &[Digest],
+        task: &TaskRef,
+        fit: impl Fn(&[u8], &[u8]) -> Option<usize>,
+    ) -> Result<Vec<Digest>, Error> {
+        let (state, transcript) = (task.state_path()?, task.transcript_path()?);
+        let mut seen = HashSet::new();
+        let mut best: (usize, Vec<Digest>) = Default::default();
+        self.store.ancestor(parents, None, |source| {
+            let Some(record) = held(source, &state, &transcript)?.filter(|held| seen.insert(*held)) else {
+                return Ok(false);
+            };
+            let [state, transcript] = [record.0, record.1].map(|blob| self.store.blob(blob));
+            let fit = state?.zip(transcript?).and_then(|(state, transcript)| fit(&state, &transcript));
+            if let Some((fit, commit)) = fit.zip(source.commit()) {
+                if fit > best.0 {
+                    best = (fit, Vec::new());
+                }
+                if fit == best.0 {
+                    best.1.push(commit);
+                }
+            }
+            Ok(false)
+        })?;
+        Ok(best.1)
+    }
+}
+
+/// The record of a task that a commit holds; none without a state.
+fn held(
+    source: &TreeSource<'_>,
+    state: &RepoPath,
+    transcript: &RepoPath,
+) -> Result<Option<Held>, store::Error> {
+    let Some((state, _)) = source.object(state)? else { return Ok(None) };
+    let transcript = source.object(transcript)?;
+    Ok(Some((state, transcript.map_or_else(|| Digest::of_blob(b""), |(digest, _)| digest))))
+}
+
+/// What lies in a directory, to be looked for in commits.
+struct SameFiles<'a> {
+    directory: &'a RepoPath,
+    files: BTreeMap<RepoPath, Digest>,
+    /// The trees that were looked at, and whether they are the same.
+    known: HashMap<Option<Digest>, bool>,
+}
+
+impl<'a> SameFiles<'a> {
+    fn new(source: &dyn Source, directory: &'a RepoPath) -> Result<Self, Error> {
+        Ok(Self { directory, files: files_in(source, directory)?, known: HashMap::new() })
+    }
+
+    fn are_in(&mut self, source: &TreeSource<'_>) -> Result<bool, store::Error> {
+        let tree = source.object(self.directory)?.map(|(tree, _)| tree);
+        if let Some(known) = self.known.get(&tree) {
+            return Ok(*known);
+        }
+        // What cannot be read is not known to be the same.
+        let same = files_in(source, self.directory).is_ok_and(|files| files == self.files);
+        self.known.insert(tree, same);
+        Ok(same)
+    }
+}
+
+fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, SourceError> {
+    let files = Files::of(source, directory, u64::MAX - 1)?;
+    let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));
+    Ok(files.paths().filter_map(digest).collect())
 }

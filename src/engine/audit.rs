@@ -58,8 +58,9 @@ impl Engine {
                 None => return Ok(Audit { commits: 0, changes: Vec::new() }),
             },
         };
-        let archive = Archive::new(store, range.from);
-        self.replay(store, &archive, store.commits(&range)?)
+        let commits = store.commits(&range)?;
+        let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
+        self.replay(store, &Archive::new(store, &self.history, is_whole), commits)
     }
 
     pub(super) fn replay(
@@ -79,9 +80,9 @@ impl Engine {
                     let why = "the history before it is not in this clone";
                     Some(Proof::bare(Standing::Unverifiable, why))
                 } else {
-                    best(&befores, &after, &task, &verdicts, archive)?
+                    best(&commit.parents, &befores, &after, &task, &verdicts, archive)?
                 };
-                archive.note(commit.id, &task, &after.source)?;
+                archive.note(&task, &after.source)?;
                 if let Some(proof) = proof {
                     audit.changes.push(Audited { commit: commit.clone(), task, proof });
                 }
@@ -190,6 +191,7 @@ pub(super) fn tasks_of(paths: &[RepoPath], before: &Snapshot<'_>, after: &Snapsh
 
 /// The best verdict against any of the parents: a merge may take over what one of them has.
 fn best(
+    parents: &[Digest],
     befores: &[Side<'_>],
     after: &Side<'_>,
     task: &TaskRef,
@@ -198,7 +200,8 @@ fn best(
 ) -> Result<Option<Proof>, Error> {
     let mut best: Option<Proof> = None;
     for before in befores {
-        let change = Change { task, before: before.snapshot(verdicts), after: after.snapshot(verdicts) };
+        let (before, after) = (before.snapshot(verdicts), after.snapshot(verdicts));
+        let change = Change { task, parents, before, after };
         let Some(proof) = prove(&change, archive)? else { return Ok(None) };
         if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
             best = Some(proof);

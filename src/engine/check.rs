@@ -67,8 +67,7 @@ impl Engine {
     /// is that of the commit, where it is known. Reads the index and HEAD only; writes nothing.
     pub fn check_staged(&self, message: Option<&str>) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
-        let head = store.head()?.commit;
-        let archive = Archive::new(store, head);
+        let archive = Archive::new(store, &self.history, false);
         let index = store.index_source()?;
         let setting = Setting::read(&InSource(&index));
         let before = Side::new(&archive, store.head_source()?)?;
@@ -105,15 +104,14 @@ impl Engine {
     pub fn check_revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        let older = commit.parents.first().copied();
-        self.check_commits(store, &[commit], None, older)
+        self.check_commits(store, &[commit], None, false)
     }
 
     /// Checks every commit of a range, each against its parents.
     pub fn check_range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let range = store.range(range)?;
-        self.check_commits(store, &store.commits(&range)?, None, range.from)
+        self.check_commits(store, &store.commits(&range)?, None, range.from.is_none())
     }
 
     /// Checks the commits that a push brings. `lines` are those of a pre-receive hook (old, new, ref)
@@ -141,9 +139,8 @@ impl Engine {
             } else {
                 store.commits_new_with(new)?
             };
-            let older = commits.first().and_then(|first| first.parents.first().copied());
             let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
-            let found = self.check_commits(store, &commits, branch, Some(old).filter(|_| known).or(older))?;
+            let found = self.check_commits(store, &commits, branch, false)?;
             checked.tasks += found.tasks;
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
@@ -156,9 +153,10 @@ impl Engine {
         store: &Store,
         commits: &[Visited],
         branch: Option<&str>,
-        older: Option<Digest>,
+        from_the_first: bool,
     ) -> Result<Checked, Error> {
-        let archive = Archive::new(store, older);
+        let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
+        let archive = Archive::new(store, &self.history, is_whole);
         let verdicts = Verdicts::default();
         let mut checked = Checked::default();
         for commit in commits {
@@ -198,7 +196,7 @@ impl Engine {
                 finding.message = format!("commit {}: {}", commit.id.short(), finding.message);
             }
             checked.add(found, &snapshot);
-            archive.note(commit.id, &task, &after.source)?;
+            archive.note(&task, &after.source)?;
         }
         // What a merge brings was judged where it was made.
         if let [before] = befores.as_slice() {
@@ -230,9 +228,11 @@ impl Engine {
                 Err(error) => found.push(unjudged(task, &error)),
             }
         }
+        let parents: Vec<Digest> = befores.iter().filter_map(|before| before.source.commit()).collect();
         let mut best: Option<Proof> = None;
         for before in befores {
-            let change = Change { task, before: before.snapshot(verdicts), after: *after };
+            let before = before.snapshot(verdicts);
+            let change = Change { task, parents: &parents, before, after: *after };
             let Some(proof) = prove(&change, archive)? else { return Ok(found) };
             if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
                 best = Some(proof);

@@ -50,6 +50,8 @@ pub struct Engine {
     root: PathBuf,
     store: Option<Store>,
     setting: Setting,
+    /// The settings of the past.
+    history: archive::Settings,
     verdicts: Verdicts,
     caller: Caller,
     at: At,

@@ -1,11 +1,13 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
-use super::archive::Archive;
+use super::archive::{Archive, Held};
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
-use crate::decide::{Approval, HistoryEntry, Proof, ProvenStep, Recorded, Standing, State, replay};
-use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line};
+use crate::decide::{
+    Approval, HISTORY_WINDOW, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Standing, State, replay,
+};
+use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
 use crate::scan::{Content, Files, Observed, Source};
 use crate::workflow::{Artifact, Workflow};
 use serde_json::Value;
@@ -13,6 +15,8 @@ use serde_json::Value;
 /// A task before and after.
 pub(super) struct Change<'a> {
     pub task: &'a TaskRef,
+    /// Where to look for an ancestor.
+    pub parents: &'a [Digest],
     pub before: Snapshot<'a>,
     pub after: Snapshot<'a>,
 }
@@ -89,7 +93,7 @@ impl Records {
         Ok(Self { state, transcript: read(task.transcript_path()?)?.unwrap_or_default() })
     }
 
-    fn digests(&self) -> Option<(Digest, Digest)> {
+    fn digests(&self) -> Option<Held> {
         let state = Digest::of_blob(self.state.as_deref()?);
         Some((state, Digest::of_blob(&self.transcript)))
     }
@@ -97,129 +101,190 @@ impl Records {
 
 impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
-        let Some(bytes) = &self.new.state else { return Ok(self.removed()) };
+        let Some(bytes) = &self.new.state else { return self.removed() };
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-            return Ok(Some(Proof::forged("state.json is not JSON any more")));
+            return self.unusable("state.json is not JSON any more");
         };
         if value.get("version").is_none() {
-            let was_ours = self.old.state.as_deref().is_some_and(is_own);
-            return Ok(was_ours.then(|| Proof::forged("state.json was replaced by one without a history")));
+            return self.unrecorded("state.json was replaced by one without a history");
         }
         let Some((name, digest)) = named_workflow(&value) else {
-            return Ok(Some(Proof::forged("state.json does not say which workflow decided")));
+            return self.unusable("state.json does not say which workflow decided");
         };
         let Some(loaded) = self.archive.workflow(self.change.after.setting, &name, digest) else {
             return Ok(Some(Proof::bare(Standing::Unverifiable, unknown_workflow(&name, digest))));
         };
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
-        let state = match read_state(&value, &String::from_utf8_lossy(bytes), &workflow.phase_key) {
+        let text = String::from_utf8_lossy(bytes);
+        let state = match read_state(&value, &text, &workflow.phase_key) {
             Ok(state) => state,
             Err(faults) => {
                 let first =
                     faults.first().map(|fault| format!("state.json{}: {}", fault.pointer, fault.message));
-                return Ok(Some(Proof::forged(first.unwrap_or_default())));
+                return self.unusable(&first.unwrap_or_default());
             }
         };
-        let before = self.before(workflow);
-        let next = match &before {
-            Recorded::Known(before) if !before.foreign => before.next_seq,
-            _ => 1,
-        };
-        let kept = settled_lines(&self.old.transcript, next);
-        let added = self.new.transcript.strip_prefix(kept.as_slice());
-        let steps = added.and_then(|added| steps(&kept, added, &state, &workflow.phase_key));
-        if let Some(restored) =
-            self.restored(workflow, &state, steps.as_deref().is_none_or(<[Step]>::is_empty))?
+        let before = self.before(&self.old, &workflow.phase_key);
+        let steps = self.steps(&self.old, &before, &state, &workflow.phase_key);
+        let phase = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+        let finished = phase.is_some_and(|phase| phase.terminal);
+        let adds_nothing = steps.as_deref().is_none_or(<[Step]>::is_empty);
+        // Whoever puts back a finished task takes no step that would look at its files.
+        if (finished || adds_nothing)
+            && let Some(restored) = self.restored(&state, finished)?
         {
             return Ok(Some(restored));
         }
-        let (Some(_), Some(steps)) = (added, steps) else {
-            return Ok(Some(Proof::forged("transcript.jsonl, which only grows, was rewritten")));
-        };
-        if let Some(fault) = self.gap(&steps, next, &state) {
-            return Ok(fault);
+        if adds_nothing && self.old.state == self.new.state && steps.is_some() {
+            return Ok(None);
         }
-        self.replay(before, &steps).map(Some)
+        let proof =
+            if write_state(&state, &workflow.phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
+                Proof::forged("state.json holds what no transition puts there")
+            } else {
+                self.stepwise(before, steps, &state, &workflow.phase_key)?
+            };
+        let is_open = proof.standing >= Standing::Unverifiable && !adds_nothing;
+        let restored = if is_open { self.restored(&state, finished)? } else { None };
+        Ok(Some(restored.unwrap_or(proof)))
+    }
+
+    /// A record that was made step by step, from the one before or from an earlier one.
+    fn stepwise(
+        &self,
+        before: Recorded,
+        steps: Option<Vec<Step>>,
+        state: &State,
+        phase_key: &str,
+    ) -> Result<Proof, Error> {
+        let proof = match &steps {
+            None => Proof::forged("transcript.jsonl, which only grows, was rewritten"),
+            Some(steps) => match gap(steps, &before, state) {
+                Some(fault) => Proof::forged(fault),
+                None => self.replay(before.clone(), self.change.before.source, steps)?,
+            },
+        };
+        if proof.standing != Standing::Forged {
+            return Ok(proof);
+        }
+        Ok(self.moved_on(&before, state, phase_key)?.unwrap_or(proof))
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
-    fn removed(&self) -> Option<Proof> {
+    fn removed(&self) -> Result<Option<Proof>, Error> {
         let directory = &self.change.task.directory;
-        let nothing_left = self.change.after.source.children(directory).is_none_or(|left| left.is_empty());
-        let was_ours = self.old.state.as_deref().is_some_and(is_own);
-        (was_ours && !nothing_left)
-            .then(|| Proof::forged("state.json was removed, and the task's files were not"))
+        if self.change.after.source.children(directory).is_none_or(|left| left.is_empty()) {
+            return Ok(None);
+        }
+        self.unrecorded("state.json was removed, and the task's files were not")
+    }
+
+    /// There is no record any more: as there was none before the task was begun, or somebody hides it.
+    fn unrecorded(&self, why: &str) -> Result<Option<Proof>, Error> {
+        if !self.old.state.as_deref().is_some_and(is_own) {
+            return Ok(None);
+        }
+        let Change { task, parents, after, .. } = self.change;
+        let stood = self.archive.stood(parents, task, after.source)?;
+        Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
+    }
+
+    /// The state is not one that anything follows from: an ancestor's, put back, or somebody's own.
+    fn unusable(&self, why: &str) -> Result<Option<Proof>, Error> {
+        let Some(record) = self.new.digests() else { return Ok(None) };
+        let Change { task, parents, .. } = self.change;
+        let held = self.archive.held_by(parents, task, record, None, None)?;
+        Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)))
     }
 
     /// What was recorded before: a state that is not whole was rebuilt from the transcript.
-    fn before(&self, workflow: &Workflow) -> Recorded {
+    fn before(&self, old: &Records, phase_key: &str) -> Recorded {
         let whole = |bytes: &Vec<u8>| {
             let value: Value = serde_json::from_slice(bytes).ok()?;
             let named = named_workflow(&value);
             let loaded = named
                 .and_then(|(name, digest)| self.archive.workflow(self.change.before.setting, &name, digest));
-            let phase_key = loaded
-                .as_ref()
-                .and_then(|loaded| loaded.workflow.as_ref())
-                .map_or_else(|| workflow.phase_key.clone(), |workflow| workflow.phase_key.clone());
-            read_state(&value, &String::from_utf8_lossy(bytes), &phase_key).ok()
+            let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+            let phase_key = workflow.map_or(phase_key, |workflow| workflow.phase_key.as_str());
+            read_state(&value, &String::from_utf8_lossy(bytes), phase_key).ok()
         };
-        let state =
-            self.old.state.as_ref().and_then(whole).or_else(|| {
-                rebuild(&String::from_utf8_lossy(&self.old.transcript), &workflow.phase_key)?.ok()
-            });
+        let state = old
+            .state
+            .as_ref()
+            .and_then(whole)
+            .or_else(|| rebuild(&String::from_utf8_lossy(&old.transcript), phase_key)?.ok());
         state.map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
     }
 
+    /// The steps that the transcript tells beyond an older one; `None` if it does not go on from there.
+    fn steps(&self, old: &Records, before: &Recorded, last: &State, phase_key: &str) -> Option<Vec<Step>> {
+        let next = known(before).map_or(1, |before| before.next_seq);
+        let kept = settled_lines(&old.transcript, next);
+        let added = self.new.transcript.strip_prefix(kept.as_slice())?;
+        steps(known(before), added, last, phase_key)
+    }
+
     /// The same record as an ancestor's, put back.
-    fn restored(
-        &self,
-        workflow: &Workflow,
-        state: &State,
-        adds_nothing: bool,
-    ) -> Result<Option<Proof>, Error> {
-        let Some((bytes, transcript)) = self.new.digests().filter(|_| adds_nothing) else { return Ok(None) };
-        let Some(commit) = self.archive.held_by(self.change.task, bytes, transcript)? else {
-            return Ok(None);
-        };
-        let terminal = state
-            .phase
-            .as_deref()
-            .and_then(|name| workflow.phase_named(name))
-            .is_some_and(|phase| phase.terminal);
+    fn restored(&self, state: &State, terminal: bool) -> Result<Option<Proof>, Error> {
+        let Some(record) = self.new.digests() else { return Ok(None) };
+        let Change { task, parents, after, .. } = self.change;
+        let held = |files| self.archive.held_by(parents, task, record, state.updated_at, files);
+        let Some(commit) = held(None)? else { return Ok(None) };
         // An open task's files are judged again at its next step. A finished one's are not, so they
         // must be what they were.
-        if terminal && !self.archive.holds_the_same(commit, self.change.task, self.change.after.source)? {
-            let why = format!("{} was done with other files than these", commit.short());
-            return Ok(Some(Proof::forged(why)));
+        if !terminal {
+            return Ok(Some(restored_from(commit)));
         }
-        Ok(Some(Proof::bare(Standing::Restored, format!("as in {}", commit.short()))))
+        Ok(Some(match held(Some(after.source))? {
+            Some(commit) => restored_from(commit),
+            None => Proof::forged(format!("{} was done with other files than these", commit.short())),
+        }))
     }
 
-    /// Whether the transcript's new lines and the state tell the same steps.
-    fn gap(&self, steps: &[Step], next: u64, state: &State) -> Option<Option<Proof>> {
-        if steps.is_empty() {
-            let same = self.old.state == self.new.state;
-            return Some((!same).then(|| Proof::forged("the state changed without a recorded step")));
+    /// The record goes on from an ancestor's: somebody went back there, and then took other steps.
+    fn moved_on(&self, before: &Recorded, state: &State, phase_key: &str) -> Result<Option<Proof>, Error> {
+        let Change { task, parents, .. } = self.change;
+        let attempt = |old: &Records| {
+            let earlier = self.before(old, phase_key);
+            known(&earlier).filter(|earlier| !earlier.foreign)?;
+            let steps = self.steps(old, &earlier, state, phase_key)?;
+            let goes_on = gap(&steps, &earlier, state).is_none() && is_later(&steps, before);
+            goes_on.then_some((earlier, steps))
+        };
+        // The longer the transcript that it goes on from, the better it fits.
+        let fit = |state: &[u8], transcript: &[u8]| {
+            let records = Records { state: Some(state.to_vec()), transcript: transcript.to_vec() };
+            attempt(&records).map(|_| transcript.len())
+        };
+        for commit in self.archive.records_before(parents, task, fit)? {
+            let source = self.archive.source(commit);
+            let old = Records::of(task, &Snapshot { source: &source, ..self.change.before })?;
+            let Some((earlier, steps)) = attempt(&old) else { continue };
+            let mut proof = self.replay(earlier, &source, &steps)?;
+            if proof.standing != Standing::Forged {
+                proof.why = proof.why.or_else(|| Some(format!("after going back to {}", commit.short())));
+                return Ok(Some(proof));
+            }
         }
-        let numbers = steps.iter().map(|step| step.entry.seq);
-        if !numbers.eq(next..next + steps.len() as u64) || state.next_seq != next + steps.len() as u64 {
-            let why = format!("step {next} should follow, and the transcript tells of others");
-            return Some(Some(Proof::forged(why)));
-        }
-        None
+        Ok(None)
     }
 
-    fn replay(&self, mut before: Recorded, steps: &[Step]) -> Result<Proof, Error> {
+    fn replay(&self, mut before: Recorded, old: &dyn Source, steps: &[Step]) -> Result<Proof, Error> {
         let mut proven = Vec::new();
         for (index, step) in steps.iter().enumerate() {
-            proven.push(self.one(&before, steps, index)?);
+            proven.push(self.one(&before, old, steps, index)?);
             before = Recorded::Known(Box::new(step.state.clone()));
         }
         Ok(Proof::of(proven))
     }
 
-    fn one(&self, before: &Recorded, steps: &[Step], index: usize) -> Result<ProvenStep, Error> {
+    fn one(
+        &self,
+        before: &Recorded,
+        old: &dyn Source,
+        steps: &[Step],
+        index: usize,
+    ) -> Result<ProvenStep, Error> {
         let step = &steps[index];
         let entry = &step.entry;
         let verdict = |standing, why: Option<String>| ProvenStep {
@@ -248,10 +313,14 @@ impl Proving<'_> {
             let snapshot = Snapshot { source, ..self.change.after };
             let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
-                Ok(replayed) => Ok(Some(ProvenStep {
-                    approval: replayed.by_person.then_some(Approval::Claimed),
-                    ..verdict(replayed.standing, None)
-                })),
+                Ok(replayed) => {
+                    let is_open = replayed.standing == Standing::Unverifiable;
+                    let why = is_open.then(|| "the state that it took over is not in git".to_owned());
+                    Ok(Some(ProvenStep {
+                        approval: replayed.by_person.then_some(Approval::Claimed),
+                        ..verdict(replayed.standing, why)
+                    }))
+                }
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
@@ -264,7 +333,7 @@ impl Proving<'_> {
             return Ok(proven);
         }
         if steps.len() > 1 {
-            for files in self.moments(steps, index)? {
+            for files in self.moments(old, steps, index)? {
                 if let Some(proven) = attempt(&files)? {
                     return Ok(proven);
                 }
@@ -287,10 +356,10 @@ impl Proving<'_> {
 
     /// What the task may have held at a step in the middle of several: a squash keeps only the end,
     /// but every step names its evidence. The files that nobody names may have been there or not.
-    fn moments(&self, steps: &[Step], index: usize) -> Result<Vec<Files>, Error> {
+    fn moments(&self, old: &dyn Source, steps: &[Step], index: usize) -> Result<Vec<Files>, Error> {
         let task = self.change.task;
         let limit = self.change.after.setting.config.limit_bytes;
-        let mut earlier = Files::of(self.change.before.source, &task.directory, limit)?;
+        let mut earlier = Files::of(old, &task.directory, limit)?;
         let latest = Files::of(self.change.after.source, &task.directory, limit)?;
         let mut own = Files::default();
         let mut named: Vec<RepoPath> = Vec::new();
@@ -368,21 +437,60 @@ impl Proving<'_> {
 }
 
 /// The steps that the added lines of a transcript tell of; `None` if they do not give states.
-fn steps(kept: &[u8], added: &[u8], last: &State, phase_key: &str) -> Option<Vec<Step>> {
-    let added = std::str::from_utf8(added).ok()?;
-    let mut so_far = String::from_utf8_lossy(kept).into_owned();
-    let mut steps = Vec::new();
-    for line in added.split_inclusive('\n') {
-        so_far.push_str(line);
+fn steps(before: Option<&State>, added: &[u8], last: &State, phase_key: &str) -> Option<Vec<Step>> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in std::str::from_utf8(added).ok()?.split_inclusive('\n') {
         let Some(event) = read_transcript(line).into_iter().next() else { continue };
         let state = if event.entry.seq + 1 == last.next_seq {
             last.clone()
         } else {
-            rebuild(&so_far, phase_key)?.ok()?
+            let mut state = rebuild(line, phase_key)?.ok()?;
+            // A line tells one step. What was before it stands in the state before it.
+            if let Some(before) = steps.last().map(|step| &step.state).or(before) {
+                state.history.splice(..0, before.history.iter().cloned());
+                state.history.drain(..state.history.len().saturating_sub(HISTORY_WINDOW));
+                state.errors.clone_from(&before.errors);
+            }
+            state
         };
         steps.push(Step { entry: event.entry, line: line.to_owned(), state });
     }
     Some(steps)
+}
+
+/// Why these steps do not lead from the state before them to the one after; `None` where they do.
+fn gap(steps: &[Step], before: &Recorded, after: &State) -> Option<String> {
+    let Some(first) = steps.first() else {
+        return Some("the state changed without a recorded step".to_owned());
+    };
+    // A state that was taken over may have counted steps of its own.
+    let taken_over = *before == Recorded::New && first.entry.kind == Kind::Create;
+    let next = known(before).map_or(if taken_over { first.entry.seq } else { 1 }, |state| state.next_seq);
+    let end = next + steps.len() as u64;
+    let in_order = steps.iter().map(|step| step.entry.seq).eq(next..end) && after.next_seq == end;
+    (!in_order).then(|| format!("step {next} should follow, and the transcript tells of others"))
+}
+
+/// Whether steps were taken after everything that was recorded before. A time is believed, but steps
+/// taken anew bear a new one; the old ones told otherwise do not.
+fn is_later(steps: &[Step], before: &Recorded) -> bool {
+    let last = known(before).and_then(|before| before.history.last());
+    steps.first().zip(last).is_none_or(|(step, last)| step.entry.at > last.at)
+}
+
+fn known(recorded: &Recorded) -> Option<&State> {
+    match recorded {
+        Recorded::Known(state) => Some(state),
+        _ => None,
+    }
+}
+
+fn restored_from(commit: Digest) -> Proof {
+    Proof::bare(Standing::Restored, format!("as in {}", commit.short()))
+}
+
+fn schema_of(state: &Value) -> &str {
+    state.get("$schema").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn is_own(bytes: &[u8]) -> bool {

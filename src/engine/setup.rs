@@ -1,5 +1,6 @@
 //! Opening an engine: find the root, read the configuration, lay the repository's texts over what ships.
 
+use super::archive;
 use super::setting::{OnDisk, Setting};
 use super::{At, Caller, Engine, Error};
 use crate::base::Diagnostic;
@@ -57,7 +58,8 @@ impl Engine {
             Purpose::Work => Verdicts::kept_in(store.own(KNOWN_VALID)),
             Purpose::Look => Verdicts::known_in(store.own(KNOWN_VALID)),
         });
-        Ok(Self { root, store, setting, verdicts, caller, at: At::WorkDir })
+        let history = archive::Settings::default();
+        Ok(Self { root, store, setting, history, verdicts, caller, at: At::WorkDir })
     }
 
     /// Reads configuration and texts anew, after they have changed.

@@ -1,7 +1,7 @@
 //! `transcript.jsonl`: the whole story of a task, one JSON object a line, only ever appended to.
 
 use super::state::history_entry;
-use crate::base::WorkflowName;
+use crate::base::{ArtifactName, WorkflowName};
 use crate::decide::{HistoryEntry, State, document, history_value};
 use serde_json::{Value, json};
 
@@ -28,6 +28,10 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
     let whole = document(state, phase_key);
     if let (Value::Object(line), Value::Object(entry)) = (&mut value, history_value(entry)) {
         line.extend(entry);
+        // Under `waived` stands all that is waived after it.
+        if let Some(waived) = line.shift_remove("waived") {
+            line.insert("waives".to_owned(), waived);
+        }
         line.insert("rev".to_owned(), Value::from(state.rev));
         for key in ["task", "title", "workflow", "actors", "waived"] {
             if let Some(member) = whole.get(key) {
@@ -55,8 +59,10 @@ pub fn read_transcript(text: &str) -> Vec<Event> {
     text.lines()
         .filter_map(|line| {
             let value: Value = serde_json::from_str(line).ok()?;
+            let waives = value.get("waives").and_then(Value::as_array).into_iter().flatten();
+            let waived = waives.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect();
             Some(Event {
-                entry: history_entry(&value)?,
+                entry: HistoryEntry { waived, ..history_entry(&value)? },
                 rev: value.get("rev")?.as_u64()?,
                 workflow: value
                     .pointer("/workflow/name")

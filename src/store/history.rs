@@ -2,7 +2,7 @@
 
 use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest, oid};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{Commit as GitCommit, Oid, Sort};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -172,24 +172,28 @@ impl Store {
         Ok(found)
     }
 
-    /// The newest commit, at or before `from`, that holds both these blobs at these paths.
-    pub fn ancestor_holding(
-        &self,
-        from: Digest,
-        path: &RepoPath,
-        blob: Digest,
-        other: &RepoPath,
-        other_blob: Digest,
+    /// The newest commit that `is_meant`, by what it holds, among these and everything that they reach.
+    /// Commits from before `since` are passed over.
+    pub fn ancestor<'s>(
+        &'s self,
+        from: &[Digest],
+        since: Option<Timestamp>,
+        mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
         let mut walk = self.repo.revwalk()?;
-        walk.set_sorting(Sort::TOPOLOGICAL)?;
-        walk.push(oid(from)?)?;
+        walk.set_sorting(Sort::TIME)?;
+        for commit in from {
+            walk.push(oid(*commit)?)?;
+        }
         for id in walk {
+            // A shallow clone ends where its history does.
             let Ok(commit) = self.repo.find_commit(id?) else { break };
-            if blob_of(&commit, path)?.map(digest) == Some(blob)
-                && blob_of(&commit, other)?.map(digest) == Some(other_blob)
-            {
-                return Ok(Some(digest(commit.id())));
+            if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
+                continue;
+            }
+            let id = digest(commit.id());
+            if is_meant(&self.tree_source(id))? {
+                return Ok(Some(id));
             }
         }
         Ok(None)

@@ -165,6 +165,12 @@ impl<'s> TreeSource<'s> {
         Ok(self.tree.get_or_init(|| tree).as_ref())
     }
 
+    /// The commit, if it is one.
+    #[must_use]
+    pub fn commit(&self) -> Option<Digest> {
+        self.commit
+    }
+
     /// The object and mode at a path: a blob, or the tree of a directory.
     pub fn object(&self, path: &RepoPath) -> Result<Option<(Digest, u32)>, Error> {
         let Some(tree) = self.tree()? else { return Ok(None) };

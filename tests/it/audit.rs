@@ -1,5 +1,7 @@
 //! History replayed: what is proven, what people ordered, and every way of forging it.
 
+mod random;
+
 use crate::harness::World;
 use orch::decide::State;
 use orch::record::{read_state, transcript_line, write_state};

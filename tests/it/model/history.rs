@@ -14,9 +14,9 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// The generator of a seed.
+    /// The generator of a seed. Seeds lie at another distance than steps, so that no two share a stretch.
     pub fn new(seed: u64) -> Self {
-        Self { seed, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+        Self { seed, state: seed.wrapping_mul(0xd134_2543_de82_ef95) }
     }
 
     /// A number below `limit`.
@@ -63,7 +63,7 @@ pub fn disturb(world: &mut World, chance: &mut Chance) -> String {
 }
 
 /// Paths where somebody may put an artifact, the wrong ones included.
-const PATHS: [(&str, &str); 13] = [
+pub const PATHS: [(&str, &str); 13] = [
     ("plan", "planning/plan.json"),
     ("plan", "plan.json"),
     ("notes", "planning/notes.md"),
@@ -117,7 +117,7 @@ fn judged(
 }
 
 /// A text that lets the task not move on, or sends it back.
-fn refusing(artifact: &str, n: u64, chance: &mut Chance) -> String {
+pub fn refusing(artifact: &str, n: u64, chance: &mut Chance) -> String {
     match artifact {
         "plan" => json!({"n": n, "questions": ["which?"]}).to_string(),
         "plan_review" => json!({"n": n, "ok": chance.below(2) == 0, "blocking": 1}).to_string(),

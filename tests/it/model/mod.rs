@@ -7,7 +7,8 @@ mod worker;
 
 use crate::core::world::{LIFECYCLE, World};
 use crate::setting::number;
-use history::{Chance, disturb};
+use history::disturb;
+pub use history::{Chance, PATHS, refusing};
 use orch::decide::{Facts, HistoryEntry, Recorded, State, Transition, Verdict, derive, evaluate, replay};
 use orch::record::{read_state, write_state};
 use std::sync::Arc;

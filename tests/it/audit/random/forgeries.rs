@@ -1,0 +1,471 @@
+//! Every way of forging a record that comes to mind, from the careless to the careful.
+
+use super::past::{
+    Past, TASKS, Tree, below, digest, files_of_record, look, put, state, text, transplant, write,
+};
+use crate::core::world::LIFECYCLE;
+use crate::model::Chance;
+use orch::base::{ArtifactName, Digest};
+use orch::decide::{
+    ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
+    evaluate, override_to, reopen, rollback, settle,
+};
+use orch::record::transcript_line;
+use serde_json::{Value, json};
+
+/// What a forgery makes of the tree of HEAD; `None` where there is nothing to forge in that way.
+type Forge = fn(&mut Past, &str) -> Option<Tree>;
+
+/// Forgeries in a commit of their own.
+const OWN: [(&str, Forge); 15] = [
+    ("a phase edited, the seal broken", edit_phase),
+    ("a phase edited and sealed", reseal_phase),
+    ("a state tampered with and sealed", tamper_with_state),
+    ("a state tampered with, and the transcript as well", tamper_with_both),
+    ("a skipped phase, with its whole record", skip),
+    ("an order that would be refused", order_refused),
+    ("several steps, one of them a skip", fold_a_skip),
+    ("a transcript line altered", alter_line),
+    ("a transcript cut off", truncate),
+    ("a transcript line taken out", take_line_out),
+    ("a state removed, the files left", remove_state),
+    ("a state without a history", replace_by_foreign),
+    ("another task's record", copy_record),
+    (FINISHED, put_finished_back),
+    ("a task begun a second time", begin_again),
+];
+
+/// Forgeries of the last commit, which must be a transition by the rules.
+const AMENDED: [(&str, Forge); 5] = [
+    ("evidence swapped under a transition", swap_evidence),
+    ("evidence removed from a transition", remove_evidence),
+    ("the entry of a transition changed", change_entry),
+    ("the state of a transition tampered with", tamper_with_transition),
+    ("what nobody reads put into the state of a transition", hide_junk),
+];
+
+/// Every forgery by name.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED])
+}
+
+const FINISHED: &str = "a finished state put back, with other files";
+const MERGED: &str = "a merge that tampers with a state";
+
+/// Forges something, in a commit of its own or in the last one.
+pub fn forge(past: &mut Past) {
+    past.work = past.tree().clone();
+    for _ in 0..20 {
+        let task = *past.chance.pick(&TASKS);
+        let amends = past.chance.below(2) == 0 && is_by_rules(past, task);
+        let amended = past.parent().filter(|_| amends);
+        let ((name, forge), parent) = match amended {
+            Some(parent) => (*past.chance.pick(&AMENDED), parent),
+            None => (*past.chance.pick(&OWN), past.head),
+        };
+        let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) else { continue };
+        // What an ancestor held may be put back, also if it was forged there; but for a finished task.
+        if name == FINISHED || !was_recorded(past, parent, &tree, task) {
+            past.commit(vec![parent], tree, name);
+            return past.forged();
+        }
+    }
+}
+
+/// Whether a commit or one that it builds on has this record of a task.
+fn was_recorded(past: &Past, commit: usize, tree: &Tree, task: &str) -> bool {
+    let record = files_of_record(tree, task);
+    past.ancestors(commit).into_iter().any(|one| files_of_record(&past.commits[one].tree, task) == record)
+}
+
+/// Forges something in the merge that was just made.
+pub fn forge_merge(past: &mut Past) {
+    let task = *past.chance.pick(&TASKS);
+    let parents = past.commits[past.head].parents.clone();
+    let Some(tree) = tamper_with_state(past, task) else { return };
+    let own = text(&tree, task, "state.json");
+    let is_new = |parent: &usize| {
+        text(&past.commits[*parent].tree, task, "state.json") != own
+            && !was_recorded(past, *parent, &tree, task)
+    };
+    if parents.iter().all(is_new) {
+        past.commit(parents, tree, MERGED);
+        past.forged();
+    }
+}
+
+/// Whether the last commit holds exactly one step of the task, by the rules and not forged.
+fn is_by_rules(past: &Past, task: &str) -> bool {
+    let (Some(parent), Some(state)) = (past.parent(), state(past.tree(), task)) else { return false };
+    let lines = |tree: &Tree| text(tree, task, "transcript.jsonl").map_or(0, |text| text.lines().count());
+    let last = state.history.last().map(|entry| entry.kind);
+    !past.commits[past.head].is_forged
+        && lines(past.tree()) == lines(&past.commits[parent].tree) + 1
+        && lines(past.tree()) as u64 + 1 == state.next_seq
+        && matches!(last, Some(Kind::Advance | Kind::Regress))
+}
+
+/// What HEAD records of a task that is under `orch`'s care.
+fn recorded(past: &Past, task: &str) -> Option<(State, String)> {
+    Some((state(past.tree(), task)?, text(past.tree(), task, "transcript.jsonl")?.to_string()))
+}
+
+/// The transcript without its last line.
+fn without_last(transcript: &str) -> String {
+    let lines: Vec<&str> = transcript.split_inclusive('\n').collect();
+    lines[..lines.len().saturating_sub(1)].concat()
+}
+
+fn other_phase(past: &mut Past, state: &State) -> String {
+    let others = LIFECYCLE.phases.iter().map(|phase| phase.id.to_string());
+    let others: Vec<String> = others.filter(|phase| Some(phase) != state.phase.as_ref()).collect();
+    past.chance.pick(&others).clone()
+}
+
+fn edit_phase(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, _) = recorded(past, task)?;
+    let other = other_phase(past, &state);
+    let mut tree = past.tree().clone();
+    let text = text(&tree, task, "state.json")?;
+    let phase = |name: &str| format!("\"phase\": \"{name}\"");
+    write(&mut tree, task, "state.json", text.replace(&phase(state.phase.as_deref()?), &phase(&other)));
+    Some(tree)
+}
+
+fn reseal_phase(past: &mut Past, task: &str) -> Option<Tree> {
+    let (mut state, transcript) = recorded(past, task)?;
+    state.phase = Some(other_phase(past, &state));
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &transcript);
+    Some(tree)
+}
+
+fn tamper_with_state(past: &mut Past, task: &str) -> Option<Tree> {
+    let (mut state, transcript) = recorded(past, task)?;
+    tamper(&mut state, &mut past.chance)?;
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &transcript);
+    Some(tree)
+}
+
+fn tamper_with_both(past: &mut Past, task: &str) -> Option<Tree> {
+    let (mut state, transcript) = recorded(past, task)?;
+    tamper(&mut state, &mut past.chance)?;
+    let mut tree = past.tree().clone();
+    let transcript = without_last(&transcript) + &transcript_line(&state, "phase");
+    put(&mut tree, task, &state, &transcript);
+    Some(tree)
+}
+
+/// Changes something in a state that no rule changed; `None` where it is not there to be changed.
+fn tamper(state: &mut State, chance: &mut Chance) -> Option<()> {
+    let before = state.clone();
+    if state.actors.is_empty() || state.history.is_empty() {
+        return None;
+    }
+    let name = chance.pick(&state.actors.keys().cloned().collect::<Vec<_>>()).clone();
+    let actor = state.actors.get_mut(&name)?;
+    let artifact = chance.pick(&LIFECYCLE.artifacts).name.clone();
+    let nowhere = Digest::of_blob(b"nowhere");
+    match chance.below(18) {
+        0..3 => state.actors.values_mut().for_each(|actor| actor.spent.clear()),
+        3 => actor.spent.entry(artifact).or_default().push(nowhere),
+        4 => state.actors.values_mut().for_each(|actor| actor.attempt = actor.attempt.min(1)),
+        5 => actor.attempt += 1,
+        6 => actor.status = ActorStatus::Skipped,
+        7 => actor.left_with.values_mut().for_each(|digest| *digest = Some(nowhere)),
+        8 => actor.entered_with.clear(),
+        9 => drop(state.waived.insert(artifact, state.rev)),
+        10 => state.waived.clear(),
+        11 => drop(state.extra.insert("rounds".to_owned(), json!(chance.below(9)))),
+        12 => drop(state.extra.insert("approved".to_owned(), json!(true))),
+        13 => state.title = Some("Another title".to_owned()),
+        14 => state.rev += 1,
+        15 => drop(state.history.remove(0)),
+        _ => {
+            let at = usize::try_from(chance.below(state.history.len() as u64)).expect("small");
+            change(&mut state.history[at], chance);
+        }
+    }
+    (*state != before && !state.history.is_empty()).then_some(())
+}
+
+/// Changes an entry of the history.
+fn change(entry: &mut HistoryEntry, chance: &mut Chance) {
+    let phase = chance.pick(&LIFECYCLE.phases).id.clone();
+    match chance.below(7) {
+        0 => entry.actor = By { kind: ActorKind::Human, name: "Bob".to_owned() },
+        1 => entry.rule = Some(chance.pick(&LIFECYCLE.rules).id.to_string()),
+        2 => entry.reason = "everybody said so".to_owned(),
+        3 => entry.to = phase,
+        4 => entry.from = Some(phase),
+        5 => match entry.evidence.first_mut() {
+            Some((_, digest)) => *digest = super::past::digest("nowhere"),
+            None => entry.evidence.push(("plan.json".to_owned(), digest("nowhere"))),
+        },
+        _ => entry.evidence.clear(),
+    }
+}
+
+/// A transition that nobody decided.
+fn made_up(past: &mut Past, state: &State, kind: Kind) -> Option<Transition> {
+    let from = LIFECYCLE.phase_named(state.phase.as_deref()?)?.id.clone();
+    let rule = past.chance.pick(&LIFECYCLE.rules);
+    let by_rule = matches!(kind, Kind::Advance | Kind::Regress);
+    Some(Transition {
+        from: Some(from),
+        to: past.chance.pick(&LIFECYCLE.phases).id.clone(),
+        kind,
+        rule: by_rule.then(|| rule.id.clone()),
+        reason: if by_rule { rule.because.clone() } else { "because".to_owned() },
+        evidence: Vec::new(),
+        set: Vec::new(),
+        waive: Vec::new(),
+        confirm: None,
+        by_human: false,
+    })
+}
+
+/// Everything that lies there as evidence.
+fn all_evidence(past: &Past, task: &str) -> Vec<Evidence> {
+    let seen = look(past.tree(), task);
+    evaluate(&LIFECYCLE, &seen.recorded, &seen.facts).evidence
+}
+
+/// The state after a move by a rule that does not fire.
+fn skipped(past: &mut Past, task: &str) -> Option<State> {
+    let (state, _) = recorded(past, task)?;
+    let mut transition = made_up(past, &state, Kind::Advance)?;
+    if past.chance.below(2) == 0 {
+        transition.evidence = all_evidence(past, task);
+    }
+    let seen = look(past.tree(), task);
+    let decision = evaluate(&LIFECYCLE, &seen.recorded, &seen.facts);
+    if decision.transition().is_some_and(|due| due.to == transition.to && due.rule == transition.rule) {
+        return None;
+    }
+    let stamp = past.stamp(ActorKind::Human);
+    Some(apply(&LIFECYCLE, &state, &seen.facts, &transition, &stamp))
+}
+
+fn skip(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let state = skipped(past, task)?;
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+fn fold_a_skip(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, mut transcript) = recorded(past, task)?;
+    let facts = look(past.tree(), task).facts;
+    let skipped = skipped(past, task)?;
+    transcript += &transcript_line(&skipped, "phase");
+    let stamp = past.stamp(ActorKind::Orch);
+    let recorded = Recorded::Known(Box::new(skipped));
+    let steps = settle(&LIFECYCLE, &recorded, &facts, &stamp, &|due| !due.by_human).steps;
+    steps.iter().for_each(|step| transcript += &transcript_line(&step.state, "phase"));
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &steps.last()?.state, &transcript);
+    Some(tree)
+}
+
+fn order_refused(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, transcript) = recorded(past, task)?;
+    let facts = look(past.tree(), task).facts;
+    let kind = *past.chance.pick(&[Kind::Override, Kind::Rollback, Kind::Reopen, Kind::Confirm]);
+    let mut made_up = made_up(past, &state, kind)?;
+    let artifact = past.chance.pick(&LIFECYCLE.artifacts).name.clone();
+    if past.chance.below(4) == 0 {
+        made_up.reason = " ".to_owned();
+    }
+    let (to, reason) = (Some(made_up.to.as_str()), made_up.reason.as_str());
+    let order = match kind {
+        Kind::Override => override_to(&LIFECYCLE, &state, &facts, to, reason),
+        Kind::Rollback => rollback(&LIFECYCLE, &state, &facts, to, reason),
+        Kind::Reopen => reopen(&LIFECYCLE, &state, &facts, to, reason),
+        _ => {
+            made_up.to = made_up.from.clone()?;
+            made_up.confirm = Some((artifact.clone(), Digest::of_blob(b"nowhere")));
+            confirm(&LIFECYCLE, &state, &facts, artifact.as_str(), reason)
+        }
+    };
+    let transition = match order {
+        // Where the order is right, at least it accepts more than it says.
+        Ok(allowed) => Transition { waive: unwaived(&allowed, &artifact)?, ..allowed },
+        Err(_) => made_up,
+    };
+    let stamp = past.stamp(ActorKind::Human);
+    let state = apply(&LIFECYCLE, &state, &facts, &transition, &stamp);
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+fn unwaived(transition: &Transition, artifact: &ArtifactName) -> Option<Vec<ArtifactName>> {
+    let mut waive = transition.waive.clone();
+    (!waive.contains(artifact)).then(|| waive.push(artifact.clone()))?;
+    Some(waive)
+}
+
+fn alter_line(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let words = [("\"Ann\"", "\"Bob\""), ("\"attempt\":1", "\"attempt\":0"), ("\"human\"", "\"agent\"")];
+    let (word, other) = *past.chance.pick(&words);
+    let mut tree = past.tree().clone();
+    write(&mut tree, task, "transcript.jsonl", transcript.replacen(word, other, 1));
+    Some(tree)
+}
+
+fn truncate(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, mut transcript) = recorded(past, task)?;
+    for _ in 0..=past.chance.below(4) {
+        transcript = without_last(&transcript);
+    }
+    let mut tree = past.tree().clone();
+    write(&mut tree, task, "transcript.jsonl", transcript);
+    Some(tree)
+}
+
+fn take_line_out(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let mut lines: Vec<&str> = transcript.split_inclusive('\n').collect();
+    if lines.is_empty() {
+        return None;
+    }
+    lines.remove(usize::try_from(past.chance.below(lines.len() as u64)).expect("small"));
+    let mut tree = past.tree().clone();
+    write(&mut tree, task, "transcript.jsonl", lines.concat());
+    Some(tree)
+}
+
+fn remove_state(past: &mut Past, task: &str) -> Option<Tree> {
+    recorded(past, task)?;
+    let mut tree = past.tree().clone();
+    tree.remove(&format!("tasks/{task}/state.json"));
+    if past.chance.below(2) == 0 {
+        tree.remove(&format!("tasks/{task}/transcript.jsonl"));
+    }
+    // A task that is gone as it was before it began, or with all its files, is nobody's loss.
+    let ancestors = past.ancestors(past.head);
+    let was_so = |commit: &usize| below(&past.commits[*commit].tree, task).eq(below(&tree, task));
+    (below(&tree, task).next().is_some() && !ancestors.iter().any(was_so)).then_some(tree)
+}
+
+fn replace_by_foreign(past: &mut Past, task: &str) -> Option<Tree> {
+    recorded(past, task)?;
+    let mut tree = past.tree().clone();
+    write(&mut tree, task, "state.json", "{\"phase\": \"accept\", \"ticket\": \"B-2\"}\n");
+    Some(tree)
+}
+
+fn copy_record(past: &mut Past, task: &str) -> Option<Tree> {
+    let other = *past.chance.pick(&TASKS);
+    let (state, transcript) = recorded(past, other)?;
+    if state.task.as_deref() == Some(task) {
+        return None;
+    }
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &transcript);
+    Some(tree)
+}
+
+fn put_finished_back(past: &mut Past, task: &str) -> Option<Tree> {
+    let ancestors = past.ancestors(past.head);
+    let finished = ancestors.iter().map(|commit| &past.commits[*commit].tree).find(|tree| {
+        let done = state(tree, task).is_some_and(|state| state.phase.as_deref() == Some("done"));
+        done && files_of_record(tree, task) != files_of_record(past.tree(), task)
+    })?;
+    let mut tree = past.tree().clone();
+    transplant(&mut tree, finished, task);
+    write(&mut tree, task, "code/diff.patch", format!("+line {}\n", past.chance.below(1 << 40)));
+    Some(tree)
+}
+
+fn begin_again(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, transcript) = recorded(past, task)?;
+    let seen = look(past.tree(), task);
+    let mut transition = made_up(past, &state, Kind::Create)?;
+    transition.from = None;
+    let stamp = past.stamp(ActorKind::Human);
+    let state = apply(&LIFECYCLE, &state, &seen.facts, &transition, &stamp);
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+/// The path of an artifact that the last transition of a task rests on.
+fn evidence(past: &mut Past, task: &str) -> Option<String> {
+    let (state, _) = recorded(past, task)?;
+    let paths = state.history.last()?.evidence.iter().map(|(path, _)| format!("tasks/{task}/{path}"));
+    let paths: Vec<String> = paths.filter(|path| past.tree().contains_key(path)).collect();
+    (!paths.is_empty()).then(|| past.chance.pick(&paths).clone())
+}
+
+fn swap_evidence(past: &mut Past, task: &str) -> Option<Tree> {
+    let path = evidence(past, task)?;
+    let mut tree = past.tree().clone();
+    let other = format!("{}\n", tree.get(&path)?);
+    tree.insert(path, other.into());
+    Some(tree)
+}
+
+fn remove_evidence(past: &mut Past, task: &str) -> Option<Tree> {
+    let path = evidence(past, task)?;
+    let mut tree = past.tree().clone();
+    tree.remove(&path);
+    Some(tree)
+}
+
+fn change_entry(past: &mut Past, task: &str) -> Option<Tree> {
+    let (mut state, transcript) = recorded(past, task)?;
+    let entry = state.history.last_mut()?;
+    let before = entry.clone();
+    change(entry, &mut past.chance);
+    // Who applied what the rules decided, nobody can know; unless they ask for a person.
+    if entry.actor != before.actor {
+        let asks = LIFECYCLE
+            .rules
+            .iter()
+            .any(|rule| rule.by_human && Some(rule.id.as_str()) == entry.rule.as_deref());
+        entry.actor = By { kind: ActorKind::Agent, name: "coder".to_owned() };
+        asks.then_some(())?;
+    }
+    if *entry == before {
+        return None;
+    }
+    state.phase = Some(entry.to.to_string());
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(without_last(&transcript) + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+fn tamper_with_transition(past: &mut Past, task: &str) -> Option<Tree> {
+    let (mut state, transcript) = recorded(past, task)?;
+    let last = state.history.last().cloned();
+    tamper(&mut state, &mut past.chance)?;
+    if state.history.last() != last.as_ref() {
+        return None;
+    }
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(without_last(&transcript) + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+fn hide_junk(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, transcript) = recorded(past, task)?;
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &transcript);
+    let written = text(&tree, task, "state.json")?;
+    let mut value: Value = serde_json::from_str(&written).ok()?;
+    let place = *past.chance.pick(&["/history/0", "/history/0/actor", "/workflow"]);
+    value.pointer_mut(place)?.as_object_mut()?.insert("approved_by".to_owned(), json!("everybody"));
+    value.as_object_mut()?.shift_remove("seal");
+    let unsealed = format!("{}\n", serde_json::to_string_pretty(&value).ok()?);
+    let seal = digest(&unsealed);
+    let at = unsealed.find("  \"rev\": ")?;
+    let at = at + unsealed[at..].find('\n')? + 1;
+    let sealed = format!("{}  \"seal\": \"{seal}\",\n{}", &unsealed[..at], &unsealed[at..]);
+    write(&mut tree, task, "state.json", sealed);
+    Some(tree)
+}

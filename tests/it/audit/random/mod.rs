@@ -1,0 +1,209 @@
+//! Random histories of a repository, replayed: every forged commit is found, and no other is accused.
+//!
+//! A history is made up in memory and written to a repository in one go. `ORCH_AUDIT_HISTORIES` says how
+//! many are tried, `ORCH_AUDIT_SEED` which comes first.
+
+mod events;
+mod forgeries;
+mod past;
+mod stream;
+
+use crate::harness::World;
+use crate::setting::number;
+use orch::base::Digest;
+use orch::decide::{Kind, Proof, ProvenStep, Standing};
+use orch::engine::{Audit, Caller, Checked, Engine};
+use past::Past;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many histories share a repository.
+const TOGETHER: u64 = 25;
+
+/// What came of all histories: how many changes had which standing, how many forgeries were of which kind.
+#[derive(Default)]
+struct Tally {
+    standings: BTreeMap<&'static str, usize>,
+    forgeries: BTreeMap<String, usize>,
+}
+
+#[test]
+fn every_forged_commit_is_found_and_no_other() {
+    let first = number("ORCH_AUDIT_SEED").unwrap_or(1);
+    let count = number("ORCH_AUDIT_HISTORIES").unwrap_or(1000);
+    let (next, end) = (AtomicU64::new(first), first + count);
+    let tally = Mutex::new(Tally::default());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(seed) =
+                    Some(next.fetch_add(TOGETHER, Ordering::Relaxed)).filter(|seed| *seed < end)
+                {
+                    live(seed..end.min(seed + TOGETHER), &tally);
+                }
+            });
+        }
+    });
+    let tally = tally.into_inner().expect("nobody panicked");
+    println!("{:#?}\n{:#?}", tally.standings, tally.forgeries);
+    if count >= 1000 {
+        for name in forgeries::names() {
+            assert!(
+                tally.forgeries.contains_key(name),
+                "nobody ever tried {name}: the histories are too tame"
+            );
+        }
+        for standing in Standing::ALL.into_iter().filter(|standing| *standing != Standing::Merged) {
+            let standing = standing.as_str();
+            assert!(
+                tally.standings.contains_key(standing),
+                "nothing is {standing}: the histories are too tame"
+            );
+        }
+    }
+}
+
+/// Some histories, side by side in one repository.
+fn live(seeds: std::ops::Range<u64>, tally: &Mutex<Tally>) {
+    let pasts: Vec<(u64, Past)> = seeds
+        .map(|seed| {
+            let mut past = Past::new(seed);
+            for _ in 0..12 + past.chance.below(30) {
+                events::happen(&mut past);
+            }
+            past.commit_work("the end");
+            (seed, past)
+        })
+        .collect();
+    let world = World::new();
+    let ids = stream::import(&world, pasts.iter().map(|(_, past)| past));
+    let caller = Caller::from_environment(|_| None);
+    let engine = Engine::open_to_look(&world.root(), caller).expect("a repository");
+    for ((seed, past), ids) in pasts.iter().zip(&ids) {
+        let told = || tell(*seed, past, ids);
+        for tip in std::iter::once(past.head).chain(past.other) {
+            replay(&engine, *seed, past, ids, tip, tally, &told);
+        }
+    }
+}
+
+/// Replays what one branch reaches, in every way there is.
+fn replay(
+    engine: &Engine,
+    seed: u64,
+    past: &Past,
+    ids: &[Digest],
+    tip: usize,
+    tally: &Mutex<Tally>,
+    told: &dyn Fn() -> String,
+) {
+    let reached = past.ancestors(tip);
+    let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
+    let wrong = |what: &str, commit: usize| -> ! { panic!("{what}: commit {commit}\n{}", told()) };
+    let forged: Vec<usize> = reached.iter().copied().filter(|one| past.commits[*one].is_forged).collect();
+
+    let audit = engine.audit(Some(&ids[tip].to_string())).expect("an audit");
+    assert_eq!(audit.commits, reached.len(), "{}", told());
+    let mut found = Vec::new();
+    for change in &audit.changes {
+        let (commit, proof) = (number(change.commit.id), &change.proof);
+        let why = || format!("{} is {}: {proof:#?}", change.task.id, proof.standing.as_str());
+        match proof.standing {
+            Standing::Forged if !forged.contains(&commit) => wrong(&why(), commit),
+            Standing::Forged => found.push(commit),
+            Standing::Unverifiable if !lacks_evidence(past, commit, proof) => wrong(&why(), commit),
+            _ => {}
+        }
+        *tally.lock().expect("nobody panicked").standings.entry(proof.standing.as_str()).or_default() += 1;
+    }
+    for commit in &forged {
+        let what = &past.commits[*commit].what;
+        if !found.contains(commit) {
+            wrong("it is forged, and nobody notices", *commit);
+        }
+        *tally.lock().expect("nobody panicked").forgeries.entry(what.clone()).or_default() += 1;
+    }
+
+    // Every other way of asking costs as much again, so it is tried now and then.
+    if seed % 3 == 0 {
+        ask_otherwise(engine, past, ids, tip, &audit, &forged, told);
+    }
+}
+
+/// A range that begins somewhere says the same of what is in it, and so does a check, also of one commit.
+fn ask_otherwise(
+    engine: &Engine,
+    past: &Past,
+    ids: &[Digest],
+    tip: usize,
+    audit: &Audit,
+    forged: &[usize],
+    told: &dyn Fn() -> String,
+) {
+    let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
+    let reached = past.ancestors(tip);
+    let begin = reached.iter().copied().nth(reached.len() / 2).expect("a commit");
+    let range = format!("{}..{}", ids[begin], ids[tip]);
+    let before = past.ancestors(begin);
+    let part = engine.audit(Some(&range)).expect("an audit");
+    let verdicts = |audit: &Audit| -> Vec<(usize, String, Standing)> {
+        let changes = audit.changes.iter();
+        let mut verdicts: Vec<_> = changes
+            .map(|change| (number(change.commit.id), change.task.id.to_string(), change.proof.standing))
+            .filter(|(commit, ..)| !before.contains(commit))
+            .collect();
+        verdicts.sort();
+        verdicts
+    };
+    assert_eq!(verdicts(&part), verdicts(audit), "{range}\n{}", told());
+    agrees(&engine.check_range(&ids[tip].to_string()).expect("a check"), forged, ids, told);
+    for commit in forged.iter().copied().chain([tip]) {
+        let alone: Vec<usize> = forged.iter().copied().filter(|forged| *forged == commit).collect();
+        agrees(&engine.check_revision(&ids[commit].to_string()).expect("a check"), &alone, ids, told);
+    }
+}
+
+/// A check accuses exactly these commits.
+fn agrees(checked: &Checked, forged: &[usize], ids: &[Digest], told: &dyn Fn() -> String) {
+    let accused: HashSet<&str> = checked
+        .findings
+        .iter()
+        .filter(|finding| finding.code == "forged")
+        .filter_map(|finding| finding.message.strip_prefix("commit ")?.split(':').next())
+        .collect();
+    let wanted: Vec<String> = forged.iter().map(|commit| ids[*commit].short().to_string()).collect();
+    assert_eq!(accused, wanted.iter().map(String::as_str).collect(), "{}", told());
+}
+
+/// Whether something that a change rests on was in no commit: what one of several steps was taken on, or
+/// the state that a task took over.
+fn lacks_evidence(past: &Past, commit: usize, proof: &Proof) -> bool {
+    let kept: HashSet<String> = past
+        .commits
+        .iter()
+        .flat_map(|commit| commit.tree.iter())
+        .filter(|(path, _)| path.starts_with("tasks/"))
+        .map(|(_, text)| past::digest(text))
+        .collect();
+    let mut evidence = proof.steps.iter().flat_map(|step| &step.entry.evidence);
+    let took_over = |step: &ProvenStep| {
+        step.entry.kind == Kind::Create
+            && step.standing == Standing::Unverifiable
+            && past.commits[commit].takes_over
+    };
+    (proof.steps.len() > 1 && evidence.any(|(_, digest)| !kept.contains(digest)))
+        || proof.steps.iter().any(took_over)
+}
+
+/// The whole story, for whoever has to find out what went wrong.
+fn tell(seed: u64, past: &Past, ids: &[Digest]) -> String {
+    let mut text = format!("ORCH_AUDIT_SEED={seed} ORCH_AUDIT_HISTORIES=1\n");
+    for (number, (commit, id)) in past.commits.iter().zip(ids).enumerate() {
+        let forged = if commit.is_forged { "FORGED: " } else { "" };
+        let parents = &commit.parents;
+        let _ = writeln!(text, "{number:3} {} after {parents:?}: {forged}{}", id.short(), commit.what);
+    }
+    text
+}

@@ -1,0 +1,283 @@
+//! A repository made up in memory: commits with a few tasks in them, and a work directory.
+//!
+//! It does what `orch` does to a repository, with the same functions of the core and no repository.
+
+use crate::core::world::LIFECYCLE;
+use crate::model::Chance;
+use orch::base::{Digest, RepoPath, TaskId, Timestamp};
+use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
+use orch::record::{read_state, settled_lines, transcript_line, write_state};
+use orch::scan::{Files, Limits, Matcher, Schemas, Verdicts, observe};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+
+/// The files of a commit or of the work directory: text by path.
+pub type Tree = BTreeMap<String, Arc<str>>;
+
+/// The tasks that there may be.
+pub const TASKS: [&str; 3] = ["t", "u", "v"];
+
+const SETTINGS: &str = "[[root]]\npath = \"tasks/*\"\nworkflow = \"lifecycle\"\n";
+const WORKFLOW: &str = include_str!("../../../../fixtures/workflows/valid/lifecycle.md");
+
+static MATCHER: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LIFECYCLE));
+static SCHEMAS: LazyLock<Schemas> = LazyLock::new(Schemas::default);
+static VERDICTS: LazyLock<Verdicts> = LazyLock::new(Verdicts::default);
+
+/// A commit.
+pub struct Commit {
+    pub parents: Vec<usize>,
+    pub tree: Tree,
+    /// What somebody did.
+    pub what: String,
+    /// Whether its record is forged.
+    pub is_forged: bool,
+    /// Whether it records a task that took over a foreign state which its parent did not hold.
+    pub takes_over: bool,
+    pub seconds: i64,
+}
+
+/// A past, and whoever goes on with it.
+pub struct Past {
+    pub chance: Chance,
+    pub commits: Vec<Commit>,
+    /// The tip of the branch that is checked out.
+    pub head: usize,
+    /// The tip of another branch.
+    pub other: Option<usize>,
+    pub work: Tree,
+    /// The artifacts that each record was made on, by task and transcript.
+    made_on: BTreeMap<(String, Arc<str>), Tree>,
+    clock: i64,
+}
+
+/// A task as some tree holds it.
+pub struct Seen {
+    pub recorded: Recorded,
+    pub facts: Facts,
+}
+
+impl Past {
+    /// A repository that was just set up.
+    pub fn new(seed: u64) -> Self {
+        let file = |path: &str, text: &str| (path.to_owned(), Arc::from(text));
+        let tree = Tree::from([file("orch.toml", SETTINGS), file("system/workflows/lifecycle.md", WORKFLOW)]);
+        let mut past = Self {
+            chance: Chance::new(seed),
+            commits: Vec::new(),
+            head: 0,
+            other: None,
+            work: Tree::new(),
+            made_on: BTreeMap::new(),
+            clock: 1_700_000_000,
+        };
+        past.commit(Vec::new(), tree, "set up");
+        past
+    }
+
+    /// The tree of the branch that is checked out.
+    pub fn tree(&self) -> &Tree {
+        &self.commits[self.head].tree
+    }
+
+    /// Makes a commit and checks it out.
+    pub fn commit(&mut self, parents: Vec<usize>, tree: Tree, what: impl Into<String>) {
+        self.clock += 60;
+        self.work.clone_from(&tree);
+        let (what, seconds) = (what.into(), self.clock);
+        let takes_over = parents.first().is_some_and(|parent| takes_over(&self.commits[*parent].tree, &tree));
+        self.commits.push(Commit { parents, tree, what, is_forged: false, takes_over, seconds });
+        self.head = self.commits.len() - 1;
+    }
+
+    /// The same for what lies in the work directory. Whoever commits a single move by hand commits
+    /// the artifacts that it was made on.
+    pub fn commit_work(&mut self, what: &str) {
+        for task in TASKS {
+            if !self.is_provable(self.head, &self.work, task)
+                && let Some(made_on) = self.made_on(&self.work, task).cloned()
+            {
+                self.work.retain(|path, _| !is_declared(path, task));
+                self.work.extend(made_on);
+            }
+        }
+        self.commit(vec![self.head], self.work.clone(), what);
+    }
+
+    fn made_on(&self, tree: &Tree, task: &str) -> Option<&Tree> {
+        self.made_on.get(&(task.to_owned(), text(tree, task, "transcript.jsonl")?))
+    }
+
+    /// Whether what a tree records of a task can be proven from a commit with this parent: a single new
+    /// step needs the artifacts that it was made on, and a finished task that is put back its own.
+    pub fn is_provable(&self, parent: usize, tree: &Tree, task: &str) -> bool {
+        let before = &self.commits[parent].tree;
+        if files_of_record(before, task) == files_of_record(tree, task) {
+            return true;
+        }
+        let [old, new] = [before, tree].map(|tree| text(tree, task, "transcript.jsonl").unwrap_or_default());
+        let common = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
+        match new.lines().count() - common {
+            0 => state(tree, task).is_none_or(|state| state.phase.as_deref() != Some("done")),
+            1 => {
+                let declared = tree.iter().filter(|(path, _)| is_declared(path, task));
+                self.made_on(tree, task).is_some_and(|made_on| made_on.iter().eq(declared))
+            }
+            _ => true,
+        }
+    }
+
+    /// What HEAD records is forged.
+    pub fn forged(&mut self) {
+        self.commits[self.head].is_forged = true;
+    }
+
+    /// The only parent of the commit that is checked out.
+    pub fn parent(&self) -> Option<usize> {
+        match self.commits[self.head].parents.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    /// A commit and everything that it builds on.
+    pub fn ancestors(&self, commit: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![commit];
+        while let Some(commit) = open.pop() {
+            if found.insert(commit) {
+                open.extend(&self.commits[commit].parents);
+            }
+        }
+        found
+    }
+
+    /// Who does something now.
+    pub fn stamp(&mut self, kind: ActorKind) -> Stamp {
+        self.clock += 60;
+        let name = match kind {
+            ActorKind::Orch => "orch 0.1.0",
+            ActorKind::Human => "Ann",
+            ActorKind::Agent => "coder",
+        };
+        Stamp { at: Timestamp::from_seconds(self.clock), by: By { kind, name: name.to_owned() } }
+    }
+
+    /// Records steps of a task in the work directory; with `commit`, each in a commit of its own with
+    /// the task's declared files, as `orch` does.
+    pub fn record(&mut self, task: &str, steps: &[State], commit: bool) {
+        let mut before = whole(&self.work, task).map_or(1, |state| state.next_seq);
+        for (number, state) in steps.iter().enumerate() {
+            let transcript = text(&self.work, task, "transcript.jsonl").unwrap_or_default();
+            let mut lines = settled_lines(transcript.as_bytes(), before);
+            lines.extend(transcript_line(state, "phase").into_bytes());
+            let lines = String::from_utf8(lines).expect("text");
+            before = state.next_seq;
+            let declared = self.work.iter().filter(|(path, _)| is_declared(path, task));
+            let declared = declared.map(|(path, text)| (path.clone(), Arc::clone(text))).collect();
+            self.made_on.insert((task.to_owned(), Arc::from(lines.as_str())), declared);
+            if commit {
+                let mut tree = self.tree().clone();
+                if number == 0 {
+                    tree.retain(|path, _| !is_declared(path, task));
+                    let declared = self.work.iter().filter(|(path, _)| is_declared(path, task));
+                    tree.extend(declared.map(|(path, text)| (path.clone(), Arc::clone(text))));
+                }
+                put(&mut tree, task, state, &lines);
+                let mut work = std::mem::take(&mut self.work);
+                put(&mut work, task, state, &lines);
+                let entry = state.history.last().expect("an entry");
+                self.commit(
+                    vec![self.head],
+                    tree,
+                    format!("{task}: {} -> {}", entry.kind.as_str(), entry.to),
+                );
+                self.work = work;
+            } else {
+                put(&mut self.work, task, state, &lines);
+            }
+        }
+    }
+}
+
+/// Whether a commit records that a task took over a foreign state which was never committed.
+fn takes_over(before: &Tree, after: &Tree) -> bool {
+    TASKS.into_iter().any(|task| {
+        text(before, task, "state.json").is_none()
+            && state(after, task).is_some_and(|state| state.extra.contains_key("ticket"))
+    })
+}
+
+/// Observes a task in a tree.
+pub fn look(tree: &Tree, task: &str) -> Seen {
+    let mut files = Files::default();
+    for (path, text) in below(tree, task) {
+        files.put(RepoPath::new(path).expect("valid"), text.as_bytes().to_vec());
+    }
+    let directory = RepoPath::new(format!("tasks/{task}")).expect("valid");
+    let id = TaskId::new(task).expect("valid");
+    let limits = Limits::default();
+    let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &directory, &limits)
+        .expect("files in memory can be read");
+    let recorded = match whole(tree, task) {
+        Some(state) => Recorded::Known(Box::new(state)),
+        None if observed.state.is_some() => Recorded::Broken(Vec::new()),
+        None if observed.has_transcript => Recorded::Lost,
+        None => Recorded::New,
+    };
+    Seen { recorded, facts: observed.facts }
+}
+
+/// The state of a task, if it is whole; it may be another tool's.
+fn whole(tree: &Tree, task: &str) -> Option<State> {
+    let text = text(tree, task, "state.json")?;
+    read_state(&serde_json::from_str(&text).ok()?, &text, "phase").ok()
+}
+
+/// The state of a task that is under `orch`'s care and whole.
+pub fn state(tree: &Tree, task: &str) -> Option<State> {
+    whole(tree, task).filter(|state| !state.foreign)
+}
+
+/// The text of one of a task's files.
+pub fn text(tree: &Tree, task: &str, name: &str) -> Option<Arc<str>> {
+    tree.get(&format!("tasks/{task}/{name}")).cloned()
+}
+
+/// Writes one of a task's files.
+pub fn write(tree: &mut Tree, task: &str, name: &str, text: impl Into<Arc<str>>) {
+    tree.insert(format!("tasks/{task}/{name}"), text.into());
+}
+
+/// Writes a state, with a proper seal, and a transcript.
+pub fn put(tree: &mut Tree, task: &str, state: &State, transcript: &str) {
+    write(tree, task, "state.json", write_state(state, "phase", "system/schemas/state.schema.json"));
+    write(tree, task, "transcript.jsonl", transcript);
+}
+
+/// Both files of a task's record.
+pub fn files_of_record(tree: &Tree, task: &str) -> [Option<Arc<str>>; 2] {
+    [text(tree, task, "state.json"), text(tree, task, "transcript.jsonl")]
+}
+
+/// Every file of a task, by its whole path.
+pub fn below<'t>(tree: &'t Tree, task: &str) -> impl Iterator<Item = (&'t String, &'t Arc<str>)> {
+    let prefix = format!("tasks/{task}/");
+    tree.range(prefix.clone()..).take_while(move |(path, _)| path.starts_with(&prefix))
+}
+
+/// Puts a task into a tree exactly as another tree holds it.
+pub fn transplant(tree: &mut Tree, from: &Tree, task: &str) {
+    tree.retain(|path, _| !path.starts_with(&format!("tasks/{task}/")));
+    tree.extend(below(from, task).map(|(path, text)| (path.clone(), Arc::clone(text))));
+}
+
+/// Whether a path is that of an artifact of a task.
+pub fn is_declared(path: &str, task: &str) -> bool {
+    path.strip_prefix(&format!("tasks/{task}/")).is_some_and(|below| MATCHER.matches(below))
+}
+
+/// The blob id of a text.
+pub fn digest(text: &str) -> String {
+    Digest::of_blob(text.as_bytes()).to_string()
+}
