@@ -1,13 +1,12 @@
 //! Replaying history: every change of a task's record is derived anew from its commit alone.
 
 use super::archive::Archive;
-use super::proof::{Change, prove};
+use super::compared::Compared;
 use super::setting::Setting;
 use super::snapshot::Snapshot;
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, Digest, RepoPath};
 use crate::decide::{Approval, Proof, Standing};
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::Verdicts;
 use crate::store::{Range, Signature, Store, TreeSource, Visited};
 use std::rc::Rc;
@@ -75,12 +74,22 @@ impl Engine {
         for commit in commits {
             let after = Side::new(archive, store.tree_source(commit.id))?;
             let befores = befores(store, archive, &commit)?;
-            for task in recorded_in(store, &befores, &after, &verdicts)? {
+            let differing = |before: &Side<'_>, directory: &RepoPath| {
+                Ok(store.changed(&before.source, &after.source, directory)?)
+            };
+            let compared = Compared {
+                befores: &befores,
+                after: after.snapshot(&verdicts),
+                differing: &differing,
+                verdicts: &verdicts,
+            };
+            let (_, recorded) = compared.tasks()?;
+            for task in recorded {
                 let proof = if commit.is_boundary {
                     let why = "the history before it is not in this clone";
                     Some(Proof::bare(Standing::Unverifiable, why))
                 } else {
-                    best(&commit.parents, &befores, &after, &task, &verdicts, archive)?
+                    compared.prove(&task, archive)?
                 };
                 archive.note(&task, &after.source)?;
                 if let Some(proof) = proof {
@@ -134,78 +143,4 @@ pub(super) fn befores<'s>(
         return Ok(vec![Side::new(archive, store.empty_source())?]);
     }
     commit.parents.iter().map(|parent| Side::new(archive, store.tree_source(*parent))).collect()
-}
-
-/// The tasks whose record a commit holds otherwise than each of its parents.
-fn recorded_in(
-    store: &Store,
-    befores: &[Side<'_>],
-    after: &Side<'_>,
-    verdicts: &Verdicts,
-) -> Result<Vec<TaskRef>, Error> {
-    let mut common: Option<Vec<TaskRef>> = None;
-    for before in befores {
-        let mut paths = changed_paths(store, before, after)?;
-        // The transcripts of merged branches may be united without any step being taken.
-        let is_record = |path: &RepoPath| {
-            path.name() == STATE_FILE || (befores.len() == 1 && path.name() == TRANSCRIPT_FILE)
-        };
-        paths.retain(is_record);
-        let tasks = tasks_of(&paths, &before.snapshot(verdicts), &after.snapshot(verdicts));
-        common = Some(match common {
-            None => tasks,
-            Some(earlier) => earlier.into_iter().filter(|task| tasks.contains(task)).collect(),
-        });
-    }
-    Ok(common.unwrap_or_default())
-}
-
-/// The files below the roots that two commits hold differently.
-pub(super) fn changed_paths(
-    store: &Store,
-    before: &Side<'_>,
-    after: &Side<'_>,
-) -> Result<Vec<RepoPath>, Error> {
-    let mut bases: Vec<&RepoPath> =
-        before.setting.config.roots.bases().chain(after.setting.config.roots.bases()).collect();
-    bases.sort();
-    bases.dedup();
-    let mut paths = Vec::new();
-    for base in bases {
-        paths.extend(store.changed(&before.source, &after.source, base)?);
-    }
-    Ok(paths)
-}
-
-/// The tasks that paths belong to, on either side, in the order of the paths.
-pub(super) fn tasks_of(paths: &[RepoPath], before: &Snapshot<'_>, after: &Snapshot<'_>) -> Vec<TaskRef> {
-    let mut tasks: Vec<TaskRef> = Vec::new();
-    for path in paths {
-        if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
-            continue;
-        }
-        tasks.extend(after.task_of_path(path).or_else(|| before.task_of_path(path)));
-    }
-    tasks
-}
-
-/// The best verdict against any of the parents: a merge may take over what one of them has.
-fn best(
-    parents: &[Digest],
-    befores: &[Side<'_>],
-    after: &Side<'_>,
-    task: &TaskRef,
-    verdicts: &Verdicts,
-    archive: &Archive<'_>,
-) -> Result<Option<Proof>, Error> {
-    let mut best: Option<Proof> = None;
-    for before in befores {
-        let (before, after) = (before.snapshot(verdicts), after.snapshot(verdicts));
-        let change = Change { task, parents, before, after };
-        let Some(proof) = prove(&change, archive)? else { return Ok(None) };
-        if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
-            best = Some(proof);
-        }
-    }
-    Ok(best)
 }

@@ -1,23 +1,23 @@
 //! What is wrong with tasks: in the work directory, in what is staged, in a commit.
 
 use super::archive::Archive;
-use super::audit::{Side, befores, changed_paths, tasks_of};
+use super::audit::{Side, befores};
+use super::compared::Compared;
 use super::gates::Owner;
-use super::proof::{Change, prove};
 use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, command, shell_word};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command, shell_word};
 use crate::decide::{Proof, Standing, Verdict};
-use crate::scan::{Content, Verdicts};
-use crate::store::{Range, Store, Visited};
-use std::collections::BTreeMap;
+use crate::scan::{Content, Source, Verdicts};
+use crate::store::{KnownRefs, Range, Store, Visited};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a check found.
 #[derive(Default)]
 pub struct Checked {
-    /// How many tasks were looked at.
-    pub tasks: usize,
+    /// The tasks that were looked at.
+    pub tasks: BTreeSet<TaskId>,
     /// What is wrong, each once.
     pub findings: Vec<Diagnostic>,
     /// The texts that findings point into, as they were judged.
@@ -25,6 +25,10 @@ pub struct Checked {
 }
 
 impl Checked {
+    fn note(&mut self, task: &TaskRef) {
+        self.tasks.insert(task.id.clone());
+    }
+
     fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>, snapshot: &Snapshot<'_>) {
         for finding in found {
             if finding.severity == Severity::Note || self.findings.contains(&finding) {
@@ -45,7 +49,8 @@ impl Checked {
 impl Engine {
     /// Checks tasks as the engine's source holds them.
     pub fn check(&self, tasks: &[TaskRef]) -> Result<Checked, Error> {
-        let mut checked = Checked { tasks: tasks.len(), ..Checked::default() };
+        let mut checked =
+            Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
         for task in tasks {
             let found = match self.judge(task) {
                 Ok(judged) => {
@@ -67,36 +72,26 @@ impl Engine {
     /// is that of the commit, where it is known. Reads the index and HEAD only; writes nothing.
     pub fn check_staged(&self, message: Option<&str>) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
+        store.refuse_bare()?;
         let archive = Archive::new(store, &self.history, false);
         let index = store.index_source()?;
         let setting = Setting::read(&InSource(&index));
-        let before = Side::new(&archive, store.head_source()?)?;
         let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts };
+        let mut befores = vec![Side::new(&archive, store.head_source()?)?];
+        for merged in store.merge_heads()? {
+            befores.push(Side::new(&archive, store.tree_source(merged))?);
+        }
+        let differing = |before: &Side<'_>, directory: &RepoPath| {
+            Ok(store.staged_changes(&before.source, &index, directory)?)
+        };
+        let compared = Compared { befores: &befores, after, differing: &differing, verdicts: &self.verdicts };
         let mut checked = Checked::default();
         checked.add(setting.findings.iter().cloned(), &after);
-        let mut bases: Vec<&RepoPath> =
-            setting.config.roots.bases().chain(before.setting.config.roots.bases()).collect();
-        bases.sort();
-        bases.dedup();
-        let mut paths = Vec::new();
-        for base in bases {
-            paths.extend(store.staged_changes(&before.source, &index, base)?);
-            let unmerged = index.unmerged().iter().filter(|path| path.below(base).is_some());
-            checked.add(unmerged.map(unmerged_finding), &after);
-        }
-        let befores = [before];
-        let snapshot = befores[0].snapshot(&self.verdicts);
-        for task in tasks_of(&paths, &snapshot, &after) {
-            checked.tasks += 1;
-            let found = self.findings_in(&task, &befores, &after, &archive, &self.verdicts)?;
-            checked.add(found, &after);
-        }
+        let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
+        checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
         let branch = self.branch();
         let owner = Owner { message, branch: branch.as_deref(), caller: self.caller.task.as_ref() };
-        let gated = self.gate(&owner, &befores[0], &after, || {
-            Ok(store.staged_changes(&befores[0].source, &index, &RepoPath::root())?)
-        })?;
-        checked.add(gated, &after);
+        self.check_compared(&compared, &owner, None, &archive, &mut checked)?;
         Ok(checked)
     }
 
@@ -104,14 +99,14 @@ impl Engine {
     pub fn check_revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
-        self.check_commits(store, &[commit], None, false)
+        self.check_commits(store, &[commit], self.branch().as_deref(), false)
     }
 
     /// Checks every commit of a range, each against its parents.
     pub fn check_range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.repository_or_refuse()?;
         let range = store.range(range)?;
-        self.check_commits(store, &store.commits(&range)?, None, range.from.is_none())
+        self.check_commits(store, &store.commits(&range)?, self.branch().as_deref(), range.from.is_none())
     }
 
     /// Checks the commits that a push brings. `lines` are those of a pre-receive hook (old, new, ref)
@@ -130,18 +125,17 @@ impl Engine {
                 let message = format!("line {} on stdin is not `OLD NEW REF`: {line}", number + 1);
                 return Err(Diagnostic::error("refs", message).hint("see githooks(5), pre-receive").into());
             };
-            if new.is_null() {
-                continue;
-            }
+            // A tag of something else than a commit brings nothing to judge.
+            let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
             let known = !old.is_null() && store.has(old);
-            let commits = if known {
-                store.commits(&Range { from: Some(old), to: new })?
-            } else {
-                store.commits_new_with(new)?
+            let commits = match words.as_slice() {
+                _ if known => store.commits(&Range { from: Some(old), to: new })?,
+                [_, _, name] => store.commits_new_to(new, KnownRefs::AllBut(name))?,
+                _ => store.commits_new_to(new, KnownRefs::Remotes)?,
             };
             let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
             let found = self.check_commits(store, &commits, branch, false)?;
-            checked.tasks += found.tasks;
+            checked.tasks.extend(found.tasks);
             checked.texts.extend(found.texts);
             checked.findings.extend(found.findings);
         }
@@ -179,80 +173,122 @@ impl Engine {
             return Ok(());
         }
         let befores = befores(store, archive, commit)?;
-        let snapshot = after.snapshot(verdicts);
-        let mut common: Option<Vec<TaskRef>> = None;
-        for before in &befores {
-            let paths = changed_paths(store, before, &after)?;
-            let tasks = tasks_of(&paths, &before.snapshot(verdicts), &snapshot);
-            common = Some(match common {
-                None => tasks,
-                Some(earlier) => earlier.into_iter().filter(|task| tasks.contains(task)).collect(),
-            });
-        }
-        for task in common.unwrap_or_default() {
-            checked.tasks += 1;
-            let mut found = self.findings_in(&task, &befores, &snapshot, archive, verdicts)?;
-            for finding in &mut found {
-                finding.message = format!("commit {}: {}", commit.id.short(), finding.message);
-            }
-            checked.add(found, &snapshot);
+        let differing = |before: &Side<'_>, directory: &RepoPath| {
+            Ok(store.changed(&before.source, &after.source, directory)?)
+        };
+        let compared =
+            Compared { befores: &befores, after: after.snapshot(verdicts), differing: &differing, verdicts };
+        let owner = Owner { message: Some(&commit.message), branch, caller: self.caller.task.as_ref() };
+        let touched = self.check_compared(&compared, &owner, Some(commit.id), archive, checked)?;
+        for task in touched {
             archive.note(&task, &after.source)?;
-        }
-        // What a merge brings was judged where it was made.
-        if let [before] = befores.as_slice() {
-            let owner = Owner { message: Some(&commit.message), branch, caller: None };
-            let mut gated = self.gate(&owner, before, &snapshot, || {
-                Ok(store.changed(&before.source, &after.source, &RepoPath::root())?)
-            })?;
-            for finding in &mut gated {
-                finding.message = format!("commit {}: {}", commit.id.short(), finding.message);
-            }
-            checked.add(gated, &snapshot);
         }
         Ok(())
     }
 
-    /// What is wrong with a task on the one side, and with what became of its record since the other.
-    fn findings_in(
+    /// Checks every task that something changed of, and the gates on what lies outside of tasks;
+    /// returns those tasks.
+    fn check_compared(
+        &self,
+        compared: &Compared<'_, '_>,
+        owner: &Owner<'_>,
+        commit: Option<Digest>,
+        archive: &Archive<'_>,
+        checked: &mut Checked,
+    ) -> Result<Vec<TaskRef>, Error> {
+        let (touched, recorded) = compared.tasks()?;
+        for task in &touched {
+            let mut found = self.new_findings(task, compared, recorded.contains(task));
+            if recorded.contains(task) {
+                let proof = compared.prove(task, archive)?;
+                let forged = proof.filter(|proof| proof.standing == Standing::Forged);
+                found.extend(forged.map(|proof| forged_finding(task, &proof, compared, commit)));
+            }
+            checked.note(task);
+            checked.add(within(commit, found), &compared.after);
+        }
+        let (gated, owners) = self.gate(owner, compared)?;
+        owners.iter().for_each(|task| checked.note(task));
+        checked.add(within(commit, gated), &compared.after);
+        Ok(touched)
+    }
+
+    /// What is wrong with a task that was not wrong before. While its record stands, what its phase
+    /// needs may come and go: that is work, and no step.
+    fn new_findings(
         &self,
         task: &TaskRef,
-        befores: &[Side<'_>],
-        after: &Snapshot<'_>,
-        archive: &Archive<'_>,
-        verdicts: &Verdicts,
-    ) -> Result<Vec<Diagnostic>, Error> {
-        let mut found = Vec::new();
-        if after.task_at(&task.directory).is_some() {
-            match after.observe(task).and_then(|seen| self.conclude(task, seen, false)) {
-                Ok(judged) => found.extend(findings_of(&judged)),
-                Err(error) => found.push(unjudged(task, &error)),
+        compared: &Compared<'_, '_>,
+        is_recorded: bool,
+    ) -> Vec<Diagnostic> {
+        let findings_in = |snapshot: &Snapshot<'_>| {
+            if snapshot.task_at(&task.directory).is_none() {
+                return Vec::new();
             }
-        }
-        let parents: Vec<Digest> = befores.iter().filter_map(|before| before.source.commit()).collect();
-        let mut best: Option<Proof> = None;
-        for before in befores {
-            let before = before.snapshot(verdicts);
-            let change = Change { task, parents: &parents, before, after: *after };
-            let Some(proof) = prove(&change, archive)? else { return Ok(found) };
-            if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
-                best = Some(proof);
+            match snapshot.observe(task).and_then(|seen| self.conclude(task, seen, false)) {
+                Ok(judged) => findings_of(&judged),
+                Err(error) => vec![unjudged(task, &error)],
             }
+        };
+        let mut found = findings_in(&compared.after);
+        found.retain(|finding| is_recorded || finding.code != "inconsistent");
+        for before in compared.befores.iter().filter(|_| !found.is_empty()).collect::<Vec<_>>() {
+            let known = findings_in(&before.snapshot(compared.verdicts));
+            let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
+            found.retain(|finding| {
+                !known.iter().any(|known| {
+                    (known.code, &known.message) == (finding.code, &finding.message)
+                        && where_it_is(known) == where_it_is(finding)
+                })
+            });
         }
-        if let Some(proof) = best.filter(|proof| proof.standing == Standing::Forged) {
-            found.push(forged_finding(task, &proof));
-        }
-        Ok(found)
+        found
     }
 }
 
-fn forged_finding(task: &TaskRef, proof: &Proof) -> Diagnostic {
+/// Findings about a commit name it.
+fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if let Some(commit) = commit {
+        for finding in &mut found {
+            finding.message = format!("commit {}: {}", commit.short(), finding.message);
+        }
+    }
+    found
+}
+
+fn forged_finding(
+    task: &TaskRef,
+    proof: &Proof,
+    compared: &Compared<'_, '_>,
+    commit: Option<Digest>,
+) -> Diagnostic {
     let why = proof.why.as_deref().unwrap_or_default();
     let message = format!("the record of `{}` is not what the rules yield: {why}", task.id);
-    let place = Place { path: format!("{}/state.json", task.directory), ..Place::default() };
-    let hint = "let orch move the task (orch next), or put the record back: git restore --staged --worktree";
+    let record: Vec<RepoPath> =
+        [task.state_path(), task.transcript_path()].into_iter().filter_map(Result::ok).collect();
+    let is_there = |source: &dyn Source, path: &RepoPath| {
+        source.read(path, u64::MAX - 1).is_ok_and(|content| content != Content::Missing)
+    };
+    let before = compared.befores.first();
+    let held = |path: &&RepoPath| before.is_some_and(|before| is_there(&before.source, path));
+    let put_back: Vec<&str> = record.iter().filter(held).map(RepoPath::as_str).collect();
+    let staged: Vec<&str> =
+        record.iter().filter(|path| is_there(compared.after.source, path)).map(RepoPath::as_str).collect();
+    // Only the record is named: everything else may be somebody's work.
+    let hint = match commit {
+        Some(commit) => command(&["git", "revert", &commit.short()]),
+        None if put_back.is_empty() => {
+            command(&[&["git", "rm", "--cached", "--"], staged.as_slice()].concat())
+        }
+        None => {
+            let restore = ["git", "restore", "--source=HEAD", "--staged", "--worktree", "--"];
+            command(&[&restore, put_back.as_slice()].concat())
+        }
+    };
+    let place = record.first().map(Place::file).unwrap_or_default();
     Diagnostic::error("forged", message)
         .at(place)
-        .hint(format!("{hint} {}", shell_word(task.directory.as_str())))
+        .hint(format!("let orch move the task; to put its record back: {hint}"))
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {

@@ -1,12 +1,13 @@
 //! Gates on code: which paths outside a task may change in its phase.
 
-use super::audit::Side;
+use super::compared::Compared;
 use super::snapshot::Snapshot;
-use super::{Engine, Error};
-use crate::base::{Diagnostic, Place, RepoPath, TaskId, shell_word};
+use super::{Engine, Error, Loaded, TaskRef};
+use crate::base::{Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word};
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::workflow::{Phase, Workflow};
+use std::rc::Rc;
 
 /// What says which task a commit belongs to.
 pub(super) struct Owner<'a> {
@@ -19,54 +20,121 @@ pub(super) struct Owner<'a> {
 }
 
 impl Owner<'_> {
-    /// The task: by the last trailer `Orch-Task`, else by the branch, else by the caller.
-    fn task(&self, snapshot: &Snapshot<'_>) -> Option<TaskId> {
-        let by_message = || {
-            let trailers = trailers(self.message?);
-            let (_, id) = trailers.into_iter().rfind(|(key, _)| key.eq_ignore_ascii_case("Orch-Task"))?;
-            TaskId::new(id.trim()).ok()
-        };
-        let by_branch = || snapshot.setting.config.git.task_branch.task(self.branch?);
-        by_message().or_else(by_branch).or_else(|| self.caller.cloned())
+    /// The ids that are named: by the trailers `Orch-Task`, else by the branch, else by the caller; and
+    /// whether whoever named them meant a task for certain.
+    fn ids(&self, snapshot: &Snapshot<'_>) -> (Vec<String>, bool) {
+        let trailers = self.message.map(trailers).unwrap_or_default();
+        let named: Vec<String> = trailers
+            .into_iter()
+            .filter(|(key, _)| key.eq_ignore_ascii_case("Orch-Task"))
+            .map(|(_, id)| id.trim().to_owned())
+            .collect();
+        if !named.is_empty() {
+            return (named, true);
+        }
+        let by_branch = self.branch.and_then(|branch| snapshot.setting.config.git.task_branch.task(branch));
+        match (by_branch, self.caller) {
+            (Some(id), _) => (vec![id.to_string()], false),
+            (None, Some(id)) => (vec![id.to_string()], true),
+            (None, None) => (Vec::new(), false),
+        }
     }
 }
 
 impl Engine {
-    /// Findings about paths outside a task that its phase does not let change. `changed` is asked
-    /// only where some phase says anything about paths.
+    /// Findings about paths outside a task that its phase does not let change, and the tasks that were
+    /// asked. Where several tasks are named, each lets its own paths change.
     pub(super) fn gate(
         &self,
         owner: &Owner<'_>,
-        before: &Side<'_>,
-        after: &Snapshot<'_>,
-        changed: impl FnOnce() -> Result<Vec<RepoPath>, Error>,
-    ) -> Result<Vec<Diagnostic>, Error> {
-        let Some(id) = owner.task(after) else { return Ok(Vec::new()) };
-        let Some(task) = after.task_named(&id) else { return Ok(Vec::new()) };
-        let Ok(seen) = after.observe(&task) else { return Ok(Vec::new()) };
-        let Some(workflow) = &seen.loaded.workflow else { return Ok(Vec::new()) };
-        if workflow.phases.iter().all(|phase| phase.touches.is_empty()) {
-            return Ok(Vec::new());
-        }
-        let mut phases: Vec<&Phase> = phase_of(workflow, &seen.recorded).into_iter().collect();
-        let earlier = before.snapshot(&self.verdicts).observe(&task).ok();
-        phases.extend(earlier.and_then(|seen| phase_of(workflow, &seen.recorded)));
-        let mut findings = Vec::new();
-        for path in changed()?.iter().filter(|path| path.below(&task.directory).is_none()) {
-            let names = |phase: &&Phase| phase.touches.matches(path.as_str());
-            let allowed: Vec<&str> =
-                workflow.phases.iter().filter(names).map(|phase| phase.id.as_str()).collect();
-            if allowed.is_empty() || phases.iter().any(|phase| allowed.contains(&phase.id.as_str())) {
-                continue;
+        compared: &Compared<'_, '_>,
+    ) -> Result<(Vec<Diagnostic>, Vec<TaskRef>), Error> {
+        let after = &compared.after;
+        let (ids, is_certain) = owner.ids(after);
+        let (mut findings, mut gates) = (Vec::new(), Vec::new());
+        for id in ids {
+            let task = TaskId::new(&id).ok().and_then(|id| {
+                let earlier = || {
+                    compared.befores.iter().find_map(|before| before.snapshot(&self.verdicts).task_named(&id))
+                };
+                after.task_named(&id).or_else(earlier)
+            });
+            match task {
+                Some(task) => gates.extend(Gate::of(task, compared)),
+                None if is_certain => {
+                    let known = after.tasks();
+                    let near = nearest(&id, known.iter().map(|task| task.id.as_str()));
+                    let message = format!("the commit is said to belong to task `{id}`, which there is not");
+                    let mut finding = Diagnostic::error("unknown-task", message);
+                    finding.hint = near.map(|near| format!("did you mean `{near}`?"));
+                    findings.push(finding);
+                }
+                None => {}
             }
-            let now = phases.first().map_or("no phase", |phase| phase.id.as_str());
-            let message =
-                format!("{path} may change in {}; task {} is in {now}", allowed.join(", "), task.id);
-            let hint =
-                format!("orch suggest {}, or name another task: Orch-Task: ID", shell_word(task.id.as_str()));
-            findings.push(Diagnostic::error("gate", message).at(Place::file(path)).hint(hint));
         }
-        Ok(findings)
+        if gates.iter().any(|gate| !gate.is_open()) {
+            for path in compared.changed(&RepoPath::root())? {
+                if !gates.iter().any(|gate| gate.allows(&path)) {
+                    findings.extend(gates.first().map(|gate| gate.finding(&path)));
+                }
+            }
+        }
+        Ok((findings, gates.into_iter().map(|gate| gate.task).collect()))
+    }
+}
+
+/// What a task lets change.
+struct Gate {
+    task: TaskRef,
+    loaded: Rc<Loaded>,
+    /// The phases it is in, before and after.
+    phases: Vec<PhaseId>,
+}
+
+impl Gate {
+    /// The gate of a task; `None` where its files cannot be judged.
+    fn of(task: TaskRef, compared: &Compared<'_, '_>) -> Option<Self> {
+        let befores = compared.befores.iter().map(|before| before.snapshot(compared.verdicts));
+        let seen: Vec<_> = std::iter::once(compared.after)
+            .chain(befores)
+            .filter_map(|snapshot| snapshot.observe(&task).ok())
+            .collect();
+        let loaded = Rc::clone(&seen.first()?.loaded);
+        let workflow = loaded.workflow.as_ref()?;
+        let phases = seen.iter().filter_map(|seen| Some(phase_of(workflow, &seen.recorded)?.id.clone()));
+        let phases = phases.collect();
+        Some(Self { task, loaded, phases })
+    }
+
+    fn phases(&self) -> &[Phase] {
+        self.loaded.workflow.as_ref().map(|workflow| workflow.phases.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether its workflow says nothing about paths.
+    fn is_open(&self) -> bool {
+        self.phases().iter().all(|phase| phase.touches.is_empty())
+    }
+
+    /// The phases that name a path.
+    fn naming(&self, path: &RepoPath) -> Vec<&PhaseId> {
+        let names = |phase: &&Phase| phase.touches.matches(path.as_str());
+        self.phases().iter().filter(names).map(|phase| &phase.id).collect()
+    }
+
+    fn allows(&self, path: &RepoPath) -> bool {
+        let naming = self.naming(path);
+        path.below(&self.task.directory).is_some()
+            || naming.is_empty()
+            || self.phases.iter().any(|phase| naming.contains(&phase))
+    }
+
+    fn finding(&self, path: &RepoPath) -> Diagnostic {
+        let naming: Vec<&str> = self.naming(path).into_iter().map(PhaseId::as_str).collect();
+        let now = self.phases.first().map_or("no phase", PhaseId::as_str);
+        let task = &self.task.id;
+        let message = format!("{path} may change in {}; task {task} is in {now}", naming.join(", "));
+        let hint = format!("orch suggest {}, or name another task: Orch-Task: ID", shell_word(task.as_str()));
+        Diagnostic::error("gate", message).at(Place::file(path)).hint(hint)
     }
 }
 

@@ -7,6 +7,7 @@ mod archive;
 mod audit;
 mod caller;
 mod check;
+mod compared;
 mod create;
 mod error;
 mod gates;

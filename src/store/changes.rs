@@ -32,6 +32,15 @@ pub struct Visited {
     pub message: String,
 }
 
+/// What is known where a push goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownRefs<'a> {
+    /// Here, as a server has it: every ref but the one that is pushed.
+    AllBut(&'a str),
+    /// There: what was last seen of remotes.
+    Remotes,
+}
+
 impl Store {
     /// The range that a text means: `A..B`, or everything that `REV` reaches.
     pub fn range(&self, text: &str) -> Result<Range, Error> {
@@ -73,13 +82,40 @@ impl Store {
         listed.lines().filter_map(Digest::parse).collect()
     }
 
-    /// Commits that a push would bring: those that `to` reaches and no branch or tag here does.
-    pub fn commits_new_with(&self, to: Digest) -> Result<Vec<Visited>, Error> {
+    /// Commits that a push brings: those that `to` reaches and nothing that is known there does.
+    pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         walk.push(oid(to)?)?;
-        walk.hide_glob("refs/*")?;
+        match known {
+            KnownRefs::Remotes => walk.hide_glob("refs/remotes/*")?,
+            KnownRefs::AllBut(pushed) => {
+                for reference in self.repo.references()? {
+                    let reference = reference?;
+                    let Ok(commit) = reference.peel_to_commit() else { continue };
+                    // After the push the ref is there already, and hides nothing.
+                    let is_pushed = reference.name() == Ok(pushed) || commit.id() == oid(to)?;
+                    if !is_pushed {
+                        walk.hide(commit.id())?;
+                    }
+                }
+            }
+        }
         walk.map(|id| self.visited(id?, &[])).collect()
+    }
+
+    /// The commit that an object is, or that a tag of it names; `None` of anything else.
+    pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
+        let Ok(found) = self.repo.find_object(oid(object)?, None) else {
+            return Err(Error::Revision { revision: object.to_string() });
+        };
+        Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
+    }
+
+    /// The commits that a merge going on brings in.
+    pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
+        let listed = fs::read_to_string(self.repo.path().join("MERGE_HEAD")).unwrap_or_default();
+        Ok(listed.lines().filter_map(Digest::parse).filter(|commit| self.has(*commit)).collect())
     }
 
     fn visited(&self, id: Oid, boundary: &[Digest]) -> Result<Visited, Error> {
@@ -159,7 +195,8 @@ impl Store {
             );
         }
         let mut found = Vec::new();
-        for file in index.below(directory) {
+        // A submodule is no file, on either side.
+        for file in index.below(directory).iter().filter(|file| file.mode != 0o160_000) {
             if before.remove(&file.path) != Some((file.blob, file.mode)) {
                 found.push(file.path.clone());
             }

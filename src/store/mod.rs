@@ -28,7 +28,7 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
-pub use changes::{Range, Visited};
+pub use changes::{KnownRefs, Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};

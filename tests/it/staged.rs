@@ -111,11 +111,12 @@ fn renames_deletions_modes_and_submodules_are_what_they_are() {
     world.git(&["add", "-A"]);
     staged(&world).succeeds().says("1 task");
     world.git(&["commit", "-q", "-m", "executable"]);
+    // While the record stands, what the phase needs may come and go: that is work, and no step.
     world.git(&["mv", PLAN, "tasks/t/planning/other.json"]);
-    staged(&world).ends(1).says("inconsistent");
+    staged(&world).succeeds().says("1 task");
     world.git(&["reset", "-q", "--hard"]);
     world.git(&["rm", "-q", "--cached", PLAN]);
-    staged(&world).ends(1).says("inconsistent");
+    staged(&world).succeeds().says("1 task");
     world.git(&["reset", "-q", "--hard"]);
     world.git(&["rm", "-q", "-r", "tasks/t"]);
     staged(&world).succeeds();
@@ -339,8 +340,8 @@ fn a_phase_says_which_code_may_change() {
         "Code\n\nOrch-Task: t\n# a comment\n# ------------------------ >8 ------------------------\nx\n",
     );
     world.orch(&["check", "--staged", "--message", "message"]).ends(1).says(told);
-    world.write("message", "Code\n\nOrch-Task: somebody-else\n");
-    world.orch(&["check", "--staged", "--message", "message"]).succeeds();
+    world.write("message", "Code\n\nOrch-Task: tt\n");
+    world.orch(&["check", "--staged", "--message", "message"]).ends(1).says("did you mean `t`?");
     let mut command = world.orch_command(&["check", "--staged"]);
     world.end(command.env("ORCH_TASK", "t").output().expect("orch runs")).ends(1).says(told);
     world.git(&["switch", "-q", "-c", "task/t"]);

@@ -114,7 +114,7 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
         Form::Sarif => ui.answer(&pretty(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {
             ui.answer(&findings::snippets(found, &checked.texts, ui.paint, ui.width))?;
-            ui.status(&format!("{}: {}", counted(checked.tasks, "task"), findings::summary(found)));
+            ui.status(&format!("{}: {}", counted(checked.tasks.len(), "task"), findings::summary(found)));
         }
     }
     Ok(())

@@ -1,0 +1,94 @@
+//! One set of files against those that it follows: the index against HEAD, or a commit against its
+//! parents. Hook and audit look through this, so that they cannot differ.
+
+use super::archive::Archive;
+use super::audit::Side;
+use super::proof::{Change, prove};
+use super::snapshot::Snapshot;
+use super::{Error, TaskRef};
+use crate::base::{Digest, RepoPath};
+use crate::decide::{Proof, Standing};
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use crate::scan::Verdicts;
+use std::collections::BTreeSet;
+
+/// A set of files, and those that it follows.
+pub(super) struct Compared<'a, 's> {
+    /// HEAD, or the parents; of a merge, several.
+    pub befores: &'a [Side<'s>],
+    /// What follows.
+    pub after: Snapshot<'a>,
+    /// The files below a directory that it holds otherwise than one of them.
+    pub differing: &'a dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error>,
+    /// Contents known to be valid.
+    pub verdicts: &'a Verdicts,
+}
+
+impl Compared<'_, '_> {
+    /// The files below a directory that it holds otherwise than each of them.
+    pub(super) fn changed(&self, directory: &RepoPath) -> Result<BTreeSet<RepoPath>, Error> {
+        let mut common: Option<BTreeSet<RepoPath>> = None;
+        for before in self.befores {
+            let differing: BTreeSet<RepoPath> = (self.differing)(before, directory)?.into_iter().collect();
+            common = Some(match common {
+                None => differing,
+                Some(earlier) => earlier.intersection(&differing).cloned().collect(),
+            });
+        }
+        Ok(common.unwrap_or_default())
+    }
+
+    /// The directories below which tasks lie, on any side.
+    pub(super) fn bases(&self) -> BTreeSet<RepoPath> {
+        let earlier = self.befores.iter().flat_map(|before| before.setting.config.roots.bases());
+        earlier.chain(self.after.setting.config.roots.bases()).cloned().collect()
+    }
+
+    /// The tasks of which any file changed, and those of them whose record did.
+    pub(super) fn tasks(&self) -> Result<(Vec<TaskRef>, Vec<TaskRef>), Error> {
+        let mut paths = BTreeSet::new();
+        for base in self.bases() {
+            paths.extend(self.changed(&base)?);
+        }
+        let is_merge = self.befores.len() > 1;
+        // The transcripts of merged branches may be united without any step being taken.
+        let is_record =
+            |path: &&RepoPath| path.name() == STATE_FILE || (!is_merge && path.name() == TRANSCRIPT_FILE);
+        Ok((self.tasks_of(paths.iter()), self.tasks_of(paths.iter().filter(is_record))))
+    }
+
+    /// The tasks that paths belong to, on any side, in the order of the paths.
+    fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Vec<TaskRef> {
+        let mut tasks: Vec<TaskRef> = Vec::new();
+        for path in paths {
+            if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
+                continue;
+            }
+            let earlier =
+                || self.befores.iter().find_map(|before| before.snapshot(self.verdicts).task_of_path(path));
+            tasks.extend(self.after.task_of_path(path).or_else(earlier));
+        }
+        tasks
+    }
+
+    /// What became of a task's record: the best verdict against any side, because a merge may take
+    /// over what one of them has. `None` where the record is the same, or none of `orch`.
+    pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
+        let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
+        let mut best: Option<Proof> = None;
+        for before in self.befores {
+            let before = before.snapshot(self.verdicts);
+            let change = Change { task, parents: &parents, before, after: self.after };
+            // What cannot be read in one task must not hide the others.
+            let proof = match prove(&change, archive) {
+                Ok(None) => return Ok(None),
+                Ok(Some(proof)) => proof,
+                Err(error) => Proof::bare(Standing::Unverifiable, error.to_string()),
+            };
+            if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
+                best = Some(proof);
+            }
+        }
+        Ok(best)
+    }
+}
