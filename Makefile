@@ -3,10 +3,10 @@
 CARGO ?= cargo
 ORCH = target/release/orch
 
-.PHONY: help demo test check bench fix build model soak install
+.PHONY: help demo test check bench fix build model audit-fuzz soak install
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: build ## Build orch and play a whole task lifecycle in a sample repository
 	$(ORCH) demo
@@ -31,6 +31,9 @@ fix: ## Format, apply lint suggestions, rewrite generated documents
 
 model: ## The model test at length: many thousands of random histories
 	ORCH_MODEL_HISTORIES=20000 $(CARGO) test --release --test it model -- --nocapture
+
+audit-fuzz: ## The audit at length: many thousands of random histories, honest and forged
+	ORCH_AUDIT_HISTORIES=20000 $(CARGO) test --release --test it audit::random -- --nocapture
 
 soak: ## The fault and race tests at length
 	ORCH_SOAK=1 $(CARGO) test --release --test it faults -- --nocapture

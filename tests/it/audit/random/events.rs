@@ -2,9 +2,7 @@
 //! to their commits.
 
 use super::forgeries;
-use super::past::{
-    Past, TASKS, Tree, below, files_of_record, is_declared, look, state, text, transplant, write,
-};
+use super::past::{Past, TASKS, below, files_of_record, is_declared, look, state, text, transplant, write};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{PATHS, refusing};
 use orch::decide::{
@@ -248,9 +246,11 @@ fn squash(past: &mut Past) {
     for _ in 0..2 + past.chance.below(5) {
         let commit = &past.commits[base];
         let [parent] = commit.parents[..] else { break };
-        let has = |tree: &Tree, task: &str| state(tree, task).is_some();
         // Where a task was removed and begun anew in between, its end does not follow from its begin.
-        let ends = |task: &&str| has(&past.commits[parent].tree, task) && !has(&commit.tree, task);
+        let ends = |task: &&str| {
+            let begun = text(&past.commits[parent].tree, task, "transcript.jsonl").is_some();
+            begun && state(&commit.tree, task).is_none()
+        };
         if commit.is_forged || TASKS.iter().any(ends) {
             break;
         }

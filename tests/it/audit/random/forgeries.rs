@@ -261,12 +261,18 @@ fn fold_a_skip(past: &mut Past, task: &str) -> Option<Tree> {
     let facts = look(past.tree(), task).facts;
     let skipped = skipped(past, task)?;
     transcript += &transcript_line(&skipped, "phase");
+    // What follows from it is right by itself: by the rules, or by an order.
     let stamp = past.stamp(ActorKind::Orch);
-    let recorded = Recorded::Known(Box::new(skipped));
-    let steps = settle(&LIFECYCLE, &recorded, &facts, &stamp, &|due| !due.by_human).steps;
-    steps.iter().for_each(|step| transcript += &transcript_line(&step.state, "phase"));
+    let recorded = Recorded::Known(Box::new(skipped.clone()));
+    let settled = settle(&LIFECYCLE, &recorded, &facts, &stamp, &|due| !due.by_human).steps;
+    let mut states: Vec<State> = settled.into_iter().map(|step| step.state).collect();
+    if states.is_empty() {
+        let order = rollback(&LIFECYCLE, &skipped, &facts, Some("planning"), "again").ok()?;
+        states.push(apply(&LIFECYCLE, &skipped, &facts, &order, &stamp));
+    }
+    states.iter().for_each(|state| transcript += &transcript_line(state, "phase"));
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &steps.last()?.state, &transcript);
+    put(&mut tree, task, states.last()?, &transcript);
     Some(tree)
 }
 

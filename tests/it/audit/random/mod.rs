@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const TOGETHER: u64 = 25;
 
 /// What came of all histories: how many changes had which standing, how many forgeries were of which kind.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Tally {
     standings: BTreeMap<&'static str, usize>,
     forgeries: BTreeMap<String, usize>,
@@ -47,7 +47,6 @@ fn every_forged_commit_is_found_and_no_other() {
         }
     });
     let tally = tally.into_inner().expect("nobody panicked");
-    println!("{:#?}\n{:#?}", tally.standings, tally.forgeries);
     if count >= 1000 {
         for name in forgeries::names() {
             assert!(
@@ -57,10 +56,7 @@ fn every_forged_commit_is_found_and_no_other() {
         }
         for standing in Standing::ALL.into_iter().filter(|standing| *standing != Standing::Merged) {
             let standing = standing.as_str();
-            assert!(
-                tally.standings.contains_key(standing),
-                "nothing is {standing}: the histories are too tame"
-            );
+            assert!(tally.standings.contains_key(standing), "nothing is ever {standing}: {tally:#?}");
         }
     }
 }
@@ -127,7 +123,7 @@ fn replay(
     }
 
     // Every other way of asking costs as much again, so it is tried now and then.
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         ask_otherwise(engine, past, ids, tip, &audit, &forged, told);
     }
 }

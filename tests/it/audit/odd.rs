@@ -1,0 +1,149 @@
+//! Honest pasts that look odd, and forgeries that look honest: what random histories have found.
+
+use super::{last, put, standings, started, state};
+use crate::harness::World;
+
+#[test]
+fn whoever_goes_back_may_move_on_from_there() {
+    let world = started("codegen");
+    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t"]);
+    assert_eq!(world.phase("t"), "plan_review");
+    world.plan_review("t", false, 2);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "planning");
+    let change = last(&world, "proven");
+    assert!(change["why"].as_str().expect("why").starts_with("after going back to"), "{change:#}");
+    // The same in one commit: a branch that went back and moved on, squashed.
+    world.git(&["switch", "-q", "-c", "main-again", "HEAD~1"]);
+    world.git(&["merge", "-q", "--squash", "main"]);
+    world.git(&["commit", "-q", "-m", "squashed"]);
+    last(&world, "proven");
+}
+
+#[test]
+fn the_old_steps_told_otherwise_are_no_going_back() {
+    let world = started("codegen");
+    let mut state = state(&world);
+    state.history.last_mut().expect("an entry").actor.name = "Bob".to_owned();
+    let lines = world.read("tasks/t/transcript.jsonl");
+    let kept: Vec<&str> = lines.lines().collect();
+    world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
+    put(&world, &state, true);
+    world.commit("it was Bob");
+    let change = last(&world, "forged");
+    assert!(change["why"].as_str().expect("why").contains("rewritten"), "{change:#}");
+}
+
+#[test]
+fn only_an_ancestors_record_may_be_put_back() {
+    let world = started("plan_review");
+    world.git(&["switch", "-q", "-c", "other"]);
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.plan_review("t", false, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["checkout", "-q", "other", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.commit("the other branch's record, and this one's files");
+    world.git(&["merge", "-q", "-s", "ours", "-m", "both", "other"]);
+    let standings = standings(&world);
+    assert_eq!(standings.last().map(String::as_str), Some("forged"), "{standings:?}");
+    world.orch(&["check", "--commit", "HEAD~1"]).ends(1);
+}
+
+#[test]
+fn a_revert_finds_a_finished_task_as_it_was_left() {
+    let world = started("done");
+    world.patch("t", 5);
+    world.commit("a late fix, by hand");
+    world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    last(&world, "restored");
+}
+
+#[test]
+fn a_creation_can_be_reverted_and_a_longer_record_cannot_vanish() {
+    let world = World::ready();
+    world.plan("t", 1);
+    world.commit("a plan, before there is a task");
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    last(&world, "restored");
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    last(&world, "proven");
+    world.orch(&["next", "t"]).succeeds();
+    world.plan("t", 2);
+    world.git(&["rm", "-q", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.commit("there never was a record");
+    last(&world, "forged");
+}
+
+#[test]
+fn a_state_taken_over_is_proven_where_git_has_it() {
+    let foreign = "{\"phase\": \"codegen\", \"ticket\": \"A-1\", \"history\": [{\"seq\": 7, \"to\": \"codegen\",
+        \"at\": \"2026-01-01T00:00:00Z\", \"kind\": \"advance\", \"actor\": {\"kind\": \"human\", \"name\": \"Ann\"}}]}\n";
+    let world = World::ready();
+    world.plan("t", 1);
+    world.write("tasks/t/state.json", foreign);
+    world.commit("another tool's state");
+    world.orch(&["new", "t", "--title", "A title of its own"]).succeeds();
+    assert_eq!(standings(&world), ["proven"]);
+
+    let world = World::ready();
+    world.plan("t", 1);
+    world.write("tasks/t/state.json", foreign);
+    world.orch(&["new", "t"]).succeeds();
+    let change = last(&world, "unverifiable");
+    assert!(change["why"].as_str().expect("why").contains("took over is not in git"), "{change:#}");
+}
+
+#[test]
+fn what_an_override_waived_survives_a_squash() {
+    let world = started("planning");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch(&["next", "t", "--override", "no reviewer", "--to", "codegen"]).succeeds();
+    world.patch("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "Everything at once"]);
+    last(&world, "folded");
+}
+
+#[test]
+fn a_squash_after_a_rewritten_transcript_is_judged_by_itself() {
+    let world = started("plan_review");
+    let text = world.read("tasks/t/transcript.jsonl").replace("\"Ann\"", "\"Bob\"");
+    world.write("tasks/t/transcript.jsonl", text);
+    world.commit("it was Bob");
+    last(&world, "forged");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.walk_to_from("t", "plan_review", "review");
+    world.git(&["switch", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "squashed"]);
+    last(&world, "folded");
+}
+
+#[test]
+fn a_state_holds_nothing_that_no_transition_puts_there() {
+    let world = started("plan_review");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    let text = world.read("tasks/t/state.json");
+    let seal = text.lines().find(|line| line.starts_with("  \"seal\"")).expect("a seal").to_owned();
+    let unsealed = text.replace(&format!("{seal}\n"), "").replacen(
+        "\"kind\": \"create\"",
+        "\"approved_by\": \"everybody\", \"kind\": \"create\"",
+        1,
+    );
+    let digest = orch::base::Digest::of_blob(unsealed.as_bytes());
+    let rev = unsealed.lines().find(|line| line.starts_with("  \"rev\"")).expect("a rev").to_owned();
+    let sealed = unsealed.replace(&rev, &format!("{rev}\n  \"seal\": \"{digest}\","));
+    world.write("tasks/t/state.json", sealed);
+    world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    let change = last(&world, "forged");
+    assert!(change["why"].as_str().expect("why").contains("no transition puts there"), "{change:#}");
+}
