@@ -86,6 +86,8 @@ pub struct ProvenStep {
     pub standing: Standing,
     /// Where the rule asked for a person and the record names one: how sure that is.
     pub approval: Option<Approval>,
+    /// Whether the workflow that decided was there to judge it by.
+    pub is_judged: bool,
     /// Why, where the verdict does not say everything.
     pub why: Option<String>,
 }

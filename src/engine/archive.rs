@@ -74,15 +74,21 @@ impl<'s> Archive<'s> {
         Ok(setting)
     }
 
-    /// The workflow with this digest: of these settings, of any commit that was walked, or shipped.
-    pub(super) fn workflow(&self, near: &Setting, name: &str, digest: Digest) -> Option<Rc<Loaded>> {
+    /// The workflow with this digest, if it stood where a step was taken: in the settings before it.
+    /// Only where those have no texts of their own may it have come with the program.
+    pub(super) fn workflow(&self, before: &Setting, name: &str, digest: Digest) -> Option<Rc<Loaded>> {
         let in_setting = |setting: &Setting| {
             let loaded = setting.workflow(name).ok()?;
             loaded.workflow.as_ref().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
-        in_setting(near)
-            .or_else(|| self.settings.by_key.borrow().values().find_map(|setting| in_setting(setting)))
-            .or_else(|| in_setting(self.settings.shipped()))
+        let shipped = || in_setting(self.settings.shipped()).filter(|_| !before.has_own_texts);
+        in_setting(before).or_else(shipped)
+    }
+
+    /// Where a workflow of this name holds the phase of a state, as far as any is known.
+    pub(super) fn phase_key(&self, near: &Setting, name: &str) -> String {
+        let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow.as_ref()?.phase_key.clone());
+        key(near).or_else(|| key(self.settings.shipped())).unwrap_or_else(|| "phase".to_owned())
     }
 
     /// The bytes of a blob, where this clone has it.
@@ -98,6 +104,14 @@ impl<'s> Archive<'s> {
     /// What a commit holds.
     pub(super) fn source(&self, commit: Digest) -> TreeSource<'s> {
         self.store.tree_source(commit)
+    }
+
+    /// Whether a task's record was looked at as this commit holds it.
+    pub(super) fn knows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
+        let Some(record) = held(source, &task.state_path()?, &task.transcript_path()?)? else {
+            return Ok(true);
+        };
+        Ok(self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record)))
     }
 
     /// Notes what a commit holds of a task's record.

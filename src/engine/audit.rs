@@ -84,6 +84,13 @@ impl Engine {
                 verdicts: &verdicts,
             };
             let (_, recorded) = compared.tasks()?;
+            for task in compared.uncovered() {
+                if !archive.knows(&task, &after.source)? {
+                    let why = "its record was out of sight, and changed since it was last looked at";
+                    let proof = Proof::bare(Standing::Unverifiable, why);
+                    audit.changes.push(Audited { commit: commit.clone(), task, proof });
+                }
+            }
             for task in recorded {
                 let proof = if commit.is_boundary {
                     let why = "the history before it is not in this clone";

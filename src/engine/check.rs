@@ -201,8 +201,15 @@ impl Engine {
             let mut found = self.new_findings(task, compared, recorded.contains(task));
             if recorded.contains(task) {
                 let proof = compared.prove(task, archive)?;
-                let forged = proof.filter(|proof| proof.standing == Standing::Forged);
-                found.extend(forged.map(|proof| forged_finding(task, &proof, compared, commit)));
+                let counts = |proof: &Proof| match proof.standing {
+                    Standing::Forged => true,
+                    // What is about to be committed can still be put right.
+                    Standing::Unverifiable if commit.is_none() => !proof.steps.is_empty(),
+                    Standing::Unverifiable => proof.steps.iter().any(|step| !step.is_judged),
+                    _ => false,
+                };
+                let finding = |proof: Proof| record_finding(task, &proof, compared, commit);
+                found.extend(proof.filter(counts).map(finding));
             }
             checked.note(task);
             checked.add(within(commit, found), &compared.after);
@@ -256,14 +263,18 @@ fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic>
     found
 }
 
-fn forged_finding(
+fn record_finding(
     task: &TaskRef,
     proof: &Proof,
     compared: &Compared<'_, '_>,
     commit: Option<Digest>,
 ) -> Diagnostic {
     let why = proof.why.as_deref().unwrap_or_default();
-    let message = format!("the record of `{}` is not what the rules yield: {why}", task.id);
+    let (code, what) = match proof.standing {
+        Standing::Forged => ("forged", "is not what the rules yield"),
+        _ => ("unverifiable", "cannot be derived from what is here"),
+    };
+    let message = format!("the record of `{}` {what}: {why}", task.id);
     let record: Vec<RepoPath> =
         [task.state_path(), task.transcript_path()].into_iter().filter_map(Result::ok).collect();
     let is_there = |source: &dyn Source, path: &RepoPath| {
@@ -286,7 +297,7 @@ fn forged_finding(
         }
     };
     let place = record.first().map(Place::file).unwrap_or_default();
-    Diagnostic::error("forged", message)
+    Diagnostic::error(code, message)
         .at(place)
         .hint(format!("let orch move the task; to put its record back: {hint}"))
 }

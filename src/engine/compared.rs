@@ -57,6 +57,21 @@ impl Compared<'_, '_> {
         Ok((self.tasks_of(paths.iter()), self.tasks_of(paths.iter().filter(is_record))))
     }
 
+    /// The tasks that are seen as such only now, although their record was there before: other settings
+    /// hid them, or a file above them did.
+    pub(super) fn uncovered(&self) -> Vec<TaskRef> {
+        let hid = |before: &Side<'_>, task: &TaskRef| {
+            let snapshot = before.snapshot(self.verdicts);
+            let was_there =
+                task.state_path().is_ok_and(|path| matches!(before.source.object(&path), Ok(Some(_))));
+            was_there && snapshot.task_at(&task.directory).is_none()
+        };
+        let other_settings =
+            self.befores.iter().all(|before| before.setting.config.roots != self.after.setting.config.roots);
+        let tasks = if other_settings { self.after.tasks() } else { Vec::new() };
+        tasks.into_iter().filter(|task| self.befores.iter().all(|before| hid(before, task))).collect()
+    }
+
     /// The tasks that paths belong to, on any side, in the order of the paths.
     fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Vec<TaskRef> {
         let mut tasks: Vec<TaskRef> = Vec::new();

@@ -37,10 +37,16 @@ struct Step {
 
 /// Proves a change; `None` where the record did not change, or is not of `orch`.
 pub(super) fn prove(change: &Change<'_>, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
-    let old = Records::of(change.task, &change.before)?;
+    let old = match Records::of(change.task, &change.before) {
+        Ok(old) => old,
+        // What was no file before it is one again told nothing that could be gone on from.
+        Err(Unread::NoFile(_)) => Records { state: None, transcript: Vec::new() },
+        Err(unread) => return Err(unread.into()),
+    };
     let new = match Records::of(change.task, &change.after) {
         Ok(new) => new,
         Err(Unread::Elsewhere(why)) => return Ok(Some(Proof::bare(Standing::Unverifiable, why))),
+        Err(Unread::NoFile(why)) => return Ok(Some(Proof::forged(why))),
         Err(Unread::Failed(error)) => return Err(error),
     };
     if old == new {
@@ -60,6 +66,8 @@ struct Proving<'a> {
 enum Unread {
     /// It is not in this clone.
     Elsewhere(String),
+    /// It is no file.
+    NoFile(String),
     /// Nothing can be read.
     Failed(Error),
 }
@@ -74,7 +82,9 @@ impl From<Unread> for Error {
     fn from(unread: Unread) -> Self {
         match unread {
             Unread::Failed(error) => error,
-            Unread::Elsewhere(why) => Self::NotNow { code: "not-in-clone", message: why, hint: None },
+            Unread::Elsewhere(why) | Unread::NoFile(why) => {
+                Self::NotNow { code: "not-in-clone", message: why, hint: None }
+            }
         }
     }
 }
@@ -85,7 +95,8 @@ impl Records {
             match snapshot.source.read(&path, u64::MAX - 1).map_err(Error::from)? {
                 Content::Bytes(bytes) => Ok(Some(bytes)),
                 Content::Missing => Ok(None),
-                Content::Unreadable(why) => Err(Unread::Elsewhere(format!("{path}: {why}"))),
+                Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
+                Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
                 Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
             }
         };
@@ -105,18 +116,20 @@ impl Proving<'_> {
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
             return self.unusable("state.json is not JSON any more");
         };
+        if value.get("version").is_none() && !self.old.state.as_deref().is_some_and(is_own) {
+            let why = "a state without a record: nothing says how it came into its phase";
+            let changed = self.old.state != self.new.state;
+            return Ok(changed.then(|| Proof::bare(Standing::Unverifiable, why)));
+        }
         if value.get("version").is_none() {
             return self.unrecorded("state.json was replaced by one without a history");
         }
         let Some((name, digest)) = named_workflow(&value) else {
             return self.unusable("state.json does not say which workflow decided");
         };
-        let Some(loaded) = self.archive.workflow(self.change.after.setting, &name, digest) else {
-            return Ok(Some(Proof::bare(Standing::Unverifiable, unknown_workflow(&name, digest))));
-        };
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        let phase_key = self.archive.phase_key(self.change.after.setting, &name);
         let text = String::from_utf8_lossy(bytes);
-        let state = match read_state(&value, &text, &workflow.phase_key) {
+        let state = match read_state(&value, &text, &phase_key) {
             Ok(state) => state,
             Err(faults) => {
                 let first =
@@ -124,29 +137,58 @@ impl Proving<'_> {
                 return self.unusable(&first.unwrap_or_default());
             }
         };
-        let before = self.before(&self.old, &workflow.phase_key);
-        let steps = self.steps(&self.old, &before, &state, &workflow.phase_key);
-        let phase = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+        let loaded = self.archive.workflow(self.change.before.setting, &name, digest);
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let before = self.before(&self.old, &phase_key);
+        let steps = self.steps(&self.old, &before, &state, &phase_key);
+        let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
         let finished = phase.is_some_and(|phase| phase.terminal);
         let adds_nothing = steps.as_deref().is_none_or(<[Step]>::is_empty);
         // Whoever puts back a finished task takes no step that would look at its files.
         if (finished || adds_nothing)
-            && let Some(restored) = self.restored(&state, finished)?
+            && let Some(restored) = self.restored(&state)?
         {
             return Ok(Some(restored));
         }
-        if adds_nothing && self.old.state == self.new.state && steps.is_some() {
-            return Ok(None);
+        if adds_nothing && let Some(proof) = self.without_steps(&state, steps.is_some(), &phase_key) {
+            return Ok(proof);
         }
-        let proof =
-            if write_state(&state, &workflow.phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
-                Proof::forged("state.json holds what no transition puts there")
-            } else {
-                self.stepwise(before, steps, &state, &workflow.phase_key)?
-            };
+        let proof = if write_state(&state, &phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
+            Proof::forged("state.json holds what no transition puts there")
+        } else {
+            self.stepwise(before, steps, &state, &phase_key)?
+        };
         let is_open = proof.standing >= Standing::Unverifiable && !adds_nothing;
-        let restored = if is_open { self.restored(&state, finished)? } else { None };
+        let restored = if is_open { self.restored(&state)? } else { None };
         Ok(Some(restored.unwrap_or(proof)))
+    }
+
+    /// A record that tells no new step is fine where only lines were added that tell none, where it was
+    /// rebuilt from the transcript as it stands, and where its task got another name.
+    fn without_steps(&self, state: &State, goes_on: bool, phase_key: &str) -> Option<Option<Proof>> {
+        if self.old.state == self.new.state {
+            return goes_on.then_some(None);
+        }
+        let lines = String::from_utf8_lossy(&self.new.transcript);
+        let rebuilt = rebuild(&lines, phase_key).and_then(Result::ok);
+        if self.old.transcript == self.new.transcript && rebuilt.as_ref() == Some(state) {
+            return Some(Some(Proof::bare(Standing::Restored, "rebuilt from the transcript")));
+        }
+        None
+    }
+
+    /// The same record under another name: the task was renamed, and nothing of it stayed behind.
+    fn renamed(&self, state: &State) -> Option<Proof> {
+        let Change { task, before, after, .. } = self.change;
+        if self.old.state.is_some() || state.task.as_deref() == Some(task.id.as_str()) {
+            return None;
+        }
+        let was_it = |other: &TaskRef| {
+            let same = Records::of(other, before).is_ok_and(|records| records == self.new);
+            same && after.task_at(&other.directory).is_none()
+        };
+        let other = before.tasks().into_iter().find(was_it)?;
+        Some(Proof::bare(Standing::Restored, format!("renamed from {}", other.id)))
     }
 
     /// A record that was made step by step, from the one before or from an earlier one.
@@ -157,6 +199,9 @@ impl Proving<'_> {
         state: &State,
         phase_key: &str,
     ) -> Result<Proof, Error> {
+        if let Some(renamed) = self.renamed(state) {
+            return Ok(renamed);
+        }
         let proof = match &steps {
             None => Proof::forged("transcript.jsonl, which only grows, was rewritten"),
             Some(steps) => match gap(steps, &before, state) {
@@ -202,10 +247,8 @@ impl Proving<'_> {
         let whole = |bytes: &Vec<u8>| {
             let value: Value = serde_json::from_slice(bytes).ok()?;
             let named = named_workflow(&value);
-            let loaded = named
-                .and_then(|(name, digest)| self.archive.workflow(self.change.before.setting, &name, digest));
-            let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
-            let phase_key = workflow.map_or(phase_key, |workflow| workflow.phase_key.as_str());
+            let own = named.map(|(name, _)| self.archive.phase_key(self.change.before.setting, &name));
+            let phase_key = own.as_deref().unwrap_or(phase_key);
             read_state(&value, &String::from_utf8_lossy(bytes), phase_key).ok()
         };
         let state = old
@@ -224,21 +267,30 @@ impl Proving<'_> {
         steps(known(before), added, last, phase_key)
     }
 
-    /// The same record as an ancestor's, put back.
-    fn restored(&self, state: &State, terminal: bool) -> Result<Option<Proof>, Error> {
+    /// The same record as an ancestor's, put back, with the files that it was about.
+    fn restored(&self, state: &State) -> Result<Option<Proof>, Error> {
         let Some(record) = self.new.digests() else { return Ok(None) };
         let Change { task, parents, after, .. } = self.change;
         let held = |files| self.archive.held_by(parents, task, record, state.updated_at, files);
         let Some(commit) = held(None)? else { return Ok(None) };
-        // An open task's files are judged again at its next step. A finished one's are not, so they
-        // must be what they were.
-        if !terminal {
-            return Ok(Some(restored_from(commit)));
-        }
         Ok(Some(match held(Some(after.source))? {
             Some(commit) => restored_from(commit),
-            None => Proof::forged(format!("{} was done with other files than these", commit.short())),
+            None => {
+                let why = format!("the record is that of {}, and the files are not", commit.short());
+                // An open task's files are judged again at its next step, a finished one's never.
+                let standing =
+                    if self.is_finished(state) { Standing::Forged } else { Standing::Unverifiable };
+                Proof::bare(standing, why)
+            }
         }))
+    }
+
+    fn is_finished(&self, state: &State) -> bool {
+        let named = state.workflow.as_ref();
+        let loaded = named.and_then(|named| self.change.after.setting.workflow(named.name.as_str()).ok());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
+        phase.is_none_or(|phase| phase.terminal)
     }
 
     /// The record goes on from an ancestor's: somebody went back there, and then took other steps.
@@ -291,6 +343,7 @@ impl Proving<'_> {
             entry: entry.clone(),
             standing,
             approval: None,
+            is_judged: true,
             why,
         };
         if transcript_line(&step.state, self.phase_key(step).as_str()) != step.line {
@@ -302,10 +355,16 @@ impl Proving<'_> {
         let Some(named) = &step.state.workflow else {
             return Ok(verdict(Standing::Forged, Some("it does not say which workflow decided".to_owned())));
         };
-        let found = self.archive.workflow(self.change.after.setting, named.name.as_str(), named.digest);
+        let other_name =
+            known(before).filter(|before| !before.foreign).and_then(|before| before.workflow.as_ref());
+        if let Some(other) = other_name.filter(|other| other.name != named.name) {
+            let why = format!("the task is governed by `{}`, and the step by `{}`", other.name, named.name);
+            return Ok(verdict(Standing::Forged, Some(why)));
+        }
+        let found = self.archive.workflow(self.change.before.setting, named.name.as_str(), named.digest);
         let Some(loaded) = found else {
             let why = unknown_workflow(named.name.as_str(), named.digest);
-            return Ok(verdict(Standing::Unverifiable, Some(why)));
+            return Ok(ProvenStep { is_judged: false, ..verdict(Standing::Unverifiable, Some(why)) });
         };
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
@@ -314,11 +373,19 @@ impl Proving<'_> {
             let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
                 Ok(replayed) => {
-                    let is_open = replayed.standing == Standing::Unverifiable;
-                    let why = is_open.then(|| "the state that it took over is not in git".to_owned());
+                    let (standing, why) = match replayed.standing {
+                        Standing::Unverifiable => {
+                            (Standing::Unverifiable, Some("the state that it took over is not in git"))
+                        }
+                        // Nothing says how a state without a record came into its phase.
+                        _ if takes_over(before, workflow) => {
+                            (Standing::Unverifiable, Some("it goes on from a state without a record"))
+                        }
+                        standing => (standing, None),
+                    };
                     Ok(Some(ProvenStep {
                         approval: replayed.by_person.then_some(Approval::Claimed),
-                        ..verdict(replayed.standing, why)
+                        ..verdict(standing, why.map(str::to_owned))
                     }))
                 }
                 Err(disproof) => {
@@ -334,7 +401,11 @@ impl Proving<'_> {
         }
         if steps.len() > 1 {
             for files in self.moments(old, steps, index)? {
-                if let Some(proven) = attempt(&files)? {
+                if let Some(mut proven) = attempt(&files)? {
+                    if let Some(missing) = self.not_kept(steps, index) {
+                        proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
+                        proven.standing = Standing::Unverifiable;
+                    }
                     return Ok(proven);
                 }
             }
@@ -346,12 +417,30 @@ impl Proving<'_> {
     }
 
     fn phase_key(&self, step: &Step) -> String {
-        let named = step.state.workflow.as_ref();
-        let loaded = named.and_then(|named| {
-            self.archive.workflow(self.change.after.setting, named.name.as_str(), named.digest)
-        });
-        let key = loaded.as_ref().and_then(|loaded| Some(loaded.workflow.as_ref()?.phase_key.clone()));
-        key.unwrap_or_else(|| "phase".to_owned())
+        let named = step.state.workflow.as_ref().map_or("", |named| named.name.as_str());
+        self.archive.phase_key(self.change.after.setting, named)
+    }
+
+    /// Evidence of a step that no later one names, and that the commit does not hold as it was.
+    fn not_kept(&self, steps: &[Step], index: usize) -> Option<String> {
+        let later = &steps[index + 1..];
+        let is_renewed = |name: &String| {
+            later.iter().flat_map(|step| &step.entry.evidence).any(|(other, _)| other == name)
+        };
+        let evidence = &steps[index].entry.evidence;
+        let kept = |name: &str, digest: &str| {
+            let bytes = self
+                .change
+                .task
+                .file(name)
+                .ok()
+                .map(|path| self.change.after.source.read(&path, u64::MAX - 1));
+            matches!(bytes, Some(Ok(Content::Bytes(bytes))) if Digest::of_blob(&bytes).to_string() == digest)
+        };
+        evidence
+            .iter()
+            .find(|(name, digest)| !is_renewed(name) && !kept(name, digest))
+            .map(|(name, _)| name.clone())
     }
 
     /// What the task may have held at a step in the middle of several: a squash keeps only the end,
@@ -478,6 +567,13 @@ fn is_later(steps: &[Step], before: &Recorded) -> bool {
     steps.first().zip(last).is_none_or(|(step, last)| step.entry.at > last.at)
 }
 
+/// Whether a step goes on from a state that no record leads to, in a phase where no task begins.
+fn takes_over(before: &Recorded, workflow: &Workflow) -> bool {
+    let foreign = known(before).filter(|before| before.foreign);
+    let phase = foreign.and_then(|before| before.phase.as_deref());
+    phase.and_then(|name| workflow.phase_named(name)).is_some_and(|phase| phase.id != workflow.initial)
+}
+
 fn known(recorded: &Recorded) -> Option<&State> {
     match recorded {
         Recorded::Known(state) => Some(state),
@@ -503,5 +599,5 @@ fn named_workflow(value: &Value) -> Option<(String, Digest)> {
 }
 
 fn unknown_workflow(name: &str, digest: Digest) -> String {
-    format!("workflow {name}@{} stands neither in git here nor in this orch", digest.short())
+    format!("workflow {name}@{} is not the one that stood here before the step", digest.short())
 }

@@ -118,6 +118,7 @@ impl Texts for InSource<'_> {
             }
             Ok(Content::Missing) => Ok(None),
             Ok(Content::Unreadable(why)) => Err(why),
+            Ok(Content::Absent) => Err("its bytes are not in this clone".to_owned()),
             Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes")),
             Err(error) => Err(error.to_string()),
         }

@@ -254,6 +254,11 @@ impl Observer<'_> {
                     format!("it has {size} bytes; at most {} are read", self.limits.bytes),
                     "make it smaller, or raise `limit_bytes` in orch.toml",
                 ),
+                Content::Absent => problem(
+                    "not-in-clone",
+                    "its bytes are not in this clone".to_owned(),
+                    "git fetch --refetch",
+                ),
                 Content::Unreadable(why) => {
                     problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it")
                 }

@@ -38,6 +38,8 @@ pub enum Content {
     Missing,
     /// It is there but is no regular file that can be read; says why.
     Unreadable(String),
+    /// It is there, but its bytes are not in this clone.
+    Absent,
 }
 
 /// A name in a directory.

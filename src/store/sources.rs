@@ -126,7 +126,7 @@ impl Store {
             Ok(header) => header,
             // A partial clone fetches blobs when they are needed; here nothing is fetched.
             Err(error) if error.code() == ErrorCode::NotFound => {
-                return Ok(Content::Unreadable(format!("blob {blob} is not in this clone")));
+                return Ok(Content::Absent);
             }
             Err(error) => return Err(error.into()),
         };

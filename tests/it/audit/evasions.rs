@@ -1,0 +1,209 @@
+//! Ways around the audit, and honest work that looks like one.
+
+use super::{last, put, skip, standings, started, state};
+use crate::harness::World;
+
+const DOCUMENT: &str = "system/workflows/global-state-machine.md";
+
+/// Lets any patch finish a task.
+fn laxer(world: &World) {
+    let text = world.read(DOCUMENT);
+    let lax = text.replacen("[[rule]]\nid = ", "[[rule]]\nid = \"anything-goes\"\nfrom = \"codegen\"\nwhen = \"true\"\nto = \"review\"\nbecause = \"anything goes\"\n\n[[rule]]\nid = ", 1);
+    assert_ne!(text, lax, "the test needs another document");
+    world.write(DOCUMENT, lax);
+}
+
+#[test]
+fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
+    let world = started("plan_review");
+    let mut edited = state(&world);
+    edited.workflow.as_mut().expect("named").digest = orch::base::Digest::of_blob(b"nowhere");
+    edited.phase = Some("done".to_owned());
+    put(&world, &edited, false);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(1).says("without a recorded step");
+    world.commit("no step, and no workflow to judge it by");
+    last(&world, "forged");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let text = world.read("tasks/t/transcript.jsonl").replace("\"Ann\"", "\"Bob\"");
+    world.write("tasks/t/transcript.jsonl", text);
+    let mut edited = state(&world);
+    edited.workflow.as_mut().expect("named").digest = orch::base::Digest::of_blob(b"nowhere");
+    put(&world, &edited, false);
+    world.commit("another transcript");
+    last(&world, "forged");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    // With a whole step only the step itself is open, and no hook lets it pass.
+    let mut claimed = state(&world);
+    claimed.workflow.as_mut().expect("named").digest = orch::base::Digest::of_blob(b"nowhere");
+    put(&world, &claimed, false);
+    skip(&world, "done", "accepted");
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
+    world.commit("a step by a workflow that nobody has");
+    last(&world, "unverifiable");
+    world.orch(&["check", "--commit", "HEAD"]).ends(1).says("unverifiable");
+}
+
+#[test]
+fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
+    let world = started("codegen");
+    // The step and the rule that allows it, in one commit.
+    world.patch("t", 1);
+    laxer(&world);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
+    world.commit("a rule, and what it allows");
+    last(&world, "unverifiable");
+
+    // A rule that was withdrawn.
+    let world = started("codegen");
+    let strict = world.read(DOCUMENT);
+    laxer(&world);
+    world.commit("a laxer rule");
+    let lax = world.read(DOCUMENT);
+    world.write(DOCUMENT, &strict);
+    world.commit("withdrawn");
+    world.write(DOCUMENT, lax);
+    world.patch("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["checkout", "-q", "--", DOCUMENT]);
+    last(&world, "unverifiable");
+}
+
+#[test]
+fn a_squash_must_hold_what_its_steps_rest_on() {
+    type Tamper = fn(&World);
+    let tampers: [Tamper; 3] = [
+        |world| world.remove("tasks/t/review/plan-review.json"),
+        |world| world.plan_review("t", false, 9),
+        |world| world.remove("tasks/t/code/diff.patch"),
+    ];
+    for tamper in tampers {
+        let world = started("plan_review");
+        world.plan_review("t", true, 1);
+        world.orch(&["next", "t"]).succeeds();
+        world.patch("t", 1);
+        world.orch(&["next", "t"]).succeeds();
+        world.git(&["reset", "-q", "--soft", "HEAD~2"]);
+        world.git(&["add", "-A"]);
+        world.orch(&["check", "--staged"]).succeeds();
+        tamper(&world);
+        world.git(&["add", "-A"]);
+        world.orch(&["check", "--staged"]).ends(1);
+        world.commit("squashed, and something is not there any more");
+        let change = super::last_change(&world);
+        assert!(
+            ["unverifiable", "forged"].contains(&change["standing"].as_str().expect("a text")),
+            "{change:#}"
+        );
+    }
+}
+
+#[test]
+fn a_record_put_back_without_its_files_is_not_restored() {
+    let world = started("test");
+    world.tests("t", 1, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.patch("t", 9);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).succeeds();
+    world.commit("the send-back never happened");
+    let change = last(&world, "unverifiable");
+    assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
+}
+
+#[test]
+fn a_state_without_a_record_is_told_and_proves_nothing() {
+    let world = World::ready();
+    world.write("tasks/t/state.json", "{\"phase\": \"done\"}\n");
+    world.commit("done, says somebody");
+    last(&world, "unverifiable");
+}
+
+#[test]
+fn what_was_out_of_sight_is_told_when_it_comes_back() {
+    let world = started("plan_review");
+    let settings = world.read("orch.toml");
+    let hidden = settings.replacen("path = \"tasks/**\"", "path = \"tasks/**\"\nexclude = [\"tasks/t\"]", 1);
+    assert_ne!(hidden, settings, "the test needs the root");
+    world.write("orch.toml", hidden);
+    world.commit("out of sight");
+    skip(&world, "done", "accepted");
+    world.commit("out of mind");
+    world.write("orch.toml", settings);
+    world.commit("back");
+    let change = last(&world, "unverifiable");
+    assert!(change["why"].as_str().expect("why").contains("out of sight"), "{change:#}");
+}
+
+#[test]
+fn a_record_that_is_no_file_is_forged_and_hides_no_other() {
+    let world = started("plan_review");
+    world.git(&["mv", "tasks/t/state.json", "state-of-t.json"]);
+    std::os::unix::fs::symlink("../../state-of-t.json", world.path("tasks/t/state.json")).expect("linked");
+    world.commit("a link");
+    last(&world, "forged");
+    world.orch(&["check", "--commit", "HEAD"]).ends(1);
+    world.remove("tasks/t/state.json");
+    world.git(&["mv", "state-of-t.json", "tasks/t/state.json"]);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).succeeds();
+    world.commit("the file again");
+    assert_ne!(super::last_change(&world)["standing"], "forged");
+}
+
+#[test]
+fn a_task_may_get_another_name() {
+    let world = started("plan_review");
+    world.git(&["mv", "tasks/t", "tasks/u"]);
+    world.orch(&["check", "--staged"]).succeeds();
+    world.commit("renamed");
+    let change = last(&world, "restored");
+    assert_eq!(change["why"], "renamed from t");
+    world.plan_review("u", true, 1);
+    world.orch(&["next", "u"]).succeeds();
+    last(&world, "proven");
+    assert!(standings(&world).iter().all(|one| one != "forged"));
+}
+
+#[test]
+fn a_state_rebuilt_from_the_transcript_is_restored() {
+    let world = started("plan_review");
+    let whole = world.read("tasks/t/state.json");
+    world.write("tasks/t/state.json", whole.replace("plan_review", "planning"));
+    world.commit("broken by hand");
+    world.write("tasks/t/state.json", whole);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).succeeds();
+    world.commit("recovered");
+    last(&world, "restored");
+}
+
+#[test]
+fn the_first_push_of_a_branch_is_judged() {
+    let world = started("plan_review");
+    let server = world.path("../server.git");
+    let server = server.to_str().expect("UTF-8");
+    world.git(&["init", "-q", "--bare", "-b", "main", server]);
+    world.git(&["remote", "add", "origin", server]);
+    world.git(&["push", "-q", "origin", "main"]);
+    world.git(&["switch", "-q", "-c", "work"]);
+    skip(&world, "done", "accepted");
+    world.commit("forged");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let zero = "0".repeat(40);
+    for line in [
+        format!("refs/heads/work {} refs/heads/work {zero}\n", head.trim()),
+        format!("{zero} {} refs/heads/work\n", head.trim()),
+    ] {
+        let mut command = world.orch_command(&["check", "--stdin-refs"]);
+        let file = world.path("../lines");
+        std::fs::write(&file, &line).expect("written");
+        command.stdin(std::fs::File::open(&file).expect("opened"));
+        world.end(command.output().expect("orch runs")).ends(1).says("forged");
+    }
+}
