@@ -19,6 +19,8 @@ impl Engine {
     /// default and is among [`Engine::findings`].
     pub fn open(start: &Path, caller: Caller) -> Result<Self, Error> {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
+        let environment = caller.environment.clone().seen_from(&start);
+        let caller = Caller { environment, ..caller };
         let found = Store::discover(&start, &caller.environment)?;
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = &found {

@@ -38,6 +38,12 @@ pub enum Error {
         /// Where it is.
         path: PathBuf,
     },
+    /// The environment names a repository that cannot be meant.
+    #[error("{why}")]
+    Environment {
+        /// Why not.
+        why: String,
+    },
     /// The repository has a format that is not supported.
     #[error("the repository uses {what}, which orch does not support")]
     Unsupported {
@@ -125,9 +131,11 @@ impl Error {
             Self::Busy { .. } | Self::CommitOpen { .. } => ErrorKind::Busy,
             Self::Moved => ErrorKind::Moved,
             Self::NotNow { .. } | Self::Identity | Self::Signing { .. } => ErrorKind::NotNow,
-            Self::Owner { .. } | Self::Bare { .. } | Self::Unsupported { .. } | Self::Revision { .. } => {
-                ErrorKind::Config
-            }
+            Self::Owner { .. }
+            | Self::Bare { .. }
+            | Self::Environment { .. }
+            | Self::Unsupported { .. }
+            | Self::Revision { .. } => ErrorKind::Config,
             Self::Io { .. } | Self::Git(_) | Self::Command { .. } => ErrorKind::Fault,
         }
     }
@@ -158,6 +166,9 @@ impl Error {
                 Some(format!("git config --global --add safe.directory {}", path.display()))
             }
             Self::Bare { .. } => Some("run orch in a work tree of it: git worktree add DIR".to_owned()),
+            Self::Environment { .. } => {
+                Some("unset GIT_DIR, or say with GIT_WORK_TREE where its work tree is".to_owned())
+            }
             Self::Unsupported { .. } => {
                 Some("use a repository with SHA-1 and the files ref format".to_owned())
             }

@@ -31,10 +31,9 @@ pub use sources::{IndexSource, StagedFile, TreeSource};
 
 use crate::base::Digest;
 use crate::config::Patterns;
-use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, Oid, Repository};
 use sign::Person;
 use std::cell::OnceCell;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -65,14 +64,9 @@ pub struct Head {
 }
 
 impl Store {
-    /// Opens the repository that `start` lies in; `None` outside git.
+    /// Opens the repository that `start` lies in, or that the environment names; `None` outside git.
     pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
-        let opened = Repository::open_ext(start, RepositoryOpenFlags::FROM_ENV, std::iter::empty::<&OsStr>());
-        let repo = match opened {
-            Ok(repo) => repo,
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-            Err(error) => return Err(Error::opening(start, error)),
-        };
+        let Some(repo) = environment.open(start)? else { return Ok(None) };
         let Some(root) = repo.workdir() else { return Err(Error::Bare { path: repo.path().to_owned() }) };
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
         Ok(Some(Self {

@@ -7,6 +7,7 @@ mod docs;
 mod faults;
 mod harness;
 mod model;
+mod odd;
 mod outputs;
 mod readme;
 mod schemas;

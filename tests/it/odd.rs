@@ -1,0 +1,30 @@
+//! Odd repositories: each row of the table in docs/git.md, held by a test against real git.
+
+use crate::harness::{Ended, World};
+
+mod environment;
+
+/// A row of the table, and the test that holds it.
+type Row = (&'static str, fn());
+
+/// A task is created and moved at a place; git finds nothing wrong and nothing left over.
+fn works(world: &World, at: &str) {
+    works_by(world, at, |arguments| world.orch(&[&["-C", at], arguments].concat()));
+    sound(world, at);
+}
+
+/// The same, by another way to run `orch`.
+fn works_by(world: &World, at: &str, orch: impl Fn(&[&str]) -> Ended) {
+    orch(&["new", "t"]).succeeds();
+    world.plan(&format!("../{at}/tasks/t"), 1);
+    orch(&["suggest", "t"]).succeeds().says("plan_review");
+    orch(&["next", "t"]).succeeds().says("planning -> plan_review");
+}
+
+/// Git finds nothing wrong, nothing left over, and our two commits on top.
+fn sound(world: &World, at: &str) {
+    assert_eq!(world.git(&["-C", at, "status", "--porcelain"]), "", "{at}");
+    assert_eq!(world.git(&["-C", at, "fsck", "--strict", "--no-dangling"]), "", "{at}");
+    let subjects = world.git(&["-C", at, "log", "-2", "--format=%s"]);
+    assert_eq!(subjects, "orch(t): planning -> plan_review\norch(t): new -> planning\n", "{at}");
+}
