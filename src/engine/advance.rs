@@ -4,6 +4,7 @@ use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
 use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{transcript_line, write_state};
+use crate::scan::NESTED;
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use std::fs::File;
@@ -300,6 +301,12 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
         let hint = format!("orch check {}", judged.task.id);
         Err(Error::NotNow { code, message, hint: Some(hint) })
     };
+    if let Some(path) = judged.observed.nested.first() {
+        let message =
+            format!("{path} is a repository of its own, so the transition could not carry what is in it");
+        let hint = "move it out of the task, or remove its .git".to_owned();
+        return Err(Error::NotNow { code: NESTED, message, hint: Some(hint) });
+    }
     if let Some(path) = judged.observed.unread.first() {
         return refuse("evidence-unreadable", path);
     }

@@ -40,6 +40,7 @@ impl Engine {
             let hint = "a task lies in the repository itself; put a directory there";
             return Err(Diagnostic::error("symlink", message).hint(hint).into());
         }
+        self.refuse_elsewhere(&task.directory)?;
         let adopted = self.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.root);
         std::fs::create_dir_all(&directory).map_err(|error| {

@@ -11,7 +11,7 @@ mod span;
 mod verdicts;
 
 pub use matcher::Matcher;
-pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
+pub use observe::{Limits, NESTED, Observed, ObservedFile, StateFile, observe};
 pub use read::{Verdict, parse_json, read};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};

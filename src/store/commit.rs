@@ -222,7 +222,16 @@ impl Transaction<'_> {
                 update.remove(path.as_str());
             }
         }
-        Ok(repo.find_tree(update.create_updated(repo, base)?)?)
+        let updated = update.create_updated(repo, base).map_err(|error| {
+            if error.message().contains("D/F conflict") {
+                return Error::NotNow {
+                    why: "HEAD holds a file or a submodule where a directory of the task is".to_owned(),
+                    hint: "commit the change that put the directory there, then try again".to_owned(),
+                };
+            }
+            error.into()
+        })?;
+        Ok(repo.find_tree(updated)?)
     }
 
     /// The tree of a branch's first commit. It is made of an index in memory: an edit needs a tree
