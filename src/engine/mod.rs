@@ -113,6 +113,13 @@ impl Engine {
         self.store.as_ref()
     }
 
+    /// A note that nothing is committed here, because this is no repository.
+    #[must_use]
+    pub fn outside_git(&self) -> Option<Diagnostic> {
+        let message = "this is no git repository: moves are written, and nothing is committed";
+        self.store.is_none().then(|| Diagnostic::note("no-repository", message).hint("git init"))
+    }
+
     /// Commits everything in the work directory; only for repositories that `orch` made itself.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.store.as_ref().map_or(Ok(()), |store| Ok(store.commit_everything(message)?))

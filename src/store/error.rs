@@ -26,6 +26,12 @@ pub enum Error {
         /// What it says.
         message: String,
     },
+    /// There is no `git` program, and without it this cannot be done.
+    #[error("git {command}: there is no `git` program on the PATH")]
+    NoGit {
+        /// The subcommand that was needed.
+        command: String,
+    },
     /// The repository belongs to somebody else.
     #[error("the repository at {} belongs to another user", path.display())]
     Owner {
@@ -136,7 +142,7 @@ impl Error {
             | Self::Environment { .. }
             | Self::Unsupported { .. }
             | Self::Revision { .. } => ErrorKind::Config,
-            Self::Io { .. } | Self::Git(_) | Self::Command { .. } => ErrorKind::Fault,
+            Self::Io { .. } | Self::Git(_) | Self::Command { .. } | Self::NoGit { .. } => ErrorKind::Fault,
         }
     }
 
@@ -145,6 +151,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match (self, self.kind()) {
             (Self::Signing { .. }, _) => "signing-failed",
+            (Self::NoGit { .. }, _) => "no-git",
             (_, ErrorKind::Busy | ErrorKind::Moved) => "busy",
             (_, ErrorKind::NotNow) => "not-now",
             (_, ErrorKind::Config) => "repository",
@@ -175,6 +182,11 @@ impl Error {
             Self::Revision { .. } => {
                 Some("see `git log`; a shallow clone ends where its history does".to_owned())
             }
+            Self::NoGit { .. } => Some(
+                "install git; without it suggest, explain, status and check work, and `[git] commit = \"off\"` \
+                 in orch.toml lets moves be written without a commit"
+                    .to_owned(),
+            ),
             Self::Identity => Some("git config user.name NAME && git config user.email MAIL".to_owned()),
             Self::Signing { .. } => Some(
                 "see user.signingKey and gpg.format; to sign nothing here: git config commit.gpgSign false"

@@ -48,7 +48,10 @@ impl Store {
 }
 
 fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, Error> {
-    command.spawn().map_err(|error| failed(subcommand(arguments), format!("it cannot be started: {error}")))
+    command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::NoGit { command: subcommand(arguments).to_owned() },
+        _ => failed(subcommand(arguments), format!("it cannot be started: {error}")),
+    })
 }
 
 /// Gives a process of git its input, waits for its end, and returns its stdout.

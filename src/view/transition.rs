@@ -3,9 +3,9 @@
 use super::json::SCHEMA_VERSION;
 use super::layout::{command, one_line, shorten};
 use super::next::direction;
-use super::wire::Proof;
+use super::wire::{Finding, Proof};
 use super::{Direction, Paint, Repository, Style};
-use crate::base::{RepoPath, TaskId};
+use crate::base::{Diagnostic, RepoPath, TaskId};
 use crate::decide::Transition;
 use crate::workflow::Workflow;
 use serde::Serialize;
@@ -39,6 +39,8 @@ pub struct Transitions {
     pub applied: bool,
     /// The transitions, in the order in which they happened.
     pub transitions: Vec<TransitionLine>,
+    /// What should be known beside them.
+    pub diagnostics: Vec<Finding>,
 }
 
 /// One transition.
@@ -73,13 +75,19 @@ pub struct TransitionLine {
 impl Transitions {
     /// The envelope of these transitions.
     #[must_use]
-    pub fn new(repository: Repository, applied: bool, transitions: &[Applied<'_>]) -> Self {
+    pub fn new(
+        repository: Repository,
+        applied: bool,
+        transitions: Vec<TransitionLine>,
+        diagnostics: &[Diagnostic],
+    ) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             kind: "transitions",
             repository,
             applied,
-            transitions: transitions.iter().map(TransitionLine::of).collect(),
+            transitions,
+            diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }
     }
 }

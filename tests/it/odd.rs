@@ -3,6 +3,7 @@
 use crate::harness::{Ended, World};
 
 mod environment;
+mod machine;
 mod places;
 
 /// A row of the table, and the test that holds it.

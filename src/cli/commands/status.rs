@@ -12,7 +12,9 @@ pub struct StatusArgs {}
 pub fn run(_args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.engine(ui)?;
     let tasks = engine.tasks();
-    let (judged, problems) = report::judge_all(&engine, &tasks);
+    let (judged, mut problems) = report::judge_all(&engine, &tasks);
+    let outside = engine.outside_git();
+    problems.extend(outside.clone());
     let subjects = report::subjects(&engine, &judged)?;
     let status = Status::new(engine.repository(), &subjects, &problems);
     if context.global.json {
@@ -21,11 +23,11 @@ pub fn run(_args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         ui.answer("There are no tasks yet.\n")?;
         let ready = engine.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
+        if let Some(note) = outside {
+            ui.status(&note.to_string());
+        }
     } else {
         ui.answer(&status.text(ui.paint, ui.width))?;
-        for problem in &problems {
-            ui.problem(&problem.to_string());
-        }
     }
     Ok(ExitCode::Fine)
 }

@@ -37,6 +37,9 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let mut engine = context.engine(ui)?;
     let watcher = if args.once { None } else { Some(listen(&engine, args)?) };
     let mut watching = Watching::new(&mut engine, args.dry_run);
+    if let Some(note) = watching.engine().outside_git() {
+        show(&watching, Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
+    }
     let held = step(&mut watching, Event::Start, context, ui)?.held;
     let Some(mut watcher) = watcher else {
         return Ok(if held { ExitCode::NotNow } else { ExitCode::Fine });
