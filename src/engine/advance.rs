@@ -143,6 +143,7 @@ impl Engine {
         let state_path = judged.task.state_path()?;
         let transcript_path = judged.task.transcript_path()?;
         refuse_unread(judged)?;
+        refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &state_path)?;
         let mut transcript = transcript_before(judged);
         let mut commits = Vec::new();
@@ -290,7 +291,31 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
             }
         }
     }
+    if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
+        // It is not gone: git was told to leave it out of the work tree.
+        return Err(left_out(store, &file.path, &judged.task.directory));
+    }
     Ok((writes, removes))
+}
+
+/// The state and the transcript are written where they lie, so they must be checked out.
+fn refuse_sparse(store: &Store, judged: &Judged) -> Result<(), Error> {
+    let (state, transcript) = (judged.task.state_path()?, judged.task.transcript_path()?);
+    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.has_transcript)];
+    match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
+        Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
+        None => Ok(()),
+    }
+}
+
+fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
+    let message = format!("{path} is not checked out, so the transition could not carry it");
+    let hint = if store.is_sparse() {
+        format!("git sparse-checkout add {directory}")
+    } else {
+        format!("git update-index --no-skip-worktree {path}, then git restore {path}")
+    };
+    Error::NotNow { code: "evidence-sparse", message, hint: Some(hint) }
 }
 
 /// What is there and cannot be read can be no proof, and must not be committed as deleted either.

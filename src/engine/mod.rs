@@ -60,6 +60,7 @@ impl Engine {
     /// Looks at the engine's source.
     fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
         let work_dir;
+        let work_tree;
         let tree;
         let source: &dyn Source = match (&self.at, &self.store) {
             (At::Commit(commit), Some(store)) => {
@@ -67,8 +68,8 @@ impl Engine {
                 &tree
             }
             (_, Some(store)) => {
-                work_dir = WorkDir::new(&self.root, store);
-                &work_dir
+                work_tree = store.work_tree();
+                &work_tree
             }
             (_, None) => {
                 work_dir = WorkDir::new(&self.root, &Raw);

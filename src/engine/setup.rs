@@ -1,6 +1,6 @@
 //! Opening an engine: find the root, read the configuration, lay the repository's texts over what ships.
 
-use super::setting::{OnDisk, Setting};
+use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Caller, Engine, Error};
 use crate::base::Diagnostic;
 use crate::config;
@@ -28,7 +28,10 @@ impl Engine {
             // Where that is not possible now, the next one does.
             let _ = store.recover_leftovers();
         }
-        let setting = Setting::read(&OnDisk(&root));
+        let setting = match found.as_ref().filter(|store| store.is_sparse()) {
+            Some(store) => Setting::read(&Sparse(&root, store.work_tree())),
+            None => Setting::read(&OnDisk(&root)),
+        };
         let store = found.map(|store| {
             store.with_options(store::Options {
                 detached_head: setting.config.git.detached_head,

@@ -16,6 +16,7 @@ mod index;
 mod journal;
 mod sign;
 mod sources;
+mod sparse;
 mod tree;
 mod vet;
 
@@ -28,6 +29,7 @@ pub use error::{Error, ErrorKind};
 pub use history::Commit;
 pub use sign::Signature;
 pub use sources::{IndexSource, StagedFile, TreeSource};
+pub use sparse::WorkTree;
 
 use crate::base::Digest;
 use crate::config::Patterns;
