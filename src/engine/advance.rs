@@ -131,9 +131,11 @@ impl Engine {
             }
             let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
             let task = judged.task.clone();
+            let judged = self.judge(&task)?;
             let mut notes = left_staged(&committed.left_staged, &task.directory);
+            notes.extend(self.filtered(&judged)?);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            outcomes.push(Outcome::Applied(Box::new(Applied { judged: self.judge(&task)?, steps, notes })));
+            outcomes.push(Outcome::Applied(Box::new(Applied { judged, steps, notes })));
         }
         Ok(outcomes)
     }
@@ -231,6 +233,27 @@ impl Engine {
             .collect())
     }
 
+    /// A finding where a filter of git stands before the files that `orch` writes: what is committed
+    /// is what it wrote, so that every clone can read it, and git takes that for changed.
+    pub fn filtered(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
+        let state = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+        let transcript = judged.observed.transcript.as_deref();
+        let files = [(judged.task.state_path()?, state), (judged.task.transcript_path()?, transcript)];
+        let mut found = Vec::new();
+        for (path, bytes) in files {
+            let stored = with_own_line_endings(bytes.unwrap_or_default());
+            if bytes.is_some() && store.digest(&path, &stored)? != Digest::of_blob(&stored) {
+                let message = "a filter of .gitattributes changes it; it is committed as it is, so git takes it for modified";
+                let hint = format!("except it, at the end of .gitattributes: {} -filter -ident", path.name());
+                found.push(
+                    Diagnostic::warning("own-file-filtered", message).at(Place::file(&path)).hint(hint),
+                );
+            }
+        }
+        Ok(found)
+    }
+
     /// What `$schema` of a state says.
     pub(super) fn state_schema(&self) -> String {
         format!("{}/schemas/state.schema.json", self.setting.config.system)
@@ -260,11 +283,21 @@ fn transcript_before(judged: &Judged) -> Vec<u8> {
     };
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let whole = lines.iter().rposition(|line| !ahead(line)).map_or(0, |last| last + 1);
-    let mut kept = lines[..whole].concat();
+    let mut kept = with_own_line_endings(&lines[..whole].concat());
     if kept.last().is_some_and(|last| *last != b'\n') {
         kept.push(b'\n');
     }
     kept
+}
+
+/// Without the carriage returns of a checkout that converts line endings; JSON itself holds none.
+fn with_own_line_endings(bytes: &[u8]) -> Vec<u8> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .flat_map(|line| line.strip_suffix(b"\r\n").map_or([line, b""], |text| [text, b"\n"]))
+        .flatten()
+        .copied()
+        .collect()
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.

@@ -111,7 +111,10 @@ pub(super) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
 impl Texts for Sparse<'_> {
     fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
         match OnDisk(self.0).text(path)? {
-            None => InSource(&self.1).text(path),
+            None => InSource(&self.1).text(path).map_err(|why| {
+                let directory = path.parent().unwrap_or_else(RepoPath::root);
+                format!("{why}, and it is not checked out; git sparse-checkout add {directory}")
+            }),
             found => Ok(found),
         }
     }

@@ -69,11 +69,11 @@ impl Store {
         Ok(None)
     }
 
-    /// The bytes that a commit holds at a path; `None` where it holds none.
+    /// The bytes that a commit holds at a path; `None` where it holds none, or this clone has none.
     pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
         let tree = self.tree_of(commit)?;
         match entry_at(&tree, path)?.filter(is_blob) {
-            Some(entry) => Ok(Some(self.repo.find_blob(entry.id())?.content().to_vec())),
+            Some(entry) => self.blob(digest(entry.id())),
             None => Ok(None),
         }
     }

@@ -2,7 +2,9 @@
 
 use crate::harness::{Ended, World};
 
+mod content;
 mod environment;
+mod formats;
 mod index;
 mod machine;
 mod places;

@@ -44,6 +44,7 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     for one in &judged {
         found.extend(findings_of(one));
         found.extend(engine.ignored_evidence(one)?);
+        found.extend(engine.filtered(one)?);
     }
     found.retain(|finding| finding.severity > Severity::Note);
     let mut seen = Vec::new();
