@@ -203,8 +203,8 @@ impl Engine {
 
     /// One writer at a time, also outside git: a kernel lock on the root directory itself.
     fn lock_directory(&self) -> Result<File, Error> {
-        let path = self.root.display().to_string();
-        let directory = File::open(&self.root).map_err(|error| store_io(&path, error))?;
+        let refused = |source| store::Error::Io { path: self.root.clone(), source };
+        let directory = File::open(&self.root).map_err(refused)?;
         for attempt in 0..10 {
             if directory.try_lock().is_ok() {
                 return Ok(directory);
@@ -258,10 +258,6 @@ impl Engine {
     pub(super) fn state_schema(&self) -> String {
         format!("{}/schemas/state.schema.json", self.setting.config.system)
     }
-}
-
-fn store_io(path: &str, error: std::io::Error) -> Error {
-    Diagnostic::error("io", format!("{path}: {error}")).into()
 }
 
 fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {

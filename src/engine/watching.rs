@@ -54,6 +54,8 @@ pub enum Effect {
         message: String,
         /// What to do about it.
         hint: Option<String>,
+        /// Whether it is a fault of the machine, and not of what is watched.
+        is_fault: bool,
     },
 }
 
@@ -103,7 +105,7 @@ impl<'e> Watching<'e> {
     pub fn step(&mut self, event: Event) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
         match event {
-            Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None }),
+            Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None, is_fault: true }),
             Event::Start => {
                 let tasks = self.engine.tasks();
                 effects.push(Effect::Watching { tasks: tasks.len() });
@@ -168,11 +170,14 @@ impl<'e> Watching<'e> {
             Ok(()) => {
                 effects.push(Effect::Reloaded);
                 for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
-                    effects
-                        .push(Effect::Trouble { message: finding.to_string(), hint: finding.hint.clone() });
+                    effects.push(Effect::Trouble {
+                        message: finding.to_string(),
+                        hint: finding.hint.clone(),
+                        is_fault: false,
+                    });
                 }
             }
-            Err(error) => effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() }),
+            Err(error) => effects.push(trouble(&error)),
         }
     }
 
@@ -199,7 +204,7 @@ impl<'e> Watching<'e> {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if self.hold(&tasks, &error, effects) => {}
             Err(error) if tasks.len() == 1 => {
-                effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+                effects.push(trouble(&error));
             }
             Err(_) => {
                 for task in tasks {
@@ -273,7 +278,7 @@ impl<'e> Watching<'e> {
             && !judged.unborn
             && let Err(error) = self.engine.write_suggestion(judged)
         {
-            effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+            effects.push(trouble(&error));
         }
         match outcome {
             Outcome::Applied(applied) => effects.push(Effect::Moved(applied)),
@@ -301,4 +306,9 @@ fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
 /// What a suggestion would say, as a digest.
 fn fingerprint(judged: &Judged) -> Digest {
     Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.unborn).as_bytes())
+}
+
+fn trouble(error: &Error) -> Effect {
+    let is_fault = error.kind() == ErrorKind::Fault;
+    Effect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

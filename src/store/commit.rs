@@ -10,6 +10,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -204,7 +205,10 @@ impl Transaction<'_> {
             };
             objects.push(commit);
             built.push(commit);
-            parent = Some(repo.find_commit(commit)?);
+            // On a full disk libgit2 may say that it wrote a commit which is not there.
+            let unwritten = || io::Error::new(io::ErrorKind::StorageFull, "the commit could not be written");
+            let found = repo.find_commit(commit);
+            parent = Some(found.map_err(|_| Error::io(&repo.commondir().join("objects"), unwritten()))?);
         }
         self.make_durable(objects)?;
         Ok(built)

@@ -119,7 +119,9 @@ impl Error {
     pub(super) fn opening(path: &Path, error: git2::Error) -> Self {
         let message = error.message();
         if error.code() == ErrorCode::Owner {
-            return Self::Owner { path: path.to_owned() };
+            // What has to be declared safe is the top, wherever below it somebody stands.
+            let top = path.ancestors().find(|above| above.join(".git").exists()).unwrap_or(path);
+            return Self::Owner { path: top.to_owned() };
         }
         if message.contains("object format") || message.contains("objectformat") {
             return Self::Unsupported { what: "the SHA-256 object format".to_owned() };
@@ -195,13 +197,31 @@ impl Error {
             Self::NotNow { hint, .. } => Some(hint.clone()),
             Self::Busy { .. } | Self::Moved => Some("try again".to_owned()),
             Self::CommitOpen { .. } => Some("finish or abort that commit; orch waits".to_owned()),
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull => Some("the disk is full; nothing was lost".to_owned()),
-                io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
-                io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
-                _ => None,
-            },
-            Self::Git(_) | Self::Command { .. } => None,
+            Self::Io { source, .. } => refusal(source.kind()),
+            Self::Git(error) => refusal(kind_in(error.message())),
+            Self::Command { message, .. } => refusal(kind_in(message)),
         }
     }
+}
+
+/// What to do where the file system refuses.
+fn refusal(kind: io::ErrorKind) -> Option<String> {
+    let advice = match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full; nothing was lost",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        io::ErrorKind::PermissionDenied => "check who owns it and its permissions",
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+/// What the system said, as libgit2 and git hand it on.
+fn kind_in(message: &str) -> io::ErrorKind {
+    let said = [
+        ("No space left on device", io::ErrorKind::StorageFull),
+        ("Disk quota exceeded", io::ErrorKind::QuotaExceeded),
+        ("Read-only file system", io::ErrorKind::ReadOnlyFilesystem),
+        ("Permission denied", io::ErrorKind::PermissionDenied),
+    ];
+    said.iter().find(|(words, _)| message.contains(words)).map_or(io::ErrorKind::Other, |(_, kind)| *kind)
 }

@@ -40,9 +40,13 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if let Some(note) = watching.engine().outside_git() {
         show(&watching, Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
     }
-    let held = step(&mut watching, Event::Start, context, ui)?.held;
+    let begun = step(&mut watching, Event::Start, context, ui)?;
     let Some(mut watcher) = watcher else {
-        return Ok(if held { ExitCode::NotNow } else { ExitCode::Fine });
+        return Ok(match begun {
+            Stepped { faulty: true, .. } => ExitCode::Fault,
+            Stepped { held: true, .. } => ExitCode::NotNow,
+            _ => ExitCode::Fine,
+        });
     };
     let stop = Arc::new(Mutex::new(watcher.stop_handle()));
     let asked = Arc::clone(&stop);
@@ -73,6 +77,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 struct Stepped {
     reloaded: bool,
     held: bool,
+    faulty: bool,
 }
 
 /// Takes one event and shows what came of it.
@@ -81,6 +86,7 @@ fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -
     for effect in watching.step(event)? {
         stepped.reloaded |= matches!(effect, Effect::Reloaded);
         stepped.held |= matches!(effect, Effect::Held { .. });
+        stepped.faulty |= matches!(effect, Effect::Trouble { is_fault: true, .. });
         for happening in happenings(watching.engine(), effect) {
             show(watching, happening, context, ui)?;
         }
@@ -117,7 +123,7 @@ fn happenings(engine: &Engine, effect: Effect) -> Vec<Happening> {
             };
             vec![Happening::Held { task, reason: message, hint }]
         }
-        Effect::Trouble { message, hint } => {
+        Effect::Trouble { message, hint, .. } => {
             let mut diagnostic = Diagnostic::warning("watch", message);
             diagnostic.hint = hint;
             vec![finding(&diagnostic)]
