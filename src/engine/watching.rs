@@ -7,6 +7,7 @@ use super::{Engine, Error, ErrorKind, Judged, Plan, TaskRef};
 use crate::base::{Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
+use crate::store;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happened.
@@ -68,6 +69,8 @@ pub struct Watching<'e> {
     known: BTreeMap<TaskId, (TaskRef, Digest)>,
     /// Tasks whose transitions wait for the repository.
     held: BTreeSet<TaskId>,
+    /// Whether each try may ask a person for a passphrase or a touch.
+    asks: bool,
     /// What was last told about why they wait.
     told: Option<String>,
     /// The troubles that were told.
@@ -84,6 +87,7 @@ impl<'e> Watching<'e> {
             begun: false,
             known: BTreeMap::new(),
             held: BTreeSet::new(),
+            asks: false,
             told: None,
             troubles: BTreeSet::new(),
         }
@@ -93,6 +97,12 @@ impl<'e> Watching<'e> {
     #[must_use]
     pub fn is_held(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// Whether trying again asks a person for something, so that it should not happen often.
+    #[must_use]
+    pub fn asks_for_a_person(&self) -> bool {
+        self.asks
     }
 
     /// The engine, for telling more about what happened.
@@ -251,6 +261,7 @@ impl<'e> Watching<'e> {
                 self.held.insert(task.id.clone());
             }
         }
+        self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
             let ids = tasks.iter().map(|task| task.id.clone()).collect();

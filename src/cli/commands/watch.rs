@@ -30,6 +30,8 @@ pub struct WatchArgs {
 
 /// How long to wait before trying again what the repository did not allow.
 const RETRY: Duration = Duration::from_millis(500);
+/// The same where each try may ask for a passphrase.
+const RETRY_SIGNING: Duration = Duration::from_secs(30);
 /// How long to sleep where nothing is to be done but listening.
 const IDLE: Duration = Duration::from_secs(3600);
 
@@ -52,7 +54,11 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let asked = Arc::clone(&stop);
     interrupt::on_interrupt(move || asked.lock().unwrap_or_else(PoisonError::into_inner).stop());
     loop {
-        let timeout = if watching.is_held() { RETRY } else { IDLE };
+        let timeout = match (watching.is_held(), watching.asks_for_a_person()) {
+            (true, false) => RETRY,
+            (true, true) => RETRY_SIGNING,
+            (false, _) => IDLE,
+        };
         let Some(signals) = watcher.next(timeout) else { break };
         let mut reloaded = false;
         for event in events_of(signals) {
