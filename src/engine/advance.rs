@@ -4,6 +4,7 @@ use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{settled_lines, transcript_line, write_state};
+use crate::scan::NESTED;
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use std::fs::File;
@@ -148,9 +149,11 @@ impl Engine {
             }
             let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
             let task = judged.task.clone();
+            let judged = self.judge(&task)?;
             let mut notes = left_staged(&committed.left_staged, &task.directory);
+            notes.extend(self.filtered(&judged)?);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            outcomes.push(Outcome::Applied(Box::new(Applied { judged: self.judge(&task)?, steps, notes })));
+            outcomes.push(Outcome::Applied(Box::new(Applied { judged, steps, notes })));
         }
         Ok(outcomes)
     }
@@ -160,6 +163,7 @@ impl Engine {
         let state_path = judged.task.state_path()?;
         let transcript_path = judged.task.transcript_path()?;
         refuse_unread(judged)?;
+        refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &state_path)?;
         let mut transcript = transcript_before(judged);
         let mut commits = Vec::new();
@@ -217,8 +221,8 @@ impl Engine {
 
     /// One writer at a time, also outside git: a kernel lock on the root directory itself.
     fn lock_directory(&self) -> Result<File, Error> {
-        let path = self.root.display().to_string();
-        let directory = File::open(&self.root).map_err(|error| store_io(&path, error))?;
+        let refused = |source| store::Error::Io { path: self.root.clone(), source };
+        let directory = File::open(&self.root).map_err(refused)?;
         for attempt in 0..10 {
             if directory.try_lock().is_ok() {
                 return Ok(directory);
@@ -247,14 +251,31 @@ impl Engine {
             .collect())
     }
 
+    /// A finding where a filter of git stands before the files that `orch` writes: what is committed
+    /// is what it wrote, so that every clone can read it, and git takes that for changed.
+    pub fn filtered(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
+        let state = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+        let transcript = judged.observed.transcript.as_deref();
+        let files = [(judged.task.state_path()?, state), (judged.task.transcript_path()?, transcript)];
+        let mut found = Vec::new();
+        for (path, bytes) in files {
+            let stored = with_own_line_endings(bytes.unwrap_or_default());
+            if bytes.is_some() && store.digest(&path, &stored)? != Digest::of_blob(&stored) {
+                let message = "a filter of .gitattributes changes it; it is committed as it is, so git takes it for modified";
+                let hint = format!("except it, at the end of .gitattributes: {} -filter -ident", path.name());
+                found.push(
+                    Diagnostic::warning("own-file-filtered", message).at(Place::file(&path)).hint(hint),
+                );
+            }
+        }
+        Ok(found)
+    }
+
     /// What `$schema` of a state says.
     pub(super) fn state_schema(&self) -> String {
         format!("{}/schemas/state.schema.json", self.setting.config.system)
     }
-}
-
-fn store_io(path: &str, error: std::io::Error) -> Error {
-    Diagnostic::error("io", format!("{path}: {error}")).into()
 }
 
 fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
@@ -268,7 +289,17 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
 /// The transcript to append to.
 fn transcript_before(judged: &Judged) -> Vec<u8> {
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    settled_lines(bytes, judged.state().map_or(1, |state| state.next_seq))
+    with_own_line_endings(&settled_lines(bytes, judged.state().map_or(1, |state| state.next_seq)))
+}
+
+/// Without the carriage returns of a checkout that converts line endings; JSON itself holds none.
+fn with_own_line_endings(bytes: &[u8]) -> Vec<u8> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .flat_map(|line| line.strip_suffix(b"\r\n").map_or([line, b""], |text| [text, b"\n"]))
+        .flatten()
+        .copied()
+        .collect()
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.
@@ -295,7 +326,31 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
             }
         }
     }
+    if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
+        // It is not gone: git was told to leave it out of the work tree.
+        return Err(left_out(store, &file.path, &judged.task.directory));
+    }
     Ok((writes, removes))
+}
+
+/// The state and the transcript are written where they lie, so they must be checked out.
+fn refuse_sparse(store: &Store, judged: &Judged) -> Result<(), Error> {
+    let (state, transcript) = (judged.task.state_path()?, judged.task.transcript_path()?);
+    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.has_transcript)];
+    match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
+        Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
+        None => Ok(()),
+    }
+}
+
+fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
+    let message = format!("{path} is not checked out, so the transition could not carry it");
+    let hint = if store.is_sparse() {
+        format!("git sparse-checkout add {directory}")
+    } else {
+        format!("git update-index --no-skip-worktree {path}, then git restore {path}")
+    };
+    Error::NotNow { code: "evidence-sparse", message, hint: Some(hint) }
 }
 
 /// What is there and cannot be read can be no proof, and must not be committed as deleted either.
@@ -306,6 +361,12 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
         let hint = command(&["orch", "check", judged.task.id.as_str()]);
         Err(Error::NotNow { code, message, hint: Some(hint) })
     };
+    if let Some(path) = judged.observed.nested.first() {
+        let message =
+            format!("{path} is a repository of its own, so the transition could not carry what is in it");
+        let hint = "move it out of the task, or remove its .git".to_owned();
+        return Err(Error::NotNow { code: NESTED, message, hint: Some(hint) });
+    }
     if let Some(path) = judged.observed.unread.first() {
         return refuse("evidence-unreadable", path);
     }

@@ -57,6 +57,7 @@ impl Engine {
                     let mut found = findings_of(&judged);
                     if self.reads_work_dir() {
                         found.extend(self.ignored_evidence(&judged)?);
+                        found.extend(self.filtered(&judged)?);
                     }
                     found
                 }

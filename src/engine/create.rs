@@ -5,6 +5,7 @@ use super::orders::first_applied;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
+use crate::store;
 
 /// A task that was created.
 pub struct Created {
@@ -40,11 +41,11 @@ impl Engine {
             let hint = "a task lies in the repository itself; put a directory there";
             return Err(Diagnostic::error("symlink", message).hint(hint).into());
         }
+        self.refuse_elsewhere(&task.directory)?;
         let adopted = self.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.root);
-        std::fs::create_dir_all(&directory).map_err(|error| {
-            Diagnostic::error("io", format!("{} cannot be made: {error}", directory.display()))
-        })?;
+        std::fs::create_dir_all(&directory)
+            .map_err(|source| store::Error::Io { path: directory.clone(), source })?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|engine, judged| {
             if !judged.unborn {
                 let message = format!("task `{}` is there already", judged.task.id);

@@ -70,6 +70,7 @@ impl Engine {
     /// Looks at the engine's source.
     fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
         let work_dir;
+        let work_tree;
         let tree;
         let source: &dyn Source = match (&self.at, &self.store) {
             (At::Commit(commit), Some(store)) => {
@@ -77,8 +78,8 @@ impl Engine {
                 &tree
             }
             (_, Some(store)) => {
-                work_dir = WorkDir::new(&self.root, store);
-                &work_dir
+                work_tree = store.work_tree();
+                &work_tree
             }
             (_, None) => {
                 work_dir = WorkDir::new(&self.root, &Raw);
@@ -121,6 +122,13 @@ impl Engine {
     #[must_use]
     pub fn store(&self) -> Option<&Store> {
         self.store.as_ref()
+    }
+
+    /// A note that nothing is committed here, because this is no repository.
+    #[must_use]
+    pub fn outside_git(&self) -> Option<Diagnostic> {
+        let message = "this is no git repository: moves are written, and nothing is committed";
+        self.store.is_none().then(|| Diagnostic::note("no-repository", message).hint("git init"))
     }
 
     /// Commits everything in the work directory; only for repositories that `orch` made itself.

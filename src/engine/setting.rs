@@ -4,6 +4,7 @@ use super::workflows;
 use crate::base::{Diagnostic, RepoPath};
 use crate::config::{self, Config};
 use crate::scan::{Content, Limits, Schemas, Source};
+use crate::store::WorkTree;
 use crate::workflow::System;
 use std::path::Path;
 
@@ -104,6 +105,33 @@ impl Texts for OnDisk<'_> {
     fn names(&self, directory: &RepoPath) -> Vec<String> {
         let entries = std::fs::read_dir(directory.under(self.0)).into_iter().flatten();
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    }
+}
+
+/// Texts of a sparse work directory: what is left out of it counts as well.
+pub(super) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
+
+impl Texts for Sparse<'_> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+        match OnDisk(self.0).text(path)? {
+            None => InSource(&self.1).text(path).map_err(|why| {
+                let directory = path.parent().unwrap_or_else(RepoPath::root);
+                format!("{why}, and it is not checked out; git sparse-checkout add {directory}")
+            }),
+            found => Ok(found),
+        }
+    }
+
+    fn names(&self, directory: &RepoPath) -> Vec<String> {
+        let mut names = OnDisk(self.0).names(directory);
+        for entry in self.1.list(directory).unwrap_or_default() {
+            let below = RepoPath::new(&entry.path).ok();
+            names.extend(below.as_ref().and_then(|path| path.below(directory)).map(str::to_owned));
+        }
+        names.retain(|name| !name.contains('/'));
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 }
 

@@ -1,7 +1,7 @@
 //! Opening an engine: find the root, read the configuration, lay the repository's texts over what ships.
 
 use super::archive;
-use super::setting::{OnDisk, Setting};
+use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Caller, Engine, Error};
 use crate::base::Diagnostic;
 use crate::config;
@@ -37,6 +37,8 @@ impl Engine {
 
     fn open_to(start: &Path, caller: Caller, purpose: Purpose) -> Result<Self, Error> {
         let start = start.canonicalize().map_err(|error| no_directory(start, &error))?;
+        let environment = caller.environment.clone().seen_from(&start);
+        let caller = Caller { environment, ..caller };
         let found = Store::discover(&start, &caller.environment)?;
         if purpose == Purpose::Work {
             found.as_ref().map(Store::refuse_bare).transpose()?;
@@ -47,7 +49,10 @@ impl Engine {
             // Where that is not possible now, the next one does.
             let _ = store.recover_leftovers();
         }
-        let setting = Setting::read(&OnDisk(&root));
+        let setting = match found.as_ref().filter(|store| store.is_sparse()) {
+            Some(store) => Setting::read(&Sparse(&root, store.work_tree())),
+            None => Setting::read(&OnDisk(&root)),
+        };
         let store = found.map(|store| {
             store.with_options(store::Options {
                 detached_head: setting.config.git.detached_head,

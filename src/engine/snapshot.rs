@@ -90,7 +90,7 @@ impl Snapshot<'_> {
     pub(super) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
         let roots = &self.setting.config.roots;
         let (root, id) = roots.match_directory(directory)?;
-        if self.source.is_behind_link(directory) {
+        if self.source.is_behind_link(directory) || self.source.other_repository(directory).is_some() {
             return None;
         }
         let workflow = roots.get(root)?.workflow.clone();
@@ -135,6 +135,9 @@ impl Snapshot<'_> {
         }
         found.misnamed.extend(self.misnamed(directory));
         if depth >= MAX_DEPTH {
+            return;
+        }
+        if self.source.other_repository(directory).is_some() {
             return;
         }
         for child in self.source.children(directory).unwrap_or_default() {

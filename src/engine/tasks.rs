@@ -3,6 +3,7 @@
 use super::{Engine, Error};
 use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use crate::scan::NESTED;
 
 /// A task and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +75,12 @@ impl Engine {
         if let Some(task) = RepoPath::new(trimmed).ok().and_then(|path| self.task_of_path(&path)) {
             return Ok(task);
         }
+        for place in [
+            TaskId::new(trimmed).ok().and_then(|id| Some(self.place_for(&id)?.directory)),
+            RepoPath::new(trimmed).ok(),
+        ] {
+            place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
+        }
         let tasks = self.tasks();
         let mut diagnostic = Diagnostic::error("unknown-task", format!("there is no task `{name}`"));
         diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
@@ -132,6 +139,17 @@ impl Engine {
     /// The task in exactly this directory, if it is one.
     pub(super) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
         self.snapshot(|snapshot| snapshot.task_at(directory))
+    }
+
+    /// A task in another repository belongs to that one, and cannot be proven in this.
+    pub(super) fn refuse_elsewhere(&self, directory: &RepoPath) -> Result<(), Error> {
+        let mut other = self.snapshot(|snapshot| snapshot.source.other_repository(directory));
+        if let Some(store) = self.store.as_ref().filter(|_| other.is_none()) {
+            other = store.submodule_around(directory)?;
+        }
+        let Some(other) = other else { return Ok(()) };
+        let message = format!("{other} is a repository of its own, so a task there belongs to that one");
+        Err(Diagnostic::error(NESTED, message).hint(format!("orch -C {other} status")).into())
     }
 
     /// Where a task with this id would lie, by the first root that can hold it.

@@ -7,6 +7,7 @@ use super::{Engine, Error, ErrorKind, Judged, Plan, TaskRef};
 use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
+use crate::store;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happened.
@@ -54,6 +55,8 @@ pub enum Effect {
         message: String,
         /// What to do about it.
         hint: Option<String>,
+        /// Whether it is a fault of the machine, and not of what is watched.
+        is_fault: bool,
     },
 }
 
@@ -66,6 +69,8 @@ pub struct Watching<'e> {
     known: BTreeMap<TaskId, (TaskRef, Digest)>,
     /// Tasks whose transitions wait for the repository.
     held: BTreeSet<TaskId>,
+    /// Whether each try may ask a person for a passphrase or a touch.
+    asks: bool,
     /// What was last told about why they wait.
     told: Option<String>,
     /// The troubles that were told.
@@ -82,6 +87,7 @@ impl<'e> Watching<'e> {
             begun: false,
             known: BTreeMap::new(),
             held: BTreeSet::new(),
+            asks: false,
             told: None,
             troubles: BTreeSet::new(),
         }
@@ -91,6 +97,12 @@ impl<'e> Watching<'e> {
     #[must_use]
     pub fn is_held(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// Whether trying again asks a person for something, so that it should not happen often.
+    #[must_use]
+    pub fn asks_for_a_person(&self) -> bool {
+        self.asks
     }
 
     /// The engine, for telling more about what happened.
@@ -103,7 +115,7 @@ impl<'e> Watching<'e> {
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         match event {
-            Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None }),
+            Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None, is_fault: true }),
             Event::Start => {
                 let tasks = self.survey(&mut effects);
                 effects.insert(0, Effect::Watching { tasks: tasks.len() });
@@ -168,6 +180,7 @@ impl<'e> Watching<'e> {
         let trouble = |finding: &Diagnostic| Effect::Trouble {
             message: finding.to_string(),
             hint: finding.hint.clone(),
+            is_fault: false,
         };
         effects.extend(misnamed.iter().map(trouble));
         tasks
@@ -179,11 +192,14 @@ impl<'e> Watching<'e> {
             Ok(()) => {
                 effects.push(Effect::Reloaded);
                 for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
-                    effects
-                        .push(Effect::Trouble { message: finding.to_string(), hint: finding.hint.clone() });
+                    effects.push(Effect::Trouble {
+                        message: finding.to_string(),
+                        hint: finding.hint.clone(),
+                        is_fault: false,
+                    });
                 }
             }
-            Err(error) => effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() }),
+            Err(error) => effects.push(trouble(&error)),
         }
     }
 
@@ -208,9 +224,7 @@ impl<'e> Watching<'e> {
             match self.plan(|engine, plan| engine.foresee(&task, plan)) {
                 Ok(Outcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
                 Ok(outcome) => self.tell(outcome, effects),
-                Err(error) => {
-                    effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() })
-                }
+                Err(error) => effects.push(trouble(&error)),
             }
         }
         self.settle(due, effects);
@@ -226,7 +240,7 @@ impl<'e> Watching<'e> {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => self.hold(due, &error, effects),
             Err(error) if due.len() == 1 => {
-                effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+                effects.push(trouble(&error));
             }
             Err(_) => due.into_iter().for_each(|one| self.settle(vec![one], effects)),
         }
@@ -247,6 +261,7 @@ impl<'e> Watching<'e> {
 
     /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
     fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<Effect>) {
+        self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
             let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
@@ -277,7 +292,7 @@ impl<'e> Watching<'e> {
             && !judged.unborn
             && let Err(error) = self.engine.write_suggestion(judged)
         {
-            effects.push(Effect::Trouble { message: error.to_string(), hint: error.hint() });
+            effects.push(trouble(&error));
         }
         match outcome {
             Outcome::Applied(applied) => effects.push(Effect::Moved(applied)),
@@ -315,4 +330,9 @@ fn passes(error: &Error, is_alone: bool) -> bool {
         ErrorKind::NotNow => is_alone || matches!(error, Error::Store(_)),
         _ => false,
     }
+}
+
+fn trouble(error: &Error) -> Effect {
+    let is_fault = error.kind() == ErrorKind::Fault;
+    Effect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

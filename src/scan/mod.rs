@@ -14,7 +14,7 @@ mod verdicts;
 
 pub use files::Files;
 pub use matcher::Matcher;
-pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
+pub use observe::{Limits, NESTED, Observed, ObservedFile, StateFile, observe};
 pub use read::{Verdict, parse_json, read};
 pub use regular::open_regular;
 pub use schema::{Problem, Schema, Schemas, example, lint};

@@ -37,7 +37,12 @@ pub struct Observed {
     pub files: Vec<ObservedFile>,
     /// What is there where an artifact that transitions commit belongs, and could not be read.
     pub unread: Vec<RepoPath>,
+    /// Directories of the task that are repositories of their own.
+    pub nested: Vec<RepoPath>,
 }
+
+/// The code of what is told of a repository inside this one.
+pub const NESTED: &str = "nested-repository";
 
 /// The bytes of `state.json`, and what keeps them from being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +100,7 @@ pub fn observe(
         transcript: None,
         files: Vec::new(),
         unread: Vec::new(),
+        nested: Vec::new(),
     };
     for entry in source.list(directory)? {
         observer.take(matcher, &entry, &mut observed)?;
@@ -133,6 +139,14 @@ impl Observer<'_> {
             return Ok(());
         }
         let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
+        if entry.kind == EntryKind::Repository {
+            let message = "it is a repository of its own; nothing in it can be evidence here";
+            let hint = "move it out of the task, or remove its .git";
+            let diagnostic = Diagnostic::warning(NESTED, message).at(Place::file(&path)).hint(hint);
+            observed.facts.diagnostics.push(diagnostic);
+            observed.nested.push(path);
+            return Ok(());
+        }
         let Some(below) = path.below(self.directory) else { return Ok(()) };
         match below {
             STATE_FILE => {
@@ -281,7 +295,7 @@ impl Observer<'_> {
             EntryKind::Unreadable(why) => {
                 problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it")
             }
-            EntryKind::NotUtf8 => Got::Nothing,
+            EntryKind::NotUtf8 | EntryKind::Repository => Got::Nothing,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::open_regular;
 use crate::base::{Digest, RepoPath};
+use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use walkdir::WalkDir;
 /// A place that a task's bytes come from: the work directory, the index, or a commit's tree.
 pub trait Source {
     /// Everything below a directory that is no plain directory, in path order; `.git` is never
-    /// listed. A missing directory is an empty list.
+    /// listed, nor what lies in another repository. A missing directory is an empty list.
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError>;
 
     /// What lies directly in a directory, in name order, `.git` apart; `None` if it cannot be
@@ -19,6 +20,11 @@ pub trait Source {
 
     /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
     fn is_behind_link(&self, directory: &RepoPath) -> bool;
+
+    /// The nearest repository of its own, at this directory or above it, that it belongs to.
+    fn other_repository(&self, _directory: &RepoPath) -> Option<RepoPath> {
+        None
+    }
 
     /// The bytes of one regular file; one larger than `limit` is not read.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError>;
@@ -99,6 +105,8 @@ pub enum EntryKind {
     Symlink,
     /// A directory; listed only so that one in the place of a file can be told.
     Directory,
+    /// A directory that is a repository of its own, and so is none of ours.
+    Repository,
     /// A FIFO, a device or a socket.
     Special,
     /// A directory or file that cannot be looked at; says why.
@@ -172,6 +180,12 @@ impl<'c> WorkDir<'c> {
     }
 }
 
+/// Whether a directory is the top of a repository: a submodule and a linked work tree have a file there.
+fn is_repository(directory: &Path) -> bool {
+    let mark = directory.join(".git");
+    mark.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir() || mark.join("HEAD").exists())
+}
+
 #[cfg(unix)]
 fn is_executable(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
@@ -190,7 +204,17 @@ impl Source for WorkDir<'_> {
         }
         let walk = WalkDir::new(&start).min_depth(1).follow_links(false).sort_by_file_name();
         let mut entries = Vec::new();
-        for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != ".git") {
+        let repositories = RefCell::new(Vec::new());
+        let is_ours = |entry: &walkdir::DirEntry| {
+            let is_mark = entry.file_name() == ".git";
+            if is_mark {
+                let holder =
+                    entry.path().parent().filter(|holder| *holder != self.root && is_repository(holder));
+                repositories.borrow_mut().extend(holder.map(Path::to_owned));
+            }
+            !is_mark
+        };
+        for entry in walk.into_iter().filter_entry(is_ours) {
             match entry {
                 Ok(entry) => entries.push(self.entry(&entry)),
                 Err(error) => {
@@ -200,6 +224,12 @@ impl Source for WorkDir<'_> {
                     entries.push(Entry { path, kind: EntryKind::Unreadable(why), executable: false });
                 }
             }
+        }
+        for repository in repositories.into_inner() {
+            let path = repository.strip_prefix(&self.root).unwrap_or(&repository);
+            entries.retain(|entry| !Path::new(&entry.path).starts_with(path));
+            let path = path.to_string_lossy().into_owned();
+            entries.push(Entry { path, kind: EntryKind::Repository, executable: false });
         }
         Ok(entries)
     }
@@ -232,6 +262,11 @@ impl Source for WorkDir<'_> {
             !step.as_str().is_empty()
                 && step.under(&self.root).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
         })
+    }
+
+    fn other_repository(&self, directory: &RepoPath) -> Option<RepoPath> {
+        let mut on_the_way = std::iter::successors(Some(directory.clone()), RepoPath::parent);
+        on_the_way.find(|step| !step.as_str().is_empty() && is_repository(&step.under(&self.root)))
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {

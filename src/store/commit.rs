@@ -11,6 +11,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -217,7 +218,10 @@ impl Transaction<'_> {
             };
             objects.push(commit);
             built.push(commit);
-            parent = Some(repo.find_commit(commit)?);
+            // On a full disk libgit2 may say that it wrote a commit which is not there.
+            let unwritten = || io::Error::new(io::ErrorKind::StorageFull, "the commit could not be written");
+            let found = repo.find_commit(commit);
+            parent = Some(found.map_err(|_| Error::io(&repo.commondir().join("objects"), unwritten()))?);
         }
         self.make_durable(objects)?;
         Ok(built)
@@ -235,7 +239,16 @@ impl Transaction<'_> {
                 update.remove(path.as_str());
             }
         }
-        Ok(repo.find_tree(update.create_updated(repo, base)?)?)
+        let updated = update.create_updated(repo, base).map_err(|error| {
+            if error.message().contains("D/F conflict") {
+                return Error::NotNow {
+                    why: "HEAD holds a file or a submodule where a directory of the task is".to_owned(),
+                    hint: "commit the change that put the directory there, then try again".to_owned(),
+                };
+            }
+            error.into()
+        })?;
+        Ok(repo.find_tree(updated)?)
     }
 
     /// The tree of a branch's first commit. It is made of an index in memory: an edit needs a tree

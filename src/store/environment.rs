@@ -1,8 +1,11 @@
-//! What the environment says to git, read once where the program begins.
+//! Which repository is meant: the one around a directory, or the one that the environment names.
 
-use std::path::PathBuf;
+use super::Error;
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
-/// The variables that say which repository is meant, and with which settings.
+/// What the environment says to git; read once, where the program begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `GIT_DIR`: where the repository is.
@@ -24,4 +27,77 @@ impl Environment {
             has_settings: given("GIT_CONFIG_COUNT").or_else(|| given("GIT_CONFIG_PARAMETERS")).is_some(),
         }
     }
+
+    /// The same, with paths that are relative to `start`, as git reads them after `-C`.
+    #[must_use]
+    pub fn seen_from(self, start: &Path) -> Self {
+        let absolute = |path: Option<PathBuf>| path.map(|path| start.join(path));
+        Self { git_dir: absolute(self.git_dir), work_tree: absolute(self.work_tree), ..self }
+    }
+
+    /// Opens the repository that is meant where `start` is; `None` outside git.
+    ///
+    /// Where `GIT_DIR` and the place name two different repositories, neither is guessed.
+    pub(super) fn open(&self, start: &Path) -> Result<Option<Repository>, Error> {
+        let around = self.opened(start, RepositoryOpenFlags::empty())?;
+        // Git tells its hooks where it is as seen from the top; from further down that names nothing.
+        let Some(named) = self.git_dir.as_deref().filter(|named| around.is_none() || named.exists()) else {
+            return Ok(around);
+        };
+        let exactly = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+        let Some(repo) = self.opened(named, exactly)? else {
+            return Err(refused(format!("GIT_DIR names {}, which is no git repository", named.display())));
+        };
+        match around {
+            Some(around) if around.path() == repo.path() => Ok(Some(around)),
+            Some(around) if self.work_tree.is_none() => Err(refused(format!(
+                "GIT_DIR names {}, but {} lies in another repository, {}",
+                repo.path().display(),
+                start.display(),
+                around.path().display()
+            ))),
+            _ => {
+                let has_place = self.work_tree.is_some() || repo.config()?.get_path("core.worktree").is_ok();
+                if !has_place && !repo.is_bare() {
+                    repo.set_workdir(start, false)?;
+                }
+                refuse_outside(&repo, start)?;
+                Ok(Some(repo))
+            }
+        }
+    }
+
+    fn opened(&self, path: &Path, flags: RepositoryOpenFlags) -> Result<Option<Repository>, Error> {
+        // libgit2 takes a relative work tree as seen from the git directory, so it is not let look.
+        let bare =
+            self.work_tree.as_ref().map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
+        let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
+        let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
+            Ok(repo) => repo,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(Error::opening(path, error)),
+        };
+        if let Some(place) = &self.work_tree {
+            let place = place.canonicalize().map_err(|source| Error::io(place, source))?;
+            repo.set_workdir(&place, false)?;
+        }
+        Ok(Some(repo))
+    }
+}
+
+/// Git works only from inside the work tree.
+fn refuse_outside(repo: &Repository, start: &Path) -> Result<(), Error> {
+    let root = repo.workdir().and_then(|root| root.canonicalize().ok());
+    match root {
+        Some(root) if !start.starts_with(&root) => Err(refused(format!(
+            "GIT_DIR names a repository whose work tree is {}, and {} lies outside it",
+            root.display(),
+            start.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn refused(why: String) -> Error {
+    Error::Environment { why }
 }

@@ -27,6 +27,12 @@ pub enum Error {
         /// What it says.
         message: String,
     },
+    /// There is no `git` program, and without it this cannot be done.
+    #[error("git {command}: there is no `git` program on the PATH")]
+    NoGit {
+        /// The subcommand that was needed.
+        command: String,
+    },
     /// The repository belongs to somebody else.
     #[error("the repository at {} belongs to another user", path.display())]
     Owner {
@@ -38,6 +44,12 @@ pub enum Error {
     Bare {
         /// Where it is.
         path: PathBuf,
+    },
+    /// The environment names a repository that cannot be meant.
+    #[error("{why}")]
+    Environment {
+        /// Why not.
+        why: String,
     },
     /// The repository has a format that is not supported.
     #[error("the repository uses {what}, which orch does not support")]
@@ -108,7 +120,9 @@ impl Error {
     pub(super) fn opening(path: &Path, error: git2::Error) -> Self {
         let message = error.message();
         if error.code() == ErrorCode::Owner {
-            return Self::Owner { path: path.to_owned() };
+            // What has to be declared safe is the top, wherever below it somebody stands.
+            let top = path.ancestors().find(|above| above.join(".git").exists()).unwrap_or(path);
+            return Self::Owner { path: top.to_owned() };
         }
         if message.contains("object format") || message.contains("objectformat") {
             return Self::Unsupported { what: "the SHA-256 object format".to_owned() };
@@ -126,10 +140,12 @@ impl Error {
             Self::Busy { .. } | Self::CommitOpen { .. } => ErrorKind::Busy,
             Self::Moved => ErrorKind::Moved,
             Self::NotNow { .. } | Self::Identity | Self::Signing { .. } => ErrorKind::NotNow,
-            Self::Owner { .. } | Self::Bare { .. } | Self::Unsupported { .. } | Self::Revision { .. } => {
-                ErrorKind::Config
-            }
-            Self::Io { .. } | Self::Git(_) | Self::Command { .. } => ErrorKind::Fault,
+            Self::Owner { .. }
+            | Self::Bare { .. }
+            | Self::Environment { .. }
+            | Self::Unsupported { .. }
+            | Self::Revision { .. } => ErrorKind::Config,
+            Self::Io { .. } | Self::Git(_) | Self::Command { .. } | Self::NoGit { .. } => ErrorKind::Fault,
         }
     }
 
@@ -138,6 +154,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match (self, self.kind()) {
             (Self::Signing { .. }, _) => "signing-failed",
+            (Self::NoGit { .. }, _) => "no-git",
             (_, ErrorKind::Busy | ErrorKind::Moved) => "busy",
             (_, ErrorKind::NotNow) => "not-now",
             (_, ErrorKind::Config) => "repository",
@@ -160,12 +177,20 @@ impl Error {
                 Some(command(&["git", "config", "--global", "--add", "safe.directory", &path]))
             }
             Self::Bare { .. } => Some("run orch in a work tree of it: git worktree add DIR".to_owned()),
+            Self::Environment { .. } => {
+                Some("unset GIT_DIR, or say with GIT_WORK_TREE where its work tree is".to_owned())
+            }
             Self::Unsupported { .. } => {
                 Some("use a repository with SHA-1 and the files ref format".to_owned())
             }
             Self::Revision { .. } => {
                 Some("see `git log`; a shallow clone ends where its history does".to_owned())
             }
+            Self::NoGit { .. } => Some(
+                "install git; without it suggest, explain, status and check work, and `[git] commit = \"off\"` \
+                 in orch.toml lets moves be written without a commit"
+                    .to_owned(),
+            ),
             Self::Identity => Some("git config user.name NAME && git config user.email MAIL".to_owned()),
             Self::Signing { .. } => Some(
                 "see user.signingKey and gpg.format; to sign nothing here: git config commit.gpgSign false"
@@ -174,13 +199,31 @@ impl Error {
             Self::NotNow { hint, .. } => Some(hint.clone()),
             Self::Busy { .. } | Self::Moved => Some("try again".to_owned()),
             Self::CommitOpen { .. } => Some("finish or abort that commit; orch waits".to_owned()),
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull => Some("the disk is full; nothing was lost".to_owned()),
-                io::ErrorKind::ReadOnlyFilesystem => Some("the file system is read-only".to_owned()),
-                io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions".to_owned()),
-                _ => None,
-            },
-            Self::Git(_) | Self::Command { .. } => None,
+            Self::Io { source, .. } => refusal(source.kind()),
+            Self::Git(error) => refusal(kind_in(error.message())),
+            Self::Command { message, .. } => refusal(kind_in(message)),
         }
     }
+}
+
+/// What to do where the file system refuses.
+fn refusal(kind: io::ErrorKind) -> Option<String> {
+    let advice = match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full; nothing was lost",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        io::ErrorKind::PermissionDenied => "check who owns it and its permissions",
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+/// What the system said, as libgit2 and git hand it on.
+fn kind_in(message: &str) -> io::ErrorKind {
+    let said = [
+        ("No space left on device", io::ErrorKind::StorageFull),
+        ("Disk quota exceeded", io::ErrorKind::QuotaExceeded),
+        ("Read-only file system", io::ErrorKind::ReadOnlyFilesystem),
+        ("Permission denied", io::ErrorKind::PermissionDenied),
+    ];
+    said.iter().find(|(words, _)| message.contains(words)).map_or(io::ErrorKind::Other, |(_, kind)| *kind)
 }

@@ -30,6 +30,11 @@ impl Store {
         let mut command = Command::new("git");
         command
             .current_dir(&self.root)
+            // Else the environment might name another repository than the one that is open. What it
+            // says of objects stays: the library goes by it too.
+            .env("GIT_DIR", self.repo.path())
+            .env("GIT_WORK_TREE", &self.root)
+            .env_remove("GIT_PREFIX")
             // Reading must not take locks, and nobody is there to answer questions.
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -43,7 +48,10 @@ impl Store {
 }
 
 fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, Error> {
-    command.spawn().map_err(|error| failed(subcommand(arguments), format!("it cannot be started: {error}")))
+    command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::NoGit { command: subcommand(arguments).to_owned() },
+        _ => failed(subcommand(arguments), format!("it cannot be started: {error}")),
+    })
 }
 
 /// Gives a process of git its input, waits for its end, and returns its stdout.

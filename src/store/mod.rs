@@ -20,6 +20,7 @@ mod journal;
 mod lock;
 mod sign;
 mod sources;
+mod sparse;
 mod splice;
 mod tree;
 mod update_index;
@@ -37,12 +38,12 @@ pub use hooks::{Hooks, HooksLocation};
 pub use lock::let_go;
 pub use sign::Signature;
 pub use sources::{IndexSource, StagedFile, TreeSource};
+pub use sparse::WorkTree;
 
 use crate::base::{Digest, Patterns};
-use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, Oid, Repository};
 use sign::Person;
 use std::cell::OnceCell;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -73,14 +74,9 @@ pub struct Head {
 }
 
 impl Store {
-    /// Opens the repository that `start` lies in; `None` outside git.
+    /// Opens the repository that `start` lies in, or that the environment names; `None` outside git.
     pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
-        let opened = Repository::open_ext(start, RepositoryOpenFlags::FROM_ENV, std::iter::empty::<&OsStr>());
-        let repo = match opened.or_else(|error| named_by_environment(start).ok_or(error)) {
-            Ok(repo) => repo,
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-            Err(error) => return Err(Error::opening(start, error)),
-        };
+        let Some(repo) = environment.open(start)? else { return Ok(None) };
         // Of a repository without a work tree the commits can be looked at, as a hook on a server does.
         let root = repo.workdir().unwrap_or_else(|| repo.path());
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
@@ -165,14 +161,6 @@ impl Store {
         let (name, mail) = (committer.name().unwrap_or_default(), committer.email().unwrap_or_default());
         Ok(format!("{name} <{mail}>"))
     }
-}
-
-/// The repository that `GIT_DIR` names, whose git directory may lie anywhere, if `start` lies in its work
-/// tree. Without `GIT_DIR` that is never one which a search from `start` on would not have found.
-fn named_by_environment(start: &Path) -> Option<Repository> {
-    let repo = Repository::open_from_env().ok()?;
-    let root = repo.workdir()?.canonicalize().ok()?;
-    start.canonicalize().ok()?.starts_with(root).then_some(repo)
 }
 
 /// A git object id as a digest.

@@ -56,11 +56,24 @@ impl Store {
         }
     }
 
-    /// The bytes that a commit holds at a path; `None` where it holds none.
+    /// The submodule, as HEAD has it, that a directory is or lies in; it may not be checked out.
+    pub fn submodule_around(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        let Some(tree) = self.head_tree()? else { return Ok(None) };
+        for step in std::iter::successors(Some(directory.clone()), RepoPath::parent) {
+            if !step.as_str().is_empty()
+                && entry_at(&tree, &step)?.is_some_and(|entry| entry.kind() == Some(ObjectType::Commit))
+            {
+                return Ok(Some(step));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bytes that a commit holds at a path; `None` where it holds none, or this clone has none.
     pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
         let tree = self.tree_of(commit)?;
         match entry_at(&tree, path)?.filter(is_blob) {
-            Some(entry) => Ok(Some(self.repo.find_blob(entry.id())?.content().to_vec())),
+            Some(entry) => self.blob(digest(entry.id())),
             None => Ok(None),
         }
     }

@@ -118,7 +118,8 @@ fn commits_below(process: &Path, root: &Path) -> bool {
             "commit" => {
                 // The repository that a commit is about is the nearest one above, not any outer one.
                 let Ok(place) = place.canonicalize() else { return false };
-                return place.ancestors().find(|above| above.join(".git").exists()) == Some(root);
+                return place.ancestors().find(|above| *above == root || above.join(".git").exists())
+                    == Some(root);
             }
             option if option.starts_with('-') => {}
             _ => return false,

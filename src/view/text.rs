@@ -10,9 +10,9 @@ const INDENT: usize = 4;
 /// How many paths a headline names.
 const NAMED: usize = 3;
 
-/// The envelope as text: one block a task, the most urgent first.
+/// The envelope as text: one block a task, the most urgent first; `nothing` is said where there is none.
 #[must_use]
-pub fn suggestions(envelope: &Suggestions, paint: Paint, width: usize) -> String {
+pub fn suggestions(envelope: &Suggestions, nothing: &str, paint: Paint, width: usize) -> String {
     let mut out = String::new();
     for (number, suggestion) in envelope.suggestions.iter().enumerate() {
         if number > 0 {
@@ -21,7 +21,7 @@ pub fn suggestions(envelope: &Suggestions, paint: Paint, width: usize) -> String
         block(&mut out, suggestion, paint, width);
     }
     match (envelope.suggestions.is_empty(), envelope.omitted) {
-        (true, 0) => out.push_str("no task\n"),
+        (true, 0) => out.push_str(&format!("{nothing}\n")),
         (true, more) => out.push_str(&format!("{}, none shown\n", counted(more, "task"))),
         (false, 0) => {}
         (false, more) => out.push_str(&format!("\n{more} more\n")),

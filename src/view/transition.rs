@@ -39,7 +39,7 @@ pub struct Transitions {
     pub applied: bool,
     /// The transitions, in the order in which they happened.
     pub transitions: Vec<TransitionLine>,
-    /// What the user should know beside them.
+    /// What should be known beside them.
     pub diagnostics: Vec<Finding>,
 }
 
@@ -82,14 +82,19 @@ impl Transitions {
 
     /// The envelope of these transitions.
     #[must_use]
-    pub fn new(repository: Repository, applied: bool, transitions: &[Applied<'_>]) -> Self {
+    pub fn new(
+        repository: Repository,
+        applied: bool,
+        transitions: Vec<TransitionLine>,
+        diagnostics: &[Diagnostic],
+    ) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             kind: "transitions",
             repository,
             applied,
-            transitions: transitions.iter().map(TransitionLine::of).collect(),
-            diagnostics: Vec::new(),
+            transitions,
+            diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod faults;
 mod harness;
 mod hook;
 mod model;
+mod odd;
 mod outputs;
 mod readme;
 mod schemas;

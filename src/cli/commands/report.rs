@@ -78,16 +78,15 @@ pub(super) fn applied(
         engine.renew_suggestion(&applied.judged)?;
     }
     let lines = transition_lines(applied);
-    for note in &applied.notes {
+    let notes: Vec<Diagnostic> = applied.notes.iter().cloned().chain(engine.outside_git()).collect();
+    for note in &notes {
         ui.problem(&format!("{note}"));
         if let Some(hint) = &note.hint {
             ui.status(&format!("hint: {hint}"));
         }
     }
     if context.global.json {
-        let mut envelope = Transitions::new(engine.repository(), !dry_run, &[]).noting(&applied.notes);
-        envelope.transitions = lines;
-        ui.answer(&pretty(&envelope))?;
+        ui.answer(&pretty(&Transitions::new(engine.repository(), !dry_run, lines, &notes)))?;
         return Ok(());
     }
     for line in &lines {

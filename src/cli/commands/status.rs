@@ -18,6 +18,8 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let (tasks, misnamed) = engine.survey();
     let (judged, mut problems) = report::judge_all(&engine, &tasks);
     problems.extend(misnamed);
+    let outside = engine.outside_git();
+    problems.extend(outside.clone());
     let subjects = report::subjects(&engine, &judged)?;
     let status = Status::new(engine.repository(), &subjects, &problems);
     if context.global.json {
@@ -26,6 +28,9 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         ui.answer("There are no tasks yet.\n")?;
         let ready = engine.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
+        if let Some(note) = outside {
+            ui.status(&note.to_string());
+        }
     } else {
         ui.answer(&status.text(ui.paint, ui.width))?;
     }

@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::engine::Engine;
+use crate::view::layout::counted;
 use crate::view::{self, Suggestions, pretty};
 use crate::watch::{Options, Signal, Watcher};
 use crate::workflow::Owner;
@@ -43,26 +44,46 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if args.wait {
         return wait(&engine, args, context, ui);
     }
-    let (envelope, found) = suggestions(&engine, args)?;
-    tell(&envelope, context, ui)?;
-    Ok(if found || args.whom.is_none() { ExitCode::Fine } else { ExitCode::No })
+    let answer = answer(&engine, args)?;
+    tell(&answer, context, ui)?;
+    Ok(answer.exit(args))
 }
 
-fn tell(envelope: &Suggestions, context: &Context, ui: &Ui) -> Result<(), Failure> {
+/// What is suggested, or why nothing is.
+struct Answer {
+    envelope: Suggestions,
+    nothing: String,
+}
+
+impl Answer {
+    fn exit(&self, args: &SuggestArgs) -> ExitCode {
+        let is_asked_for = args.whom.is_some() && self.envelope.suggestions.is_empty();
+        if is_asked_for { ExitCode::No } else { ExitCode::Fine }
+    }
+}
+
+fn tell(answer: &Answer, context: &Context, ui: &Ui) -> Result<(), Failure> {
     if context.global.json {
-        ui.answer(&pretty(envelope))?;
+        ui.answer(&pretty(&answer.envelope))?;
     } else {
-        ui.answer(&view::suggestions(envelope, ui.paint, ui.width))?;
+        ui.answer(&view::suggestions(&answer.envelope, &answer.nothing, ui.paint, ui.width))?;
     }
     Ok(())
 }
 
-/// The envelope, and whether it holds any suggestion.
-fn suggestions(engine: &Engine, args: &SuggestArgs) -> Result<(Suggestions, bool), Failure> {
+fn answer(engine: &Engine, args: &SuggestArgs) -> Result<Answer, Failure> {
     let named = !args.tasks.is_empty();
     let (tasks, misnamed) = report::named_or_all(engine, &args.tasks)?;
     let (mut judged, mut problems) = report::judge_all(engine, &tasks);
     problems.extend(misnamed);
+    let all_done = judged.len() == tasks.len() && judged.iter().all(|one| one.decision.is_done());
+    let nothing = match (tasks.is_empty(), all_done, args.whom) {
+        (true, ..) => "There are no tasks yet.".to_owned(),
+        (_, true, _) => format!("{}, nothing to do: all done.", counted(judged.len(), "task")),
+        (_, _, Some(Whom::Agent)) => "Nothing waits for an agent.".to_owned(),
+        (_, _, Some(Whom::Human)) => "Nothing waits for a person.".to_owned(),
+        (_, _, None) => "Nothing is suggested.".to_owned(),
+    };
     judged.retain(|one| named || !one.decision.is_done());
     let subjects = report::subjects(engine, &judged)?;
     let wanted = |subject: &view::Subject<'_>| match args.whom {
@@ -71,8 +92,7 @@ fn suggestions(engine: &Engine, args: &SuggestArgs) -> Result<(Suggestions, bool
         Some(Whom::Human) => view::next(subject).owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
-    let found = !kept.is_empty();
-    Ok((Suggestions::new(engine.repository(), &kept, None, &problems), found))
+    Ok(Answer { envelope: Suggestions::new(engine.repository(), &kept, None, &problems), nothing })
 }
 
 /// Returns when the suggestions differ from what they are now.
@@ -80,7 +100,7 @@ fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
     let options = Options { settle: Duration::from_millis(engine.config().settle_ms), ..Options::default() };
     let mut watcher = Watcher::new(engine.root(), &engine.watched(), options)
         .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))?;
-    let (before, _) = suggestions(engine, args)?;
+    let before = answer(engine, args)?;
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
     loop {
         let left =
@@ -89,10 +109,10 @@ fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
         if signals.iter().any(|signal| !matches!(signal, Signal::Failed(_))) {
             // The settings may have changed too, so everything is opened anew.
             let engine = context.engine(ui)?;
-            let (now, found) = suggestions(&engine, args)?;
-            if now.suggestions != before.suggestions {
+            let now = answer(&engine, args)?;
+            if now.envelope.suggestions != before.envelope.suggestions {
                 tell(&now, context, ui)?;
-                return Ok(if found || args.whom.is_none() { ExitCode::Fine } else { ExitCode::No });
+                return Ok(now.exit(args));
             }
         }
         if until.is_some_and(|until| Instant::now() >= until) {

@@ -30,6 +30,8 @@ pub struct WatchArgs {
 
 /// How long to wait before trying again what the repository did not allow.
 const RETRY: Duration = Duration::from_millis(500);
+/// The same where each try may ask for a passphrase.
+const RETRY_SIGNING: Duration = Duration::from_secs(30);
 /// How long to sleep where nothing is to be done but listening.
 const IDLE: Duration = Duration::from_secs(3600);
 
@@ -37,15 +39,26 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let mut engine = context.engine(ui)?;
     let watcher = if args.once { None } else { Some(listen(&engine, args)?) };
     let mut watching = Watching::new(&mut engine, args.dry_run);
-    let held = step(&mut watching, Event::Start, context, ui)?.held;
+    if let Some(note) = watching.engine().outside_git() {
+        show(&watching, Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
+    }
+    let begun = step(&mut watching, Event::Start, context, ui)?;
     let Some(mut watcher) = watcher else {
-        return Ok(if held { ExitCode::NotNow } else { ExitCode::Fine });
+        return Ok(match begun {
+            Stepped { faulty: true, .. } => ExitCode::Fault,
+            Stepped { held: true, .. } => ExitCode::NotNow,
+            _ => ExitCode::Fine,
+        });
     };
     let stop = Arc::new(Mutex::new(watcher.stop_handle()));
     let asked = Arc::clone(&stop);
     interrupt::on_interrupt(move || asked.lock().unwrap_or_else(PoisonError::into_inner).stop());
     loop {
-        let timeout = if watching.is_held() { RETRY } else { IDLE };
+        let timeout = match (watching.is_held(), watching.asks_for_a_person()) {
+            (true, false) => RETRY,
+            (true, true) => RETRY_SIGNING,
+            (false, _) => IDLE,
+        };
         let Some(signals) = watcher.next(timeout) else { break };
         let mut reloaded = false;
         for event in events_of(signals) {
@@ -70,6 +83,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 struct Stepped {
     reloaded: bool,
     held: bool,
+    faulty: bool,
 }
 
 /// Takes one event and shows what came of it.
@@ -78,6 +92,7 @@ fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -
     for effect in watching.step(event) {
         stepped.reloaded |= matches!(effect, Effect::Reloaded);
         stepped.held |= matches!(effect, Effect::Held { .. });
+        stepped.faulty |= matches!(effect, Effect::Trouble { is_fault: true, .. });
         for happening in happenings(watching.engine(), effect) {
             show(watching, happening, context, ui)?;
         }
@@ -114,7 +129,7 @@ fn happenings(engine: &Engine, effect: Effect) -> Vec<Happening> {
             };
             vec![Happening::Held { task, reason: message, hint }]
         }
-        Effect::Trouble { message, hint } => {
+        Effect::Trouble { message, hint, .. } => {
             let mut diagnostic = Diagnostic::warning("watch", message);
             diagnostic.hint = hint;
             vec![finding(&diagnostic)]

@@ -38,7 +38,10 @@ fn every_output_has_the_shape_of_its_schema() {
             commit,
         })
         .collect();
-    conforms("transitions", &Transitions::new(repository(), true, &applied));
+    conforms(
+        "transitions",
+        &Transitions::new(repository(), true, applied.iter().map(TransitionLine::of).collect(), &findings),
+    );
 
     let text = String::new;
     let happenings = [

@@ -11,7 +11,7 @@ pub fn envelope(sample: &Sample) -> Suggestions {
 }
 
 fn check(sample: &Sample, expected: impl IntoData) {
-    assert_data_eq!(suggestions(&envelope(sample), Paint::PLAIN, 80), expected);
+    assert_data_eq!(suggestions(&envelope(sample), "", Paint::PLAIN, 80), expected);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn an_empty_answer_is_an_answer() {
     let none =
         Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning("no-root", "no root")]);
     assert_data_eq!(
-        suggestions(&none, Paint::PLAIN, 0),
+        suggestions(&none, "no task", Paint::PLAIN, 0),
         str![[r#"
 no task
 warning[no-root]: no root

@@ -84,7 +84,7 @@ fn text_from_files_cannot_reach_the_terminal() {
     sample.decision.diagnostics = vec![Diagnostic::error("x", evil).hint(evil)];
     let subjects = [sample.subject()];
     let texts = [
-        suggestions(&envelope(&sample), Paint::PLAIN, 0),
+        suggestions(&envelope(&sample), "", Paint::PLAIN, 0),
         Explanations::new(samples::repository(), &subjects).text(Paint::PLAIN, 0),
         Status::new(samples::repository(), &subjects, &sample.decision.diagnostics).text(Paint::PLAIN, 0),
         prompt(&sample.subject()),

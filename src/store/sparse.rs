@@ -1,0 +1,122 @@
+//! The work directory where not everything is checked out: what is left out is read from the index.
+
+use super::sources::StagedFile;
+use super::{Error, Store};
+use crate::base::{Digest, RepoPath};
+use crate::scan::{Child, Content, Entry, EntryKind, Source, SourceError, WorkDir};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Files that are left out, by the directory that was asked about.
+type LeftOut = BTreeMap<RepoPath, Vec<StagedFile>>;
+
+/// The files of a work tree, and in a sparse checkout those that git left out of it.
+pub struct WorkTree<'s> {
+    files: WorkDir<'s>,
+    store: &'s Store,
+    left_out: RefCell<LeftOut>,
+}
+
+impl Store {
+    /// The work tree as a source.
+    #[must_use]
+    pub fn work_tree(&self) -> WorkTree<'_> {
+        WorkTree { files: WorkDir::new(&self.root, self), store: self, left_out: RefCell::default() }
+    }
+
+    /// The files below these paths that git leaves out of the work tree, and that are not there.
+    pub fn left_out(&self, paths: &[RepoPath]) -> Result<Vec<StagedFile>, Error> {
+        let mut arguments =
+            vec!["--literal-pathspecs", "ls-files", "-t", "--stage", "-z", "--full-name", "--"];
+        arguments.extend(paths.iter().map(|path| if path.as_str().is_empty() { "." } else { path.as_str() }));
+        let listed = self.git(&arguments, &[])?;
+        let lines = listed.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
+        let absent = |file: &StagedFile| file.path.under(&self.root).symlink_metadata().is_err();
+        Ok(lines.filter_map(skipped).filter(absent).collect())
+    }
+
+    /// Whether git may have left files out of the work tree at all.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        self.repo.path().join("info/sparse-checkout").exists()
+    }
+}
+
+/// A line `S MODE BLOB STAGE<TAB>PATH`, where the first letter says that the file is left out.
+fn skipped(line: &str) -> Option<StagedFile> {
+    let (head, path) = line.strip_prefix("S ")?.split_once('\t')?;
+    let mut words = head.split(' ');
+    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
+    let blob = Digest::parse(words.next()?)?;
+    Some(StagedFile { path: RepoPath::new(path).ok()?, blob, mode })
+}
+
+impl WorkTree<'_> {
+    /// What is left out below a directory; git is asked once for each directory.
+    fn below(&self, directory: &RepoPath) -> Result<Vec<StagedFile>, Error> {
+        if !self.store.is_sparse() {
+            return Ok(Vec::new());
+        }
+        if let Some(known) = self.left_out.borrow().get(directory) {
+            return Ok(known.clone());
+        }
+        let found = self.store.left_out(std::slice::from_ref(directory))?;
+        self.left_out.borrow_mut().insert(directory.clone(), found.clone());
+        Ok(found)
+    }
+
+    /// The file at a path, if it is left out.
+    fn at(&self, path: &RepoPath) -> Result<Option<StagedFile>, Error> {
+        let known = self.left_out.borrow().keys().find(|known| path.below(known).is_some()).cloned();
+        // The directory, because more of it will be asked for; at the top, that would be everything.
+        let around = path.parent().filter(|parent| !parent.as_str().is_empty());
+        let asked = known.or(around).unwrap_or_else(|| path.clone());
+        Ok(self.below(&asked)?.into_iter().find(|file| file.path == *path))
+    }
+}
+
+impl Source for WorkTree<'_> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+        let mut entries = self.files.list(directory)?;
+        for file in self.below(directory).map_err(|error| refused(directory, &error))? {
+            let kind = if file.mode == 0o120_000 { EntryKind::Symlink } else { EntryKind::File };
+            entries.push(Entry { path: file.path.to_string(), kind, executable: file.mode == 0o100_755 });
+        }
+        Ok(entries)
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        self.files.children(directory)
+    }
+
+    fn is_behind_link(&self, directory: &RepoPath) -> bool {
+        self.files.is_behind_link(directory)
+    }
+
+    fn other_repository(&self, directory: &RepoPath) -> Option<RepoPath> {
+        self.files.other_repository(directory)
+    }
+
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+        match self.files.read(path, limit)? {
+            Content::Missing => {
+                let file = self.at(path).map_err(|error| refused(path, &error))?;
+                let blob = file.map(|file| (file.blob, file.mode));
+                self.store.content(blob, limit).map_err(|error| refused(path, &error))
+            }
+            present => Ok(present),
+        }
+    }
+
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+        match self.at(path).map_err(|error| refused(path, &error))? {
+            // It comes from the index, and so is what git stores already.
+            Some(file) => Ok(file.blob),
+            None => self.files.digest(path, bytes),
+        }
+    }
+}
+
+fn refused(path: &RepoPath, error: &Error) -> SourceError {
+    SourceError::Repository { path: path.to_string(), message: error.to_string() }
+}

@@ -1,0 +1,226 @@
+//! What git does to the bytes and names of files on their way in and out.
+
+use super::{Row, executable, works};
+use crate::harness::World;
+use std::fs;
+
+pub const ROWS: [Row; 9] = [
+    ("`core.autocrlf`, `text`, `eol`", line_endings),
+    ("`core.safecrlf`", safe_line_endings),
+    ("`core.ignoreCase`", ignore_case),
+    ("`core.precomposeUnicode`", precompose),
+    ("`core.fileMode = false`", no_modes),
+    ("clean and smudge filters on artifacts", filters),
+    ("artifacts in Git LFS, or the like", large_files),
+    ("a filter that matches `state.json` or `transcript.jsonl`", own_files_filtered),
+    ("symbolic link in the place of an artifact", linked_artifact),
+];
+
+#[test]
+fn line_endings() {
+    for attributes in ["", "* text=auto eol=crlf\n", "* text eol=crlf\n"] {
+        let world = World::ready();
+        if attributes.is_empty() {
+            world.git(&["config", "core.autocrlf", "true"]);
+        } else {
+            world.write(".gitattributes", attributes);
+            world.commit("Line endings");
+        }
+        works(&world, ".");
+        // Check everything out anew, so that the converted files lie there.
+        for path in world.git(&["ls-files", "tasks/t"]).lines() {
+            world.remove(path);
+        }
+        world.git(&["checkout", "-q", "--", "tasks"]);
+        assert!(world.read("tasks/t/transcript.jsonl").contains("\r\n"));
+        assert!(world.read("tasks/t/state.json").contains("\r\n"));
+        world.orch(&["check"]).succeeds();
+        world.plan_review("t", true, 1);
+        world.orch(&["next", "t"]).succeeds().says("plan_review -> codegen");
+        assert_eq!(world.dirty(), "", "{attributes}");
+        let held = world.git(&["show", "HEAD:tasks/t/transcript.jsonl"]);
+        assert!(!held.contains('\r') && held.lines().count() == 3, "{held}");
+        assert_eq!(world.git(&["fsck", "--strict"]), "");
+    }
+}
+
+#[test]
+fn safe_line_endings() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.git(&["config", "core.autocrlf", "input"]);
+    world.git(&["config", "core.safecrlf", "true"]);
+    world.plan("t", 1);
+    let plan = world.read("tasks/t/planning/plan.json");
+    world.write("tasks/t/planning/plan.json", plan.replace('\n', "\r\n"));
+    let refused = world.git_ended(&["add", "tasks/t/planning/plan.json"]);
+    assert_eq!(refused.code, 128, "{refused:?}");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["next", "t"]).ends(70).says("CRLF would be replaced by LF");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    world.write("tasks/t/planning/plan.json", plan);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn ignore_case() {
+    let world = World::ready();
+    world.git(&["config", "core.ignoreCase", "true"]);
+    world.orch(&["new", "t"]).succeeds();
+    // As git stores it: another name is another file.
+    world.write("tasks/t/planning/PLAN.json", "{}");
+    world.orch(&["suggest", "t"]).succeeds().says("planning/plan.json is missing");
+    world.remove("tasks/t/planning/PLAN.json");
+    world.plan("t", 1);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.dirty(), "");
+    works(
+        &{
+            let world = World::ready();
+            world.git(&["config", "core.ignoreCase", "true"]);
+            world
+        },
+        ".",
+    );
+}
+
+#[test]
+fn precompose() {
+    let world = World::ready();
+    world.git(&["config", "core.precomposeUnicode", "true"]);
+    // The same name, composed and not: two files where the file system keeps them apart.
+    for name in ["caf\u{e9}", "cafe\u{301}"] {
+        world.orch(&["new", name]).succeeds();
+        world.plan(name, 1);
+        world.orch(&["next", name]).succeeds().says("planning -> plan_review");
+    }
+    assert_eq!(world.dirty(), "");
+    assert_eq!(world.git(&["fsck", "--strict"]), "");
+    let held = world.git(&["-c", "core.quotePath=false", "ls-tree", "-z", "--name-only", "HEAD", "tasks/"]);
+    assert!(held.contains("tasks/caf\u{e9}\0") && held.contains("tasks/cafe\u{301}\0"), "{held:?}");
+}
+
+#[test]
+fn no_modes() {
+    let world = World::ready();
+    world.git(&["config", "core.fileMode", "false"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    executable(&world.path("tasks/t/planning/plan.json"));
+    world.orch(&["next", "t"]).succeeds();
+    assert!(world.git(&["ls-tree", "HEAD", "tasks/t/planning/"]).starts_with("100644 blob"));
+    assert_eq!(world.dirty(), "");
+}
+
+/// A filter that stores capital letters and hands out small ones; needs `.gitattributes`.
+fn shouting(world: &World) {
+    world.git(&["config", "filter.shout.clean", "tr a-z A-Z"]);
+    world.git(&["config", "filter.shout.smudge", "tr A-Z a-z"]);
+    world.git(&["config", "filter.shout.required", "true"]);
+}
+
+#[test]
+fn filters() {
+    let world = World::ready();
+    shouting(&world);
+    world.write(".gitattributes", "*.patch filter=shout\n");
+    world.commit("Filter");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "review");
+    assert!(world.git(&["show", "HEAD:tasks/t/code/diff.patch"]).contains("LOGIN.RS"));
+    assert!(world.read("tasks/t/code/diff.patch").contains("login.rs"));
+    assert_eq!(world.dirty(), "");
+    let moved = world.git(&["rev-parse", "HEAD:tasks/t/code/diff.patch"]);
+    assert!(world.read("tasks/t/state.json").contains(moved.trim()), "the record names what git stores");
+    // A filter that fails is told, and nothing moves.
+    world.code_review("t", true, 1);
+    world.git(&["config", "filter.shout.clean", "false"]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["next", "t"]).ends(70).says("clean filter 'shout' failed");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    shouting(&world);
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn large_files() {
+    let world = World::ready();
+    let store = world.path("../objects");
+    fs::create_dir(&store).expect("made");
+    let at = store.display();
+    // As Git LFS does it: a pointer is stored, the bytes lie elsewhere.
+    let clean = world.path("../clean.sh");
+    fs::write(&clean, format!("#!/bin/sh\nt=$(mktemp '{at}/new.XXXXXX'); cat >$t; h=$(sha256sum <$t | cut -c1-64); mv $t '{at}/'$h; printf 'version 1\\noid sha256:%s\\n' $h\n")).expect("written");
+    let smudge = world.path("../smudge.sh");
+    fs::write(&smudge, format!("#!/bin/sh\nread v; IFS=: read o h; cat '{at}/'$h\n")).expect("written");
+    executable(&clean);
+    executable(&smudge);
+    world.git(&["config", "filter.large.clean", &clean.to_string_lossy()]);
+    world.git(&["config", "filter.large.smudge", &smudge.to_string_lossy()]);
+    world.git(&["config", "filter.large.required", "true"]);
+    world.write(".gitattributes", "tasks/**/code/* filter=large diff=large merge=large -text\n");
+    world.commit("Large files");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "review");
+    let pointer = world.git(&["show", "HEAD:tasks/t/code/diff.patch"]);
+    assert!(pointer.starts_with("version 1\noid sha256:"), "{pointer}");
+    assert_eq!(world.dirty(), "");
+    // After a checkout the bytes are there, and judged; where only pointers are, they are what is judged.
+    world.remove("tasks/t/code/diff.patch");
+    world.git(&["checkout", "-q", "--", "tasks"]);
+    assert!(world.read("tasks/t/code/diff.patch").contains("login.rs"));
+    world.code_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds().says("review -> test");
+    assert_eq!(world.dirty(), "");
+    assert_eq!(world.git(&["fsck", "--strict"]), "");
+}
+
+#[test]
+fn own_files_filtered() {
+    let world = World::ready();
+    shouting(&world);
+    world.write(".gitattributes", "* filter=shout\n");
+    world.git(&["add", ".gitattributes"]);
+    world.git(&["add", "--renormalize", "."]);
+    world.git(&["commit", "-q", "-m", "Filter everything"]);
+    let made = world.orch(&["new", "t"]).succeeds();
+    assert!(
+        made.stderr.contains("own-file-filtered") || made.stdout.contains("own-file-filtered"),
+        "{made:?}"
+    );
+    let finding = world.orch(&["check", "t"]).ends(1).says("own-file-filtered").says("tasks/t/state.json");
+    let line = finding.stdout.split("end of .gitattributes: ").nth(1).and_then(|rest| rest.lines().next());
+    assert_eq!(line, Some("state.json -filter -ident"), "{finding:?}");
+    assert_eq!(world.dirty(), " M tasks/t/state.json\n M tasks/t/transcript.jsonl\n");
+    // What is committed is what was sealed, and goes on being read.
+    let held = world.git(&["show", "HEAD:tasks/t/state.json"]);
+    assert_eq!(held, world.read("tasks/t/state.json"));
+    // With the lines that it asks for, all is well.
+    world.write(
+        ".gitattributes",
+        "* filter=shout\nstate.json -filter -ident\ntranscript.jsonl -filter -ident\n",
+    );
+    world.git(&["add", ".gitattributes"]);
+    world.git(&["commit", "-q", "-m", "Except the files of orch"]);
+    world.orch(&["check", "t"]).succeeds();
+    world.plan("t", 1);
+    let moved = world.orch(&["next", "t"]).succeeds();
+    assert!(!moved.stderr.contains("own-file-filtered"), "{moved:?}");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn linked_artifact() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    fs::rename(world.path("tasks/t/planning/plan.json"), world.path("elsewhere.json")).expect("moved");
+    std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t/planning/plan.json"))
+        .expect("linked");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["check", "t"]).ends(1).says("git stores the link, not what it leads to");
+    world.orch(&["next", "t"]).ends(3);
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+}

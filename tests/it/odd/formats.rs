@@ -1,0 +1,96 @@
+//! Formats of repositories, and clones that hold less than everything.
+
+use super::{Row, works};
+use crate::harness::World;
+use std::fs;
+
+pub const ROWS: [Row; 5] = [
+    ("SHA-256 object format", sha256),
+    ("reftable", reftable),
+    ("shallow clone", shallow),
+    ("partial clone", partial),
+    ("alternates (`git clone --shared`, `--reference`)", alternates),
+];
+
+/// Every command refuses a repository of this kind with these words, and leaves it alone.
+fn refused(options: &[&str], words: &str) {
+    let world = World::without_git();
+    world.git(&[&["init", "-q", "-b", "main"], options].concat());
+    world.write("tasks/t/planning/plan.json", "{}");
+    let seen = || world.git(&["status", "--porcelain", "-uall", "--ignored"]);
+    let before = seen();
+    for command in [&["new", "t"][..], &["status"], &["suggest"], &["watch", "--once"], &["init"]] {
+        let ended = world.orch(command).ends(2).says(words);
+        assert!(ended.stderr.contains("hint: use a repository with SHA-1"), "{ended:?}");
+    }
+    assert_eq!(seen(), before);
+    assert!(!world.path(".git/orch").exists());
+}
+
+#[test]
+fn sha256() {
+    refused(&["--object-format=sha256"], "the SHA-256 object format");
+}
+
+#[test]
+fn reftable() {
+    refused(&["--ref-format=reftable"], "the reftable format");
+}
+
+#[test]
+fn shallow() {
+    let world = World::ready();
+    world.orch(&["new", "old"]).succeeds();
+    world.walk_to("old", "codegen");
+    let from = format!("file://{}", world.root().display());
+    world.git(&["clone", "-q", "--depth", "1", &from, "../clone"]);
+    works(&world, "../clone");
+    world.orch(&["-C", "../clone", "suggest", "old"]).succeeds().says("code/diff.patch");
+    world.orch(&["-C", "../clone", "log", "old"]).succeeds().says("plan-accepted");
+    world.patch("../../clone/tasks/old", 1);
+    world.orch(&["-C", "../clone", "next", "old"]).succeeds();
+    world.git(&["-C", "../clone", "push", "-q", "origin", "HEAD:refs/heads/theirs"]);
+    assert_eq!(world.git(&["fsck", "--strict", "--no-dangling"]), "");
+    // What lies before the end of history is told as not there.
+    world.orch(&["-C", "../clone", "rollback", "old", "--to", "planning", "--reason", "why"]).succeeds();
+}
+
+#[test]
+fn partial() {
+    let world = World::ready();
+    world.orch(&["new", "old"]).succeeds();
+    world.walk_to("old", "codegen");
+    world.git(&["config", "uploadpack.allowFilter", "true"]);
+    let from = format!("file://{}", world.root().display());
+    world.git(&["clone", "-q", "--filter=blob:none", &from, "../clone"]);
+    works(&world, "../clone");
+    // What is only on the server is not fetched, and the story is told without it.
+    let away = world.path("../away");
+    fs::rename(world.path(".git"), &away).expect("the server is gone");
+    world.orch(&["-C", "../clone", "log", "old"]).succeeds().says("plan-accepted");
+    world.orch(&["-C", "../clone", "suggest"]).succeeds().says("code/diff.patch");
+    world.patch("../../clone/tasks/old", 1);
+    world.orch(&["-C", "../clone", "next", "old"]).succeeds().says("codegen -> review");
+    fs::rename(&away, world.path(".git")).expect("the server is back");
+    assert_eq!(world.git(&["-C", "../clone", "status", "--porcelain"]), "");
+    world.git(&["clone", "-q", "--filter=blob:none", "--sparse", &from, "../less"]);
+    world.orch(&["-C", "../less", "status"]).ends(2).says("git sparse-checkout add system/workflows");
+    world.git(&["-C", "../less", "sparse-checkout", "add", "system"]);
+    works(&world, "../less");
+}
+
+#[test]
+fn alternates() {
+    let world = World::ready();
+    world.orch(&["new", "old"]).succeeds();
+    world.walk_to("old", "codegen");
+    world.git(&["clone", "-q", "--shared", ".", "../shared"]);
+    let held = || world.git(&["count-objects", "-v"]);
+    let before = held();
+    works(&world, "../shared");
+    world.patch("../../shared/tasks/old", 1);
+    world.orch(&["-C", "../shared", "next", "old"]).succeeds();
+    world.orch(&["-C", "../shared", "log", "old"]).succeeds().says("plan-accepted");
+    assert_eq!(held(), before, "nothing is written into the other one");
+    assert_eq!(world.git(&["-C", "../shared", "status", "--porcelain"]), "");
+}

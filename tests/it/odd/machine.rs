@@ -1,0 +1,172 @@
+//! What the machine lacks or refuses: git itself, room, the right to write, the right owner.
+
+use super::{Row, sound, works_by};
+use crate::harness::{Ended, World, skipped};
+use std::fs;
+
+pub const ROWS: [Row; 5] = [
+    ("no repository at all", outside_git),
+    ("no `git` program", no_git),
+    ("owned by another user", foreign_owner),
+    ("read-only file system", read_only),
+    ("full disk", full_disk),
+];
+
+#[test]
+fn outside_git() {
+    let world = World::without_git();
+    let note = "note[no-repository]: this is no git repository: moves are written, and nothing is committed";
+    world.orch(&["status"]).succeeds().says(note);
+    works_by(&world, ".", |arguments| world.orch(arguments));
+    world.orch(&["status"]).succeeds().says(note).says("plan_review");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t", "--dry-run"]).succeeds().says(note);
+    let moved = world.orch_json(&["next", "t"]);
+    assert_eq!(moved["diagnostics"][0]["code"], "no-repository");
+    assert_eq!(moved["transitions"][0]["commit"], serde_json::Value::Null);
+    assert_eq!(world.orch_json(&["status"])["diagnostics"][0]["code"], "no-repository");
+    world.orch(&["watch", "--once"]).succeeds().says("nothing is committed");
+    // From here on it is one, and what was done is adopted.
+    world.git(&["init", "-q", "-b", "main"]);
+    world.orch(&["new", "t"]).succeeds();
+    let status = world.orch(&["status"]).succeeds();
+    assert!(!format!("{status:?}").contains("no-repository"), "{status:?}");
+}
+
+#[test]
+fn no_git() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let orch = |arguments: &[&str]| -> Ended {
+        let mut command = world.orch_command(arguments);
+        command.env("PATH", world.path("../home"));
+        world.end(command.output().expect("orch runs"))
+    };
+    for command in ["suggest", "explain", "status", "check"] {
+        orch(&[command]).succeeds();
+    }
+    // Signing is git's, whatever else may do without it.
+    world.git(&["config", "commit.gpgSign", "true"]);
+    let refused = orch(&["next", "t"]).ends(70).says("there is no `git` program on the PATH");
+    assert!(refused.stderr.contains("hint: install git") && refused.stderr.contains("commit = \"off\""));
+    assert!(orch(&["next", "t", "--json"]).stdout.contains("\"code\": \"no-git\""));
+    world.git(&["config", "commit.gpgSign", "false"]);
+    assert_eq!(world.phase("t"), "planning");
+    world.orch(&["next", "t"]).succeeds();
+    sound(&world, ".");
+}
+
+#[test]
+fn foreign_owner() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let before = (world.git(&["rev-parse", "HEAD"]), world.read("tasks/t/state.json"));
+    let own_all = |user: u32| {
+        let mut open = vec![world.root()];
+        while let Some(path) = open.pop() {
+            std::os::unix::fs::lchown(&path, Some(user), Some(user))?;
+            if path.symlink_metadata()?.is_dir() {
+                open.extend(fs::read_dir(&path)?.flatten().map(|entry| entry.path()));
+            }
+        }
+        Ok::<(), std::io::Error>(())
+    };
+    let me = std::os::unix::fs::MetadataExt::uid(&fs::metadata(world.root()).expect("there"));
+    if own_all(65534).is_err() {
+        skipped("only root can give files away");
+        return;
+    }
+    let config = world.path("../gitconfig");
+    let orch = |arguments: &[&str]| {
+        let mut command = world.orch_command(arguments);
+        command.env("GIT_CONFIG_GLOBAL", &config);
+        world.end(command.output().expect("orch runs"))
+    };
+    for arguments in [&["next", "t"][..], &["-C", "tasks/t", "suggest"], &["status"]] {
+        let refused = orch(arguments).ends(2).says("belongs to another user");
+        // The command that the hint names is the one that helps, from wherever it was typed.
+        assert!(
+            refused.stderr.contains("hint: git config --global --add safe.directory [ROOT]\n"),
+            "{refused:?}"
+        );
+    }
+    fs::write(&config, format!("[safe]\n\tdirectory = {}\n", world.root().display())).expect("written");
+    orch(&["status"]).succeeds().says("planning");
+    assert_eq!(world.read("tasks/t/state.json"), before.1);
+    orch(&["next", "t"]).succeeds();
+    own_all(me).expect("given back");
+    sound(&world, ".");
+    assert_eq!(world.git(&["rev-parse", "HEAD~1"]), before.0);
+}
+
+/// Runs a shell script where it may mount; `None` where nobody may.
+fn apart(world: &World, script: &str) -> Option<Ended> {
+    let mut probe = world.command("unshare");
+    probe.args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
+    if !probe.output().is_ok_and(|output| output.status.success()) {
+        skipped("this machine lets nobody mount");
+        return None;
+    }
+    let mut command = world.command("unshare");
+    command.args(["-rm", "sh", "-c", script]).env("ORCH", env!("CARGO_BIN_EXE_orch"));
+    Some(world.end(command.output().expect("a shell")))
+}
+
+#[test]
+fn read_only() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    let seen = world.git(&["status", "--porcelain", "-uall"]);
+    let script = r#"
+        mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" || exit 99
+        for command in suggest status explain check; do "$ORCH" $command >/dev/null || exit 98; done
+        "$ORCH" new u; echo "code $?"
+        "$ORCH" next t; echo "code $?"
+        "$ORCH" watch --once; echo "code $?"
+    "#;
+    let Some(ended) = apart(&world, script) else { return };
+    let ended = ended.succeeds().says("hint: the file system is read-only");
+    assert_eq!(ended.stdout.matches("code 70").count(), 3, "{ended:?}");
+    assert_eq!(world.git(&["status", "--porcelain", "-uall"]), seen);
+    world.orch(&["next", "t"]).succeeds();
+    sound(&world, ".");
+}
+
+#[test]
+fn full_disk() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    // With ever more room left, the disk is full ever later, at last after everything is written.
+    let script = r#"
+        mkdir ../small && mount -t tmpfs -o size=4m tmpfs ../small || exit 99
+        for room in 0 4 8 12 16 20 24 28 32 36 40 44 48 52 56 60 64 72 80 96 128; do
+            rm -rf ../small/* && cp -a . ../small/repo && cd ../small/repo || exit 98
+            git status >/dev/null; head=$(git rev-parse HEAD); state=$(cat tasks/t/state.json)
+            dd if=/dev/zero of=../room bs=1k count=$room 2>/dev/null; dd if=/dev/zero of=../rest bs=4k 2>/dev/null
+            rm ../room
+            said=$("$ORCH" next t 2>&1); code=$?
+            if [ $code = 70 ]; then
+                case $said in *"disk is full"*) ;; *) echo "$room: unclear: $said";; esac
+                [ "$head" = "$(git rev-parse HEAD)" ] || echo "$room: it moved and failed"
+                [ "$state" = "$(cat tasks/t/state.json)" ] || echo "$room: the state changed"
+            elif [ $code != 0 ]; then echo "$room: code $code: $said"; fi
+            echo "ended $code"
+            rm ../rest
+            "$ORCH" next t --expect plan_review >/dev/null 2>&1 || echo "$room: it does not go on"
+            [ -z "$(git status --porcelain)" ] || echo "$room: $(git status --porcelain)"
+            [ -z "$(git fsck --strict --no-dangling 2>&1)" ] || echo "$room: $(git fsck --strict 2>&1)"
+            [ "$(git log --format=%s "$head"..)" = "orch(t): planning -> plan_review" ] || echo "$room: $(git log --format=%s)"
+            [ "$(wc -l <tasks/t/transcript.jsonl)" = 2 ] || echo "$room: the transcript"
+            cd "$OLDPWD"
+        done
+    "#;
+    let Some(ended) = apart(&world, script) else { return };
+    let ended = ended.succeeds();
+    let wrong: Vec<&str> = ended.stdout.lines().filter(|line| !line.starts_with("ended ")).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(ended.stdout.contains("ended 70") && ended.stdout.contains("ended 0"), "{ended:?}");
+}
