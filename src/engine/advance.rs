@@ -149,9 +149,15 @@ impl Engine {
             }
             let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
             let task = judged.task.clone();
-            let judged = self.judge(&task)?;
             let mut notes = left_staged(&committed.left_staged, &task.directory);
-            notes.extend(self.filtered(&judged)?);
+            // The commits are made, so nothing that goes wrong from here on may say that they are not.
+            let judged = self.judge(&task).unwrap_or_else(|error| {
+                let message =
+                    format!("the commit is made, but where the task stands now cannot be told: {error}");
+                notes.push(Diagnostic::warning("unjudged", message));
+                judged
+            });
+            notes.extend(self.filtered(&judged).unwrap_or_default());
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
             outcomes.push(Outcome::Applied(Box::new(Applied { judged, steps, notes })));
         }

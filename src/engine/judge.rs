@@ -95,6 +95,16 @@ impl Engine {
             _ => false,
         };
         let restores = if in_work_dir { self.restores(task, &decision)? } else { Vec::new() };
+        if unborn {
+            // Whatever else may be typed for it begins with a record.
+            decision.options.clear();
+            let argv = ["orch", "new", task.id.as_str()].map(str::to_owned).to_vec();
+            let effect = "record the task on this branch".to_owned();
+            decision.options.push(Choice { id: "new", argv, by: Owner::Human, effect });
+        } else if !in_work_dir {
+            // What is looked at is past: a command would act on the present.
+            decision.options.clear();
+        }
         decision.options.splice(0..0, restores);
         Ok(Judged {
             task: task.clone(),

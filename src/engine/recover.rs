@@ -27,9 +27,16 @@ impl Engine {
         }
         let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
         let path = task.state_path()?;
-        let (text, from) = match self.state_from_git(task, phase_key)? {
+        let in_git = self.state_from_git(task, phase_key)?;
+        let told = self.state_from_transcript(task, phase_key)?;
+        // Where moves are not committed, the transcript may know more than git does.
+        let goes_further = match (&in_git, &told) {
+            (Some((in_git, _)), Some(told)) => last_step(told) > last_step(in_git),
+            _ => false,
+        };
+        let (text, from) = match in_git.filter(|_| !goes_further) {
             Some((text, commit)) => (text, Recovered::FromGit(commit)),
-            None => match self.state_from_transcript(task, phase_key)? {
+            None => match told {
                 Some(text) => (text, Recovered::FromTranscript),
                 None => {
                     let message =
@@ -41,8 +48,14 @@ impl Engine {
             },
         };
         if let Some(broken) = &judged.observed.state {
-            let kept = path.under(&self.root).with_extension("json.broken");
-            durable::write_atomic(&kept, &broken.bytes)?;
+            let place = path.under(&self.root);
+            let mut names = std::iter::once("json.broken".to_owned())
+                .chain((2..).map(|number| format!("json.broken.{number}")))
+                .map(|extension| place.with_extension(extension));
+            // What was kept before is kept still.
+            if let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) {
+                durable::write_atomic(&kept, &broken.bytes)?;
+            }
         }
         durable::write_atomic(&path.under(&self.root), text.as_bytes())?;
         Ok(from)
@@ -76,4 +89,10 @@ impl Engine {
             _ => None,
         })
     }
+}
+
+/// The number of the last step that a state's text holds.
+fn last_step(text: &str) -> Option<u64> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    value.get("history")?.as_array()?.last()?.get("seq")?.as_u64()
 }

@@ -1,6 +1,6 @@
 //! What the outside is told of a judged task: the subject of a view, and `suggestion.json`.
 
-use super::{At, Engine, Error, Judged};
+use super::{At, Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest};
 use crate::record::SUGGESTION_FILE;
 use crate::store::durable;
@@ -59,6 +59,15 @@ impl Engine {
             commits[owner] = commit;
         }
         Ok(commits)
+    }
+
+    /// Finds out which commits last changed the states of many tasks, so that it is known when one is
+    /// asked about. Where that fails, it is found out then.
+    pub(super) fn find_commits(&self, tasks: &[TaskRef]) {
+        let paths: Vec<_> = tasks.iter().filter_map(|task| task.state_path().ok()).collect();
+        if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
+            let _ = store.last_changes(&paths);
+        }
     }
 
     /// Writes a task's `suggestion.json` anew where one lies, so that none tells of an earlier phase.

@@ -66,9 +66,9 @@ pub struct Watching<'e> {
     dry_run: bool,
     begun: bool,
     /// What was last told of each task.
-    known: BTreeMap<TaskId, (TaskRef, Digest)>,
+    known: BTreeMap<RepoPath, (TaskRef, Digest)>,
     /// Tasks whose transitions wait for the repository.
-    held: BTreeSet<TaskId>,
+    held: BTreeSet<RepoPath>,
     /// Whether each try may ask a person for a passphrase or a touch.
     asks: bool,
     /// What was last told about why they wait.
@@ -113,6 +113,7 @@ impl<'e> Watching<'e> {
 
     /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
+        let is_whole = matches!(event, Event::Start | Event::Rescan(_));
         let mut effects = Vec::new();
         match event {
             Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None, is_fault: true }),
@@ -126,24 +127,36 @@ impl<'e> Watching<'e> {
             Event::Changed(paths) => self.changed(&paths, &mut effects),
             Event::Retry => {
                 let held = std::mem::take(&mut self.held);
-                let tasks =
-                    held.iter().filter_map(|id| self.known.get(id)).map(|(task, _)| task.clone()).collect();
+                let tasks = held
+                    .iter()
+                    .filter_map(|directory| self.known.get(directory))
+                    .map(|(task, _)| task.clone())
+                    .collect();
                 self.look(tasks, &mut effects);
             }
         }
-        self.tell_troubles_once(&mut effects);
+        self.tell_troubles_once(&mut effects, is_whole);
         effects
     }
 
-    /// The same trouble is told once, until the settings are read anew.
-    fn tell_troubles_once(&mut self, effects: &mut Vec<Effect>) {
+    /// The same trouble is told once, until the settings are read anew. After a look at everything, what
+    /// was not met again is over, and would be told again.
+    fn tell_troubles_once(&mut self, effects: &mut Vec<Effect>, is_whole: bool) {
         if effects.iter().any(|effect| matches!(effect, Effect::Reloaded)) {
             self.troubles.clear();
         }
+        let mut met = BTreeSet::new();
         effects.retain(|effect| match effect {
-            Effect::Trouble { message, .. } => self.troubles.insert(message.clone()),
+            Effect::Trouble { message, .. } => {
+                met.insert(message.clone()) && !self.troubles.contains(message)
+            }
             _ => true,
         });
+        if is_whole {
+            self.troubles = met;
+        } else {
+            self.troubles.extend(met);
+        }
     }
 
     fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) {
@@ -204,22 +217,24 @@ impl<'e> Watching<'e> {
     }
 
     fn forget_gone(&mut self, concerned: impl Fn(&RepoPath) -> bool, effects: &mut Vec<Effect>) {
-        let gone: Vec<TaskId> = self
+        let gone: Vec<TaskRef> = self
             .known
             .values()
             .filter(|(task, _)| concerned(&task.directory) && self.engine.task_at(&task.directory).is_none())
-            .map(|(task, _)| task.id.clone())
+            .map(|(task, _)| task.clone())
             .collect();
-        for id in gone {
-            self.known.remove(&id);
-            self.held.remove(&id);
-            effects.push(Effect::Gone(id));
+        for task in gone {
+            self.known.remove(&task.directory);
+            self.held.remove(&task.directory);
+            effects.push(Effect::Gone(task.id));
         }
     }
 
     /// Looks at each task, and settles those of which something is due in one batch.
     fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<Effect>) {
         let mut due = Vec::new();
+        // One walk for all, instead of one for each.
+        self.engine.find_commits(&tasks);
         for task in tasks {
             match self.plan(|engine, plan| engine.foresee(&task, plan)) {
                 Ok(Outcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
@@ -269,7 +284,7 @@ impl<'e> Watching<'e> {
         }
         for (task, judged) in due {
             self.tell(Outcome::Nothing(Box::new(judged)), effects);
-            self.held.insert(task.id);
+            self.held.insert(task.directory);
         }
         self.told = Some(message);
     }
@@ -279,12 +294,12 @@ impl<'e> Watching<'e> {
             Outcome::Applied(applied) => &applied.judged,
             Outcome::Nothing(judged) => judged,
         };
-        self.held.remove(&judged.task.id);
+        self.held.remove(&judged.task.directory);
         if self.held.is_empty() {
             self.told = None;
         }
         let print = fingerprint(judged);
-        let before = self.known.insert(judged.task.id.clone(), (judged.task.clone(), print));
+        let before = self.known.insert(judged.task.directory.clone(), (judged.task.clone(), print));
         let is_new = before.as_ref().is_none_or(|(_, known)| *known != print);
         // Nothing is written for a task that the branch does not know.
         if is_new

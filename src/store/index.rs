@@ -229,9 +229,19 @@ impl Store {
                 continue;
             }
             if let (Ok(mode), Some(blob)) = (i32::from_str_radix(mode, 8), Digest::parse(blob)) {
-                // Nothing that orch commits is empty, so an empty blob is only intended.
-                let intended = blob == Digest::of_blob(b"");
-                staged.entries.insert(path.to_owned(), IndexEntry { blob, mode, intended });
+                staged.entries.insert(path.to_owned(), IndexEntry { blob, mode, intended: false });
+            }
+        }
+        // What is only intended to be added stands there with the blob of nothing.
+        let nothing = Digest::of_blob(b"");
+        if staged.entries.values().any(|entry| entry.blob == nothing) {
+            let listed = self.git(&["diff-files", "--name-only", "--diff-filter=A", "-z"], &[])?;
+            for path in listed.split(|byte| *byte == 0) {
+                let entry = staged.entries.get_mut(&*String::from_utf8_lossy(path));
+                entry
+                    .into_iter()
+                    .filter(|entry| entry.blob == nothing)
+                    .for_each(|entry| entry.intended = true);
             }
         }
         Ok(staged)

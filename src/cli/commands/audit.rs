@@ -1,6 +1,6 @@
 //! `orch audit`: replays history and says what is proven.
 
-use super::check::{Form, print};
+use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::engine::{Checked, Engine};
 use crate::view::{AuditChange, AuditReport, pretty};
@@ -23,7 +23,7 @@ pub struct AuditArgs {
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.bare_engine()?;
     let report = report(&engine, args.range.as_deref())?;
-    match if context.global.json { Form::Json } else { args.format } {
+    match form(args.format, context)? {
         Form::Json => ui.answer(&pretty(&report))?,
         Form::Text => {
             ui.answer(&report.text(ui.paint, ui.width))?;

@@ -56,8 +56,8 @@ pub enum Form {
 }
 
 pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let form = form(args.format, context)?;
     let checked = check(args, context, ui)?;
-    let form = if context.global.json { Form::Json } else { args.format };
     print(&checked, form, ui)?;
     Ok(if checked.findings.is_empty() { ExitCode::Fine } else { ExitCode::No })
 }
@@ -95,6 +95,18 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);
     Ok(checked)
+}
+
+/// The form to print in; `--json` goes with no other.
+pub(super) fn form(asked: Form, context: &Context) -> Result<Form, Failure> {
+    match asked {
+        Form::Github | Form::Sarif if context.global.json => {
+            let message = "`--json` and `--format` ask for different forms";
+            Err(Failure::new(ExitCode::Usage, "usage", message).hint("leave one of them out"))
+        }
+        _ if context.global.json => Ok(Form::Json),
+        form => Ok(form),
+    }
 }
 
 /// A message as git will store it: without comments, and without what stands below the scissors.
