@@ -78,7 +78,12 @@ fn diligence(past: &mut Past, task: &str) {
     }
     let seen = look(&past.work, task);
     for expected in evaluate(&LIFECYCLE, &seen.recorded, &seen.facts).expects {
-        let made = passing(expected.artifact.as_str(), past.chance.below(1 << 20), &expected.of);
+        let n = past.chance.below(1 << 20);
+        let made = match expected.artifact.as_str() {
+            // Reverting is the way that a person has to approve.
+            "decision" if n.is_multiple_of(3) => json!({"n": n, "verdict": "revert"}).to_string(),
+            artifact => passing(artifact, n, &expected.of),
+        };
         write(&mut past.work, task, &expected.path, made);
     }
     if past.chance.below(3) == 0 {

@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
 
 /// Forgeries in a commit of their own.
-const OWN: [(&str, Forge); 15] = [
+const OWN: [(&str, Forge); 16] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
     ("a state tampered with, and the transcript as well", tamper_with_both),
     ("a skipped phase, with its whole record", skip),
+    ("an approval by an agent", approve_as_agent),
     ("an order that would be refused", order_refused),
     ("several steps, one of them a skip", fold_a_skip),
     ("a transcript line altered", alter_line),
@@ -251,6 +252,18 @@ fn skipped(past: &mut Past, task: &str) -> Option<State> {
 fn skip(past: &mut Past, task: &str) -> Option<Tree> {
     let (_, transcript) = recorded(past, task)?;
     let state = skipped(past, task)?;
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
+    let (before, transcript) = recorded(past, task)?;
+    let seen = look(past.tree(), task);
+    let decision = evaluate(&LIFECYCLE, &seen.recorded, &seen.facts);
+    let transition = decision.transition().filter(|due| due.by_human)?;
+    let stamp = past.stamp(ActorKind::Agent);
+    let state = apply(&LIFECYCLE, &before, &seen.facts, transition, &stamp);
     let mut tree = past.tree().clone();
     put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
     Some(tree)
