@@ -3,7 +3,7 @@
 use super::past::{
     Past, TASKS, Tree, below, digest, files_of_record, look, put, state, text, transplant, write,
 };
-use crate::core::world::LIFECYCLE;
+use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
 use orch::base::{ArtifactName, Digest};
 use orch::decide::{
@@ -12,6 +12,7 @@ use orch::decide::{
 };
 use orch::record::transcript_line;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// What a forgery makes of the tree of HEAD; `None` where there is nothing to forge in that way.
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
@@ -258,13 +259,19 @@ fn skip(past: &mut Past, task: &str) -> Option<Tree> {
 }
 
 fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
-    let (before, transcript) = recorded(past, task)?;
-    let seen = look(past.tree(), task);
-    let decision = evaluate(&LIFECYCLE, &seen.recorded, &seen.facts);
-    let transition = decision.transition().filter(|due| due.by_human)?;
-    let stamp = past.stamp(ActorKind::Agent);
-    let state = apply(&LIFECYCLE, &before, &seen.facts, transition, &stamp);
+    let (state, mut transcript) = recorded(past, task)?;
     let mut tree = past.tree().clone();
+    let record = passing("revert_record", past.chance.below(1 << 20), &BTreeMap::new());
+    write(&mut tree, task, "revert/record.json", record);
+    let facts = look(&tree, task).facts;
+    // Ordering it to be reverted is everybody's right; saying that it was, a person's.
+    let order = override_to(&LIFECYCLE, &state, &facts, Some("revert"), "away with it").ok()?;
+    let stamp = past.stamp(ActorKind::Agent);
+    let ordered = apply(&LIFECYCLE, &state, &facts, &order, &stamp);
+    transcript += &transcript_line(&ordered, "phase");
+    let decision = evaluate(&LIFECYCLE, &Recorded::Known(Box::new(ordered.clone())), &facts);
+    let transition = decision.transition().filter(|due| due.by_human)?;
+    let state = apply(&LIFECYCLE, &ordered, &facts, transition, &stamp);
     put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
     Some(tree)
 }
