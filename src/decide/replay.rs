@@ -42,16 +42,12 @@ pub fn replay(
     entry: &HistoryEntry,
     after: Option<&State>,
 ) -> Result<Replayed, Disproof> {
-    let begun;
+    let initial;
     let state = match before {
-        Recorded::Known(state) if entry.kind != Kind::Create => state,
-        Recorded::Known(foreign) => {
-            begun = titled((**foreign).clone(), after);
-            &begun
-        }
+        Recorded::Known(state) => state,
         _ => {
-            begun = titled(initial_state(workflow), after);
-            &begun
+            initial = titled(initial_state(workflow), after);
+            &initial
         }
     };
     let replayed = follow(workflow, before, state, facts, entry, after);
@@ -90,11 +86,9 @@ fn follow(
     Ok(Replayed { state: next, standing, by_person: transition.by_human })
 }
 
-/// A title may be given at the creation, and stands nowhere else.
+/// A title is given at the creation and stands nowhere else.
 fn titled(mut state: State, after: Option<&State>) -> State {
-    if let Some(title) = after.and_then(|after| after.title.as_ref()) {
-        state.title = Some(title.clone());
-    }
+    state.title = after.and_then(|after| after.title.clone());
     state
 }
 

@@ -12,6 +12,7 @@ mod create;
 mod error;
 mod gates;
 mod judge;
+mod moments;
 mod orders;
 mod proof;
 mod recover;

@@ -1,6 +1,7 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
 use super::archive::{Archive, Held};
+use super::moments::Noted;
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
@@ -8,8 +9,7 @@ use crate::decide::{
     Approval, HISTORY_WINDOW, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Standing, State, replay,
 };
 use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
-use crate::scan::{Content, Files, Observed, Source};
-use crate::workflow::{Artifact, Workflow};
+use crate::scan::{Content, Source};
 use serde_json::Value;
 
 /// A task before and after.
@@ -29,10 +29,11 @@ struct Records {
 }
 
 /// One recorded step: its line, and the state after it.
-struct Step {
-    entry: HistoryEntry,
+pub(super) struct Step {
+    pub entry: HistoryEntry,
     line: String,
-    state: State,
+    pub state: State,
+    pub noted: Noted,
 }
 
 /// Proves a change; `None` where the record did not change, or is not of `orch`.
@@ -55,9 +56,10 @@ pub(super) fn prove(change: &Change<'_>, archive: &Archive<'_>) -> Result<Option
     Proving { change, archive, old, new }.prove()
 }
 
-struct Proving<'a> {
-    change: &'a Change<'a>,
-    archive: &'a Archive<'a>,
+/// A change that is being proven.
+pub(super) struct Proving<'a> {
+    pub change: &'a Change<'a>,
+    pub archive: &'a Archive<'a>,
     old: Records,
     new: Records,
 }
@@ -377,10 +379,6 @@ impl Proving<'_> {
                         Standing::Unverifiable => {
                             (Standing::Unverifiable, Some("the state that it took over is not in git"))
                         }
-                        // Nothing says how a state without a record came into its phase.
-                        _ if takes_over(before, workflow) => {
-                            (Standing::Unverifiable, Some("it goes on from a state without a record"))
-                        }
                         standing => (standing, None),
                     };
                     Ok(Some(ProvenStep {
@@ -400,7 +398,7 @@ impl Proving<'_> {
             return Ok(proven);
         }
         if steps.len() > 1 {
-            for files in self.moments(old, steps, index)? {
+            for files in self.moments(&loaded, old, steps, index)? {
                 if let Some(mut proven) = attempt(&files)? {
                     if let Some(missing) = self.not_kept(steps, index) {
                         proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
@@ -442,87 +440,6 @@ impl Proving<'_> {
             .find(|(name, digest)| !is_renewed(name) && !kept(name, digest))
             .map(|(name, _)| name.clone())
     }
-
-    /// What the task may have held at a step in the middle of several: a squash keeps only the end,
-    /// but every step names its evidence. The files that nobody names may have been there or not.
-    fn moments(&self, old: &dyn Source, steps: &[Step], index: usize) -> Result<Vec<Files>, Error> {
-        let task = self.change.task;
-        let limit = self.change.after.setting.config.limit_bytes;
-        let mut earlier = Files::of(old, &task.directory, limit)?;
-        let latest = Files::of(self.change.after.source, &task.directory, limit)?;
-        let mut own = Files::default();
-        let mut named: Vec<RepoPath> = Vec::new();
-        for (number, step) in steps.iter().enumerate() {
-            for (path, digest) in &step.entry.evidence {
-                let (Ok(path), Some(digest)) = (task.file(path), Digest::parse(digest)) else { continue };
-                named.push(path.clone());
-                if let Some(bytes) = self.archive.blob(digest)?.filter(|_| number <= index) {
-                    if number == index {
-                        own.put(path.clone(), bytes.clone());
-                    }
-                    earlier.put(path, bytes);
-                }
-            }
-        }
-        let mut with_rest = earlier.clone();
-        for path in latest.paths().filter(|path| !named.contains(path)) {
-            if let Some(bytes) = latest.bytes(path) {
-                with_rest.put(path.clone(), bytes.to_vec());
-            }
-        }
-        Ok(vec![earlier, with_rest, own])
-    }
-
-    /// Evidence that is other bytes here than the record says.
-    fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
-        entry.evidence.iter().find_map(|(name, recorded)| {
-            let path = self.change.task.file(name).ok()?;
-            let present =
-                observed.files.iter().find(|file| file.path == path).map(|file| file.digest.to_string());
-            (present.as_deref() != Some(recorded.as_str())).then(|| match present {
-                Some(present) => {
-                    format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
-                }
-                None => format!("the record rests on {name}@{recorded:.10}, which is not here"),
-            })
-        })
-    }
-
-    /// Why a step that does not derive may be honest all the same.
-    fn excuse(
-        &self,
-        steps: &[Step],
-        index: usize,
-        workflow: &Workflow,
-        observed: &Observed,
-    ) -> Option<String> {
-        if let Some(path) = observed.unread.first() {
-            return Some(format!("{path} cannot be read here"));
-        }
-        // A squash keeps only the end. What a step in the middle rests on stands in its own record,
-        // and in those of the steps before it.
-        let in_middle = if steps.len() > 1 { &steps[..=index] } else { &[] };
-        for (name, digest) in in_middle.iter().flat_map(|step| &step.entry.evidence) {
-            let digest = Digest::parse(digest)?;
-            if !matches!(self.archive.blob(digest), Ok(Some(_))) {
-                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
-            }
-        }
-        let entry = &steps.get(index)?.entry;
-        // Any rule of the phase may have asked before the one that fired.
-        let asked =
-            |artifact: &Artifact| {
-                entry.from.iter().flat_map(|from| workflow.rules_from(from)).any(|rule| {
-                    workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact.name.as_str())
-                })
-            };
-        let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
-        if let Some(artifact) = elsewhere {
-            return Some(format!("`{}` is not committed", artifact.name));
-        }
-        let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
-        filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
-    }
 }
 
 /// The steps that the added lines of a transcript tell of; `None` if they do not give states.
@@ -530,19 +447,21 @@ fn steps(before: Option<&State>, added: &[u8], last: &State, phase_key: &str) ->
     let mut steps: Vec<Step> = Vec::new();
     for line in std::str::from_utf8(added).ok()?.split_inclusive('\n') {
         let Some(event) = read_transcript(line).into_iter().next() else { continue };
+        let before = steps.last().map(|step| &step.state).or(before);
         let state = if event.entry.seq + 1 == last.next_seq {
             last.clone()
         } else {
             let mut state = rebuild(line, phase_key)?.ok()?;
             // A line tells one step. What was before it stands in the state before it.
-            if let Some(before) = steps.last().map(|step| &step.state).or(before) {
+            if let Some(before) = before {
                 state.history.splice(..0, before.history.iter().cloned());
                 state.history.drain(..state.history.len().saturating_sub(HISTORY_WINDOW));
                 state.errors.clone_from(&before.errors);
             }
             state
         };
-        steps.push(Step { entry: event.entry, line: line.to_owned(), state });
+        let noted = Noted::since(before, &state);
+        steps.push(Step { entry: event.entry, line: line.to_owned(), state, noted });
     }
     Some(steps)
 }
@@ -565,13 +484,6 @@ fn gap(steps: &[Step], before: &Recorded, after: &State) -> Option<String> {
 fn is_later(steps: &[Step], before: &Recorded) -> bool {
     let last = known(before).and_then(|before| before.history.last());
     steps.first().zip(last).is_none_or(|(step, last)| step.entry.at > last.at)
-}
-
-/// Whether a step goes on from a state that no record leads to, in a phase where no task begins.
-fn takes_over(before: &Recorded, workflow: &Workflow) -> bool {
-    let foreign = known(before).filter(|before| before.foreign);
-    let phase = foreign.and_then(|before| before.phase.as_deref());
-    phase.and_then(|name| workflow.phase_named(name)).is_some_and(|phase| phase.id != workflow.initial)
 }
 
 fn known(recorded: &Recorded) -> Option<&State> {

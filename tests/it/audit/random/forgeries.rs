@@ -3,7 +3,7 @@
 use super::past::{
     Past, TASKS, Tree, below, digest, files_of_record, look, put, state, text, transplant, write,
 };
-use crate::core::world::LIFECYCLE;
+use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
 use orch::base::{ArtifactName, Digest};
 use orch::decide::{
@@ -12,17 +12,19 @@ use orch::decide::{
 };
 use orch::record::transcript_line;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// What a forgery makes of the tree of HEAD; `None` where there is nothing to forge in that way.
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
 
 /// Forgeries in a commit of their own.
-const OWN: [(&str, Forge); 15] = [
+const OWN: [(&str, Forge); 16] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
     ("a state tampered with, and the transcript as well", tamper_with_both),
     ("a skipped phase, with its whole record", skip),
+    ("an approval by an agent", approve_as_agent),
     ("an order that would be refused", order_refused),
     ("several steps, one of them a skip", fold_a_skip),
     ("a transcript line altered", alter_line),
@@ -252,6 +254,24 @@ fn skip(past: &mut Past, task: &str) -> Option<Tree> {
     let (_, transcript) = recorded(past, task)?;
     let state = skipped(past, task)?;
     let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    Some(tree)
+}
+
+fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, mut transcript) = recorded(past, task)?;
+    let mut tree = past.tree().clone();
+    let record = passing("revert_record", past.chance.below(1 << 20), &BTreeMap::new());
+    write(&mut tree, task, "revert/record.json", record);
+    let facts = look(&tree, task).facts;
+    // Ordering it to be reverted is everybody's right; saying that it was, a person's.
+    let order = override_to(&LIFECYCLE, &state, &facts, Some("revert"), "away with it").ok()?;
+    let stamp = past.stamp(ActorKind::Agent);
+    let ordered = apply(&LIFECYCLE, &state, &facts, &order, &stamp);
+    transcript += &transcript_line(&ordered, "phase");
+    let decision = evaluate(&LIFECYCLE, &Recorded::Known(Box::new(ordered.clone())), &facts);
+    let transition = decision.transition().filter(|due| due.by_human)?;
+    let state = apply(&LIFECYCLE, &ordered, &facts, transition, &stamp);
     put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
     Some(tree)
 }

@@ -229,7 +229,7 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
 }
 
 /// The state of a task, if it is whole; it may be another tool's.
-fn whole(tree: &Tree, task: &str) -> Option<State> {
+pub fn whole(tree: &Tree, task: &str) -> Option<State> {
     let text = text(tree, task, "state.json")?;
     read_state(&serde_json::from_str(&text).ok()?, &text, "phase").ok()
 }

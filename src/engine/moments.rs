@@ -1,0 +1,194 @@
+//! What a task held when a step was taken, as far as git and the step's own record tell.
+
+use super::proof::{Proving, Step};
+use super::{Error, Loaded};
+use crate::base::{ArtifactName, Digest, RepoPath};
+use crate::decide::{HistoryEntry, State};
+use crate::scan::{Files, Observed, Source};
+use crate::workflow::{Artifact, Workflow};
+use std::collections::BTreeMap;
+
+/// What a step recorded of artifacts, beside the evidence that it names.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// What they were when a phase was entered or left; `None` if absent.
+    seen: BTreeMap<ArtifactName, Option<Digest>>,
+    /// What was used up.
+    spent: BTreeMap<ArtifactName, Digest>,
+}
+
+impl Noted {
+    /// What stands in a state and not in the one before it.
+    pub(super) fn since(before: Option<&State>, after: &State) -> Self {
+        let mut noted = Self::default();
+        for (phase, actor) in &after.actors {
+            let old = before.and_then(|before| before.actors.get(phase));
+            for (artifact, digest) in &actor.left_with {
+                if old.and_then(|old| old.left_with.get(artifact)) != Some(digest) {
+                    noted.seen.insert(artifact.clone(), *digest);
+                }
+            }
+            for (artifact, digest) in &actor.entered_with {
+                if old.and_then(|old| old.entered_with.get(artifact)) != Some(digest) {
+                    noted.seen.insert(artifact.clone(), *digest);
+                }
+            }
+            for (artifact, digests) in &actor.spent {
+                let old = old.and_then(|old| old.spent.get(artifact)).map_or(&[][..], Vec::as_slice);
+                let newly = digests.iter().rfind(|digest| !old.contains(digest));
+                noted.spent.extend(newly.map(|digest| (artifact.clone(), *digest)));
+            }
+        }
+        noted
+    }
+
+    fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
+        let seen = self.seen.iter().filter_map(|(name, digest)| Some((name, (*digest)?)));
+        seen.chain(self.spent.iter().map(|(name, digest)| (name, *digest)))
+    }
+}
+
+impl Proving<'_> {
+    /// What the task may have held at a step in the middle of several: a squash keeps only the end,
+    /// but every step names its evidence, and records more. The rest may have been there or not.
+    pub(super) fn moments(
+        &self,
+        loaded: &Loaded,
+        old: &dyn Source,
+        steps: &[Step],
+        index: usize,
+    ) -> Result<Vec<Files>, Error> {
+        let task = self.change.task;
+        let limit = self.change.after.setting.config.limit_bytes;
+        let latest = Files::of(self.change.after.source, &task.directory, limit)?;
+        let mut named = Files::of(old, &task.directory, limit)?;
+        let mut recorded = named.clone();
+        let mut own = Files::default();
+        let mut spent = Files::default();
+        for (number, step) in steps.iter().enumerate().take(index + 1) {
+            for (artifact, digest) in &step.noted.seen {
+                self.put(loaded, artifact, *digest, &latest, &mut recorded)?;
+            }
+            for (path, digest) in &step.entry.evidence {
+                let (Ok(path), Some(digest)) = (task.file(path), Digest::parse(digest)) else { continue };
+                let Some(bytes) = self.archive.blob(digest)? else { continue };
+                if number == index {
+                    own.put(path.clone(), bytes.clone());
+                }
+                named.put(path.clone(), bytes.clone());
+                recorded.put(path, bytes);
+            }
+            if number == index {
+                spent = recorded.clone();
+                for (artifact, digest) in &step.noted.spent {
+                    self.put(loaded, artifact, Some(*digest), &latest, &mut spent)?;
+                }
+            }
+        }
+        let evidence = steps.iter().flat_map(|step| &step.entry.evidence);
+        let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
+        let with_rest = |files: &Files| {
+            let mut files = files.clone();
+            for path in latest.paths().filter(|path| !evidence.contains(path)) {
+                if let Some(bytes) = latest.bytes(path) {
+                    files.put(path.clone(), bytes.to_vec());
+                }
+            }
+            files
+        };
+        Ok(vec![with_rest(&named), named, own, recorded, spent])
+    }
+
+    /// Puts what was recorded of an artifact in the place of what lies there.
+    fn put(
+        &self,
+        loaded: &Loaded,
+        artifact: &ArtifactName,
+        digest: Option<Digest>,
+        latest: &Files,
+        files: &mut Files,
+    ) -> Result<(), Error> {
+        let task = self.change.task;
+        let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else { return Ok(()) };
+        let Some(index) = workflow.artifacts.iter().position(|one| one.name == *artifact) else {
+            return Ok(());
+        };
+        let is_of = |path: &&RepoPath| {
+            let below = path.below(&task.directory).unwrap_or_default();
+            matcher.artifacts_of(below).any(|(owner, _)| owner == index)
+        };
+        let present: Vec<RepoPath> = files.paths().filter(is_of).cloned().collect();
+        let bytes = match digest {
+            // Of several files there is no blob, so that what lies there is as good as anything.
+            Some(digest) => match self.archive.blob(digest)? {
+                Some(bytes) => Some(bytes),
+                None => return Ok(()),
+            },
+            None => None,
+        };
+        present.iter().for_each(|path| files.remove(path));
+        let usual = || task.file(workflow.artifacts[index].paths.first()?).ok();
+        let place = present.first().or_else(|| latest.paths().find(is_of)).cloned().or_else(usual);
+        if let Some((place, bytes)) = place.zip(bytes) {
+            files.put(place, bytes);
+        }
+        Ok(())
+    }
+
+    /// Evidence that is other bytes here than the record says.
+    pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
+        entry.evidence.iter().find_map(|(name, recorded)| {
+            let path = self.change.task.file(name).ok()?;
+            let present =
+                observed.files.iter().find(|file| file.path == path).map(|file| file.digest.to_string());
+            (present.as_deref() != Some(recorded.as_str())).then(|| match present {
+                Some(present) => {
+                    format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
+                }
+                None => format!("the record rests on {name}@{recorded:.10}, which is not here"),
+            })
+        })
+    }
+
+    /// Why a step that does not derive may be honest all the same.
+    pub(super) fn excuse(
+        &self,
+        steps: &[Step],
+        index: usize,
+        workflow: &Workflow,
+        observed: &Observed,
+    ) -> Option<String> {
+        if let Some(path) = observed.unread.first() {
+            return Some(format!("{path} cannot be read here"));
+        }
+        // A squash keeps only the end. What a step in the middle rests on stands in its own record,
+        // and in those of the steps before it.
+        let in_middle = if steps.len() > 1 { &steps[..=index] } else { &[] };
+        for (name, digest) in in_middle.iter().flat_map(|step| &step.entry.evidence) {
+            let digest = Digest::parse(digest)?;
+            if !matches!(self.archive.blob(digest), Ok(Some(_))) {
+                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
+            }
+        }
+        let own = steps.get(index)?;
+        for (name, digest) in own.noted.digests().filter(|_| steps.len() > 1) {
+            if !matches!(self.archive.blob(digest), Ok(Some(_))) {
+                return Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()));
+            }
+        }
+        let entry = &own.entry;
+        // Any rule of the phase may have asked before the one that fired.
+        let asked =
+            |artifact: &Artifact| {
+                entry.from.iter().flat_map(|from| workflow.rules_from(from)).any(|rule| {
+                    workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact.name.as_str())
+                })
+            };
+        let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
+        if let Some(artifact) = elsewhere {
+            return Some(format!("`{}` is not committed", artifact.name));
+        }
+        let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
+        filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
+    }
+}
