@@ -21,6 +21,7 @@ mod lock;
 mod sign;
 mod sources;
 mod splice;
+mod staged;
 mod tree;
 mod update_index;
 mod vet;
@@ -36,7 +37,8 @@ pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use lock::let_go;
 pub use sign::Signature;
-pub use sources::{IndexSource, StagedFile, TreeSource};
+pub use sources::TreeSource;
+pub use staged::{IndexSource, StagedFile};
 
 use crate::base::{Digest, Patterns};
 use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
