@@ -8,10 +8,12 @@ use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command, shell_word};
+use crate::config;
 use crate::decide::{Proof, Standing, Verdict};
 use crate::scan::{Content, Source, Verdicts};
-use crate::store::{KnownRefs, Range, Store, Visited};
+use crate::store::{IndexSource, KnownRefs, Range, Store, Visited};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// What a check found.
 #[derive(Default)]
@@ -76,9 +78,9 @@ impl Engine {
         store.refuse_bare()?;
         let archive = Archive::new(store, &self.history, false);
         let index = store.index_source()?;
-        let setting = Setting::read(&InSource(&index));
-        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts };
         let mut befores = vec![Side::new(&archive, store.head_source()?)?];
+        let setting = staged_setting(store, &befores[0], &index)?;
+        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts };
         for merged in store.merge_heads()? {
             befores.push(Side::new(&archive, store.tree_source(merged))?);
         }
@@ -252,6 +254,15 @@ impl Engine {
         }
         found
     }
+}
+
+/// The settings that are staged: most often HEAD's, whose workflows then need not be compiled again.
+fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Rc<Setting>, Error> {
+    let file = RepoPath::new(config::FILE).map_err(|error| Diagnostic::error("path", error.to_string()))?;
+    let staged = index.file(&file).map(|file| (file.blob, file.mode));
+    let same = head.source.object(&file)? == staged
+        && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
+    Ok(if same { Rc::clone(&head.setting) } else { Rc::new(Setting::read(&InSource(index))) })
 }
 
 /// Findings about a commit name it.

@@ -1,13 +1,51 @@
-//! The trees that an index remembers, so that the next `git commit` need not build them anew.
+//! The trees that an index remembers, so that the next `git commit` need not build them anew, and
+//! whoever compares it need not look into them.
 
-use std::collections::HashSet;
+use crate::base::Digest;
+use std::collections::{HashMap, HashSet};
+
+/// A directory as the extension remembers it.
+struct Node<'b> {
+    name: &'b [u8],
+    /// Its path, from the top.
+    path: Vec<u8>,
+    /// How many entries its tree has and how many directories follow below it, as they stand there.
+    numbers: &'b [u8],
+    below: usize,
+    /// The tree, if it is known.
+    id: Option<&'b [u8]>,
+}
+
+/// The trees that the TREE extension, its header included, knows: by path, the top being the empty one.
+pub(super) fn read(extension: &[u8]) -> Option<HashMap<Vec<u8>, Digest>> {
+    let known = nodes(extension)?.into_iter().filter_map(|node| {
+        let id: [u8; 20] = node.id?.try_into().ok()?;
+        Some((node.path, Digest::from_bytes(id)))
+    });
+    Some(known.collect())
+}
 
 /// The TREE extension, its header included, without the trees of these directories. Of a malformed
 /// one nothing remains: git builds it anew.
 pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option<Vec<u8>> {
+    let mut kept = Vec::with_capacity(extension.len());
+    for node in nodes(extension)? {
+        kept.extend(node.name);
+        kept.push(0);
+        match node.id.filter(|_| !directories.contains(&node.path)) {
+            Some(id) => kept.extend([node.numbers, b"\n", id].concat()),
+            None => kept.extend(format!("-1 {}\n", node.below).into_bytes()),
+        }
+    }
+    let length = u32::try_from(kept.len()).ok()?.to_be_bytes();
+    Some([b"TREE", &length[..], &kept].concat())
+}
+
+/// The directories of the extension, each before those below it; `None` if it is malformed.
+fn nodes(extension: &[u8]) -> Option<Vec<Node<'_>>> {
     let mut rest = extension.get(8..)?;
-    let mut kept = Vec::with_capacity(rest.len());
-    let mut path = Vec::new();
+    let mut nodes = Vec::new();
+    let mut path: Vec<u8> = Vec::new();
     // Of each directory that is open: where its path ends, and how many are still to come below it.
     let mut open: Vec<(usize, usize)> = Vec::new();
     loop {
@@ -15,27 +53,16 @@ pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option
         let (numbers, after) = cut(after, b'\n')?;
         let (entries, below) = std::str::from_utf8(numbers).ok()?.split_once(' ')?;
         let (entries, below): (i64, usize) = (entries.parse().ok()?, below.parse().ok()?);
-        let id = after.get(..if entries < 0 { 0 } else { 20 })?;
-        match open.last_mut() {
-            Some((end, left)) => {
-                *left -= 1;
-                path.truncate(*end);
-                path.extend(name);
-            }
-            None => path.extend(name),
-        }
+        let id = if entries < 0 { None } else { Some(after.get(..20)?) };
         if name.is_empty() != open.is_empty() {
             return None;
         }
-        kept.extend(name);
-        if entries >= 0 && directories.contains(&path) {
-            kept.extend(format!("\0-1 {below}\n").into_bytes());
-        } else {
-            kept.push(0);
-            kept.extend(numbers);
-            kept.push(b'\n');
-            kept.extend(id);
+        if let Some((end, left)) = open.last_mut() {
+            *left -= 1;
+            path.truncate(*end);
+            path.extend(name);
         }
+        nodes.push(Node { name, path: path.clone(), numbers, below, id });
         if !path.is_empty() {
             path.push(b'/');
         }
@@ -43,13 +70,12 @@ pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option
         while open.last().is_some_and(|(_, left)| *left == 0) {
             open.pop();
         }
-        rest = after.get(id.len()..)?;
+        rest = &after[id.map_or(0, <[u8]>::len)..];
         if open.is_empty() {
             break;
         }
     }
-    let length = u32::try_from(kept.len()).ok()?.to_be_bytes();
-    rest.is_empty().then(|| [b"TREE", &length[..], &kept].concat())
+    rest.is_empty().then_some(nodes)
 }
 
 /// What stands before a byte, and what after it.

@@ -1,9 +1,10 @@
 //! What changed between two trees, or between a tree and the index; and which commits there are.
 
-use super::{Error, IndexSource, Store, TreeSource, digest, oid};
+use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest, oid};
 use crate::base::{Digest, RepoPath, Timestamp};
-use git2::{ObjectType, Oid, Sort, Tree};
-use std::collections::BTreeMap;
+use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// The commits of a range: those that `to` reaches and `from` does not.
@@ -160,8 +161,10 @@ impl Store {
             return Ok(());
         }
         let tree = |id: Option<Oid>| id.map(|id| self.repo.find_tree(id)).transpose();
-        let (before, after) = (entries(tree(before)?.as_ref()), entries(tree(after)?.as_ref()));
-        let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let (before, after) = (tree(before)?, tree(after)?);
+        let (before, after) = unlike(before.as_ref(), after.as_ref());
+        let (before, after) = (entries(before), entries(after));
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
             let (old, new) = (before.get(name), after.get(name));
             let Ok(path) = directory.join(name) else { continue };
@@ -185,33 +188,83 @@ impl Store {
         index: &IndexSource<'_>,
         directory: &RepoPath,
     ) -> Result<Vec<RepoPath>, Error> {
-        let mut before: BTreeMap<RepoPath, (Digest, u32)> = BTreeMap::new();
-        if let Some(tree) = head.tree()? {
-            let files = self.files_in(tree, directory)?;
-            before.extend(
-                files
-                    .into_iter()
-                    .map(|(path, blob, mode)| (path, (blob, u32::try_from(mode).unwrap_or_default()))),
-            );
-        }
+        let tree = head.object(directory)?.filter(|(_, mode)| *mode == TREE).map(|(tree, _)| tree);
         let mut found = Vec::new();
-        // A submodule is no file, on either side.
-        for file in index.below(directory).iter().filter(|file| file.mode != 0o160_000) {
-            if before.remove(&file.path) != Some((file.blob, file.mode)) {
-                found.push(file.path.clone());
-            }
-        }
-        let unmerged = |path: &RepoPath| index.unmerged().binary_search(path).is_ok();
-        found.extend(before.into_keys().filter(|path| !unmerged(path)));
+        self.differ_staged(tree, index, directory, &mut found)?;
+        found.retain(|path| index.unmerged().binary_search(path).is_err());
         found.sort();
         Ok(found)
     }
+
+    fn differ_staged(
+        &self,
+        before: Option<Digest>,
+        index: &IndexSource<'_>,
+        directory: &RepoPath,
+        found: &mut Vec<RepoPath>,
+    ) -> Result<(), Error> {
+        if before.is_some() && index.tree(directory) == before {
+            return Ok(());
+        }
+        let tree = before.map(|tree| self.repo.find_tree(oid(tree)?).map_err(Error::from)).transpose()?;
+        let mut before = entries(tree.iter().flat_map(Tree::iter));
+        let mut after: BTreeMap<String, Option<StagedFile>> =
+            index.directly_in(directory).into_iter().collect();
+        // A submodule is no file, on either side.
+        before.retain(|_, (_, mode, _)| *mode != SUBMODULE);
+        after.retain(|_, file| file.as_ref().is_none_or(|file| i32::try_from(file.mode) != Ok(SUBMODULE)));
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        for name in names {
+            let Ok(path) = directory.join(name) else { continue };
+            let (old, new) = (before.get(name), after.get(name));
+            let subtree = old.filter(|(.., is_tree)| *is_tree).map(|(id, ..)| digest(*id));
+            if subtree.is_some() || new == Some(&None) {
+                self.differ_staged(subtree, index, &path, found)?;
+            }
+            let blob = old.filter(|(.., is_tree)| !is_tree).map(|(id, mode, _)| (digest(*id), *mode));
+            let file = new.and_then(Option::as_ref);
+            if blob != file.map(|file| (file.blob, i32::try_from(file.mode).unwrap_or_default())) {
+                found.push(path);
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The entries of a tree by name: object, mode, and whether it is a tree itself.
-fn entries(tree: Option<&Tree<'_>>) -> BTreeMap<String, (Oid, i32, bool)> {
-    let entries = tree.into_iter().flat_map(Tree::iter);
+/// The modes of a directory and of a submodule, as git writes them.
+const TREE: u32 = 0o040_000;
+const SUBMODULE: i32 = 0o160_000;
+
+/// The entries of two trees that are not the same in both. Both are in one order, so that what is the
+/// same is passed over without a look at its name.
+fn unlike<'t>(
+    before: Option<&'t Tree<'_>>,
+    after: Option<&'t Tree<'_>>,
+) -> (Vec<TreeEntry<'t>>, Vec<TreeEntry<'t>>) {
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    let mut before = before.into_iter().flat_map(Tree::iter).peekable();
+    let mut after = after.into_iter().flat_map(Tree::iter).peekable();
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return (old, new),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) => one.cmp(other),
+        };
+        let one = if order.is_le() { before.next() } else { None };
+        let other = if order.is_ge() { after.next() } else { None };
+        let same = one.as_ref().zip(other.as_ref());
+        if !same.is_some_and(|(one, other)| one.id() == other.id() && one.filemode() == other.filemode()) {
+            old.extend(one);
+            new.extend(other);
+        }
+    }
+}
+
+/// Entries of a tree by name: object, mode, and whether it is a tree itself.
+fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, (Oid, i32, bool)> {
     entries
+        .into_iter()
         .filter_map(|entry| {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
             Some((entry.name().ok()?.to_owned(), (entry.id(), entry.filemode(), is_tree)))

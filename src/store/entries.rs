@@ -36,6 +36,8 @@ pub(super) struct IndexFile {
     extensions: Vec<([u8; 4], Range<usize>)>,
     /// The second of the last change among the files, as git saw them.
     newest: u32,
+    /// The numbers of the entries of an unfinished merge.
+    unmerged: Vec<usize>,
 }
 
 /// An entry as it lies in the file.
@@ -64,6 +66,7 @@ impl IndexFile {
         let mut at = HEADER;
         let mut last: Option<(&[u8], u16)> = None;
         let mut newest = 0;
+        let mut unmerged = Vec::new();
         for _ in 0..count {
             let entry = RawEntry::decode(bytes.get(at..end)?)?;
             let place = (entry.name, entry.stage());
@@ -72,6 +75,9 @@ impl IndexFile {
             }
             last = Some(place);
             newest = newest.max(entry.modified());
+            if entry.stage() > 0 {
+                unmerged.push(starts.len());
+            }
             starts.push(at);
             at += entry.bytes.len();
         }
@@ -87,14 +93,14 @@ impl IndexFile {
             extensions.push((signature, at..next));
             at = next;
         }
-        (at == end).then_some(Self { bytes, starts, extensions, newest })
+        (at == end).then_some(Self { bytes, starts, extensions, newest, unmerged })
     }
 
     /// The index of a repository that has none yet.
     pub(super) fn empty() -> Self {
         let header = *b"DIRC\0\0\0\x02\0\0\0\0";
         let bytes = [&header[..], Digest::of_parts([&header[..]]).as_bytes()].concat();
-        Self { bytes, starts: vec![HEADER], extensions: Vec::new(), newest: 0 }
+        Self { bytes, starts: vec![HEADER], extensions: Vec::new(), newest: 0, unmerged: Vec::new() }
     }
 
     /// How many entries there are.
@@ -105,6 +111,11 @@ impl IndexFile {
     /// An entry by its number.
     pub(super) fn entry(&self, number: usize) -> Option<RawEntry<'_>> {
         RawEntry::decode(self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?)
+    }
+
+    /// The entries of an unfinished merge.
+    pub(super) fn unmerged(&self) -> impl Iterator<Item = RawEntry<'_>> {
+        self.unmerged.iter().filter_map(|number| self.entry(*number))
     }
 
     /// The bytes of some entries, as they are.
@@ -195,7 +206,7 @@ impl<'b> RawEntry<'b> {
         number(self.bytes, 8).unwrap_or_default()
     }
 
-    fn staged(&self) -> Option<IndexEntry> {
+    pub(super) fn staged(&self) -> Option<IndexEntry> {
         let blob = Digest::from_bytes(self.bytes.get(40..60)?.try_into().ok()?);
         let mode = i32::try_from(number(self.bytes, 24)?).ok()?;
         Some(IndexEntry { blob, mode, intended: self.more & 0x2000 != 0 })

@@ -12,6 +12,8 @@ pub struct Environment {
     pub git_dir: Option<PathBuf>,
     /// `GIT_WORK_TREE`: where its work tree is.
     pub work_tree: Option<PathBuf>,
+    /// `GIT_INDEX_FILE`: the index that a hook is asked about.
+    pub index_file: Option<PathBuf>,
     /// Whether settings are given, as `git -c` does.
     pub has_settings: bool,
 }
@@ -24,6 +26,7 @@ impl Environment {
         Self {
             git_dir: given("GIT_DIR").map(PathBuf::from),
             work_tree: given("GIT_WORK_TREE").map(PathBuf::from),
+            index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: given("GIT_CONFIG_COUNT").or_else(|| given("GIT_CONFIG_PARAMETERS")).is_some(),
         }
     }

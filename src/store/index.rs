@@ -12,6 +12,7 @@ use super::{Error, Store};
 use crate::base::{Digest, RepoPath, shell_word};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -116,7 +117,7 @@ impl Store {
             return Ok(None);
         }
         let lock = self.lock_index()?;
-        let Some((index, metadata)) = self.read_index()? else { return Ok(None) };
+        let Some((index, metadata)) = read_index(&self.index())? else { return Ok(None) };
         Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata }))
     }
 
@@ -130,23 +131,6 @@ impl Store {
         hooks.join("post-index-change").exists()
             || config.get_str("core.fsync").is_ok()
             || (config.get_str("core.sharedrepository").is_ok() && !self.index().exists())
-    }
-
-    /// The index taken apart, and what the file system says of it; `None` where only git can read it.
-    fn read_index(&self) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
-        let path = self.index();
-        match path.symlink_metadata() {
-            Ok(metadata) if !metadata.is_file() => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Some((IndexFile::empty(), None)));
-            }
-            _ => {}
-        }
-        let mut file = File::open(path)?;
-        let metadata = file.metadata()?;
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-        file.read_to_end(&mut bytes)?;
-        Ok(IndexFile::parse(bytes).map(|index| (index, Some(metadata))))
     }
 
     /// What the index says of these paths, in which nothing may change before it is written.
@@ -204,7 +188,7 @@ impl Store {
 
     /// What the index says of these paths.
     fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
-        match self.read_index() {
+        match read_index(&self.index()) {
             Ok(Some((index, _))) => Ok(index.staged(changes.iter().map(|change| &change.path))),
             Ok(None) | Err(_) => self.listed(changes),
         }
@@ -246,6 +230,22 @@ impl Store {
         }
         Ok(staged)
     }
+}
+
+/// The index taken apart, and what the file system says of it; `None` where only git can read it.
+pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
+    match path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Some((IndexFile::empty(), None)));
+        }
+        _ => {}
+    }
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    file.read_to_end(&mut bytes)?;
+    Ok(IndexFile::parse(bytes).map(|index| (index, Some(metadata))))
 }
 
 /// Refuses while one of these paths is in an unfinished merge, also one that left no other trace.

@@ -22,6 +22,7 @@ mod sign;
 mod sources;
 mod sparse;
 mod splice;
+mod staged;
 mod tree;
 mod update_index;
 mod vet;
@@ -37,8 +38,9 @@ pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use lock::let_go;
 pub use sign::Signature;
-pub use sources::{IndexSource, StagedFile, TreeSource};
+pub use sources::TreeSource;
 pub use sparse::WorkTree;
+pub use staged::{IndexSource, StagedFile};
 
 use crate::base::{Digest, Patterns};
 use git2::{ErrorCode, Oid, Repository};

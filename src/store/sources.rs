@@ -1,4 +1,4 @@
-//! The index and a commit's tree as sources of a task's bytes.
+//! A commit's tree as a source of a task's bytes.
 
 use super::{Error, Store, digest, oid};
 use crate::base::{Digest, RepoPath};
@@ -17,24 +17,6 @@ pub struct TreeSource<'s> {
     store: &'s Store,
     commit: Option<Digest>,
     tree: OnceCell<Option<Tree<'s>>>,
-}
-
-/// A file of the index, as the next commit would hold it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StagedFile {
-    /// Where it lies.
-    pub path: RepoPath,
-    /// Its blob.
-    pub blob: Digest,
-    /// Its mode, as git writes it.
-    pub mode: u32,
-}
-
-/// The index: what the next commit would hold.
-pub struct IndexSource<'s> {
-    store: &'s Store,
-    files: Vec<StagedFile>,
-    unmerged: Vec<RepoPath>,
 }
 
 impl Store {
@@ -67,56 +49,6 @@ impl Store {
         Ok(TreeSource { store: self, commit: self.head()?.commit, tree: OnceCell::new() })
     }
 
-    /// The index as it is now, `GIT_INDEX_FILE` being honoured. Takes no lock and refreshes nothing.
-    pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
-        let (files, unmerged) = match self.index_by_library() {
-            Ok(read) => read,
-            // libgit2 cannot read a split or a sparse index; git itself can.
-            Err(_) => self.index_by_git()?,
-        };
-        Ok(IndexSource { store: self, files, unmerged })
-    }
-
-    fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
-        let mut index = self.repo.index()?;
-        index.read(false)?;
-        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
-        for entry in index.iter() {
-            let path = std::str::from_utf8(&entry.path).ok().and_then(|path| RepoPath::new(path).ok());
-            let Some(path) = path else { continue };
-            if (entry.flags >> 12) & 0x3 != 0 {
-                unmerged.push(path);
-            } else if entry.flags_extended & INTENT_TO_ADD == 0 {
-                files.push(StagedFile { path, blob: digest(entry.id), mode: entry.mode });
-            }
-        }
-        Ok(sorted(files, unmerged))
-    }
-
-    fn index_by_git(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
-        let listed = self.git_under_its_index(&["ls-files", "--stage", "-z"])?;
-        // What is only intended to be added stands there with the blob of nothing.
-        let intended = self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
-        let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
-        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
-        for line in listed.split(|byte| *byte == 0) {
-            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
-            let (head, path) = (String::from_utf8_lossy(&line[..tab]), &line[tab + 1..]);
-            let mut words = head.split(' ');
-            let mode = words.next().and_then(|mode| u32::from_str_radix(mode, 8).ok());
-            let (Some(mode), Some(blob)) = (mode, words.next().and_then(Digest::parse)) else { continue };
-            let Some(name) = std::str::from_utf8(path).ok().and_then(|path| RepoPath::new(path).ok()) else {
-                continue;
-            };
-            match words.next() {
-                Some("0") if blob == Digest::of_blob(b"") && intended.contains(&path) => {}
-                Some("0") => files.push(StagedFile { path: name, blob, mode }),
-                _ => unmerged.push(name),
-            }
-        }
-        Ok(sorted(files, unmerged))
-    }
-
     pub(super) fn content(&self, blob: Option<(Digest, u32)>, limit: u64) -> Result<Content, Error> {
         let Some((blob, mode)) = blob else { return Ok(Content::Missing) };
         if mode & 0o170_000 != 0o100_000 {
@@ -144,16 +76,6 @@ impl Store {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// The bit of an index entry's extended flags that says that nothing is staged yet.
-const INTENT_TO_ADD: u16 = 1 << 13;
-
-fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<StagedFile>, Vec<RepoPath>) {
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    unmerged.sort();
-    unmerged.dedup();
-    (files, unmerged)
 }
 
 impl<'s> TreeSource<'s> {
@@ -222,60 +144,7 @@ impl Source for TreeSource<'_> {
     }
 }
 
-impl IndexSource<'_> {
-    /// Every file of it, in path order.
-    #[must_use]
-    pub fn files(&self) -> &[StagedFile] {
-        &self.files
-    }
-
-    /// The paths of an unfinished merge, in order.
-    #[must_use]
-    pub fn unmerged(&self) -> &[RepoPath] {
-        &self.unmerged
-    }
-
-    /// The files below a directory.
-    #[must_use]
-    pub fn below(&self, directory: &RepoPath) -> &[StagedFile] {
-        if directory.as_str().is_empty() {
-            return &self.files;
-        }
-        let prefix = format!("{directory}/");
-        let start = self.files.partition_point(|file| file.path.as_str() < prefix.as_str());
-        let length = self.files[start..].partition_point(|file| file.path.as_str().starts_with(&prefix));
-        &self.files[start..start + length]
-    }
-
-    fn at(&self, path: &RepoPath) -> Option<&StagedFile> {
-        self.files.binary_search_by(|file| file.path.cmp(path)).ok().map(|found| &self.files[found])
-    }
-}
-
-impl Source for IndexSource<'_> {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
-        Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
-    }
-
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
-        Child::of_paths(directory, self.below(directory).iter().map(|file| &file.path))
-    }
-
-    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
-        false
-    }
-
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
-        let blob = self.at(path).map(|file| (file.blob, file.mode));
-        self.store.content(blob, limit).map_err(|error| refused(path, &error))
-    }
-
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
-        Ok(Digest::of_blob(bytes))
-    }
-}
-
-fn entry(path: &RepoPath, mode: u32) -> Entry {
+pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
     let kind = match mode {
         0o120_000 => EntryKind::Symlink,
         0o160_000 => EntryKind::Directory,
@@ -284,6 +153,6 @@ fn entry(path: &RepoPath, mode: u32) -> Entry {
     Entry { path: path.to_string(), kind, executable: mode == 0o100_755 }
 }
 
-fn refused(path: &RepoPath, error: &Error) -> SourceError {
+pub(super) fn refused(path: &RepoPath, error: &Error) -> SourceError {
     SourceError::Repository { path: path.to_string(), message: error.to_string() }
 }

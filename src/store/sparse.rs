@@ -1,6 +1,6 @@
 //! The work directory where not everything is checked out: what is left out is read from the index.
 
-use super::sources::StagedFile;
+use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Child, Content, Entry, EntryKind, Source, SourceError, WorkDir};

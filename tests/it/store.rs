@@ -153,7 +153,7 @@ fn a_plain_index_is_kept_true_without_the_git_command() {
     world.git(&["update-index", "--index-version", "4"]);
     world.plan_review("t", true, 1);
     let ended = world.orch_command(&["next", "t"]).env("PATH", "/nowhere").output().expect("orch runs");
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("git update-index: it cannot be started"));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("git update-index"));
     assert_eq!(world.phase("t"), "plan_review");
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(mine(&world), before);

@@ -10,7 +10,7 @@ use orch::decide::{
     ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
     evaluate, override_to, reopen, rollback, settle,
 };
-use orch::record::transcript_line;
+use orch::record::{read_transcript, transcript_line};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
 
 /// Forgeries in a commit of their own.
-const OWN: [(&str, Forge); 16] = [
+const OWN: [(&str, Forge); 17] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
@@ -33,6 +33,7 @@ const OWN: [(&str, Forge); 16] = [
     ("a state removed, the files left", remove_state),
     ("a state without a history", replace_by_foreign),
     ("another task's record", copy_record),
+    ("another branch's record", take_from_branch),
     (FINISHED, put_finished_back),
     ("a task begun a second time", begin_again),
 ];
@@ -393,6 +394,21 @@ fn copy_record(past: &mut Past, task: &str) -> Option<Tree> {
     }
     let mut tree = past.tree().clone();
     put(&mut tree, task, &state, &transcript);
+    Some(tree)
+}
+
+fn take_from_branch(past: &mut Past, task: &str) -> Option<Tree> {
+    let (own, transcript) = recorded(past, task)?;
+    let other = &past.commits[past.other?].tree;
+    let (state, told) = (state(other, task)?, text(other, task, "transcript.jsonl")?);
+    // Steps that are later than all that was done here might have been taken anew.
+    let apart = transcript.lines().zip(told.lines()).position(|(own, other)| own != other)?;
+    let first = read_transcript(told.lines().nth(apart)?).into_iter().next()?;
+    if first.entry.at > own.history.last()?.at {
+        return None;
+    }
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &state, &told);
     Some(tree)
 }
 

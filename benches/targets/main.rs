@@ -10,6 +10,8 @@
     reason = "a bench is its own program: it prints, and starts what it times"
 )]
 
+mod audit;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -26,8 +28,14 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 4] =
-        [("suggest", suggest), ("transitions", transitions), ("latency", latency), ("idle", idle)];
+    let parts: [(&str, fn()); 6] = [
+        ("suggest", suggest),
+        ("transitions", transitions),
+        ("latency", latency),
+        ("idle", idle),
+        ("check", check),
+        ("audit", audit::audit),
+    ];
     for (name, part) in parts {
         if names.is_empty() || names.iter().any(|asked| asked == name) {
             part();
@@ -262,7 +270,33 @@ fn idle() {
     let _ = child.wait();
     println!("orch watch, idle over 1,000 tasks for 30 s");
     println!("  CPU ticks used {}   target 0 or 1 (of 10 ms)", after.0 - before.0);
-    println!("  resident {:.1} MB   target under 30", after.1 as f64 / 1024.0);
+    println!("  resident {:.1} MB   target under 30\n", after.1 as f64 / 1024.0);
+}
+
+fn check() {
+    let world = World::new();
+    for number in 0..15_000 {
+        world.write(&format!("src/{:03}/{number}.txt", number / 250), "x\n");
+    }
+    for number in 0..1_000 {
+        for name in ["plan.json", "notes.md", "brief.md", "a.txt", "b.txt"] {
+            world.write(&format!("tasks/c-{number}/planning/{name}"), PLAN);
+        }
+    }
+    world.orch(&["new", "checked"]);
+    world.run("git", &["add", "-A"]);
+    world.run("git", &["commit", "-qm", "files"]);
+    world.write("tasks/checked/planning/planning.ai.json", PLAN);
+    world.run("git", &["add", "-A"]);
+    let [check, diff, bare] = paired([
+        Box::new(|| world.time(ORCH, &["check", "--staged"])),
+        Box::new(|| world.time("git", &["diff", "--cached", "--quiet"])),
+        Box::new(|| world.time(ORCH, &["help", "exit-codes"])),
+    ]);
+    println!("check of what is staged, cold process, one changed task, repository of 20,000 files");
+    println!("  orch check --staged        {check:8.2}   target under 15");
+    println!("  git diff --cached --quiet  {diff:8.2}   difference {:.2} (target under 10)", check - diff);
+    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
 }
 
 /// CPU ticks used so far, and resident kilobytes.

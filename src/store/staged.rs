@@ -1,0 +1,232 @@
+//! The index as a source of a task's bytes: what the next commit would hold.
+
+use super::cache_tree;
+use super::entries::{IndexFile, RawEntry};
+use super::index::read_index;
+use super::sources::{entry, refused};
+use super::{Error, Store, digest};
+use crate::base::{Digest, RepoPath};
+use crate::scan::{Child, Content, Entry, Source, SourceError};
+use std::collections::HashMap;
+
+/// A file of the index, as the next commit would hold it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagedFile {
+    /// Where it lies.
+    pub path: RepoPath,
+    /// Its blob.
+    pub blob: Digest,
+    /// Its mode, as git writes it.
+    pub mode: u32,
+}
+
+/// The index: what the next commit would hold.
+pub struct IndexSource<'s> {
+    store: &'s Store,
+    held: Held,
+    unmerged: Vec<RepoPath>,
+}
+
+/// What is known of the index.
+enum Held {
+    /// A plain one, of which only what is asked for is looked at; and the trees that it remembers.
+    Plain { index: IndexFile, trees: HashMap<Vec<u8>, Digest> },
+    /// Any other, as it was listed, in path order.
+    Listed(Vec<StagedFile>),
+}
+
+impl Store {
+    /// The index as it is now, `GIT_INDEX_FILE` being honoured. Takes no lock and refreshes nothing.
+    pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
+        let named = self.environment.index_file.as_ref().map(|path| self.root.join(path));
+        let path = named.unwrap_or_else(|| self.index());
+        if let Ok(Some((index, _))) = read_index(&path) {
+            let (_, unmerged) = sorted(Vec::new(), index.unmerged().filter_map(path_of).collect());
+            let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");
+            let trees = trees.and_then(|(_, extension)| cache_tree::read(extension)).unwrap_or_default();
+            return Ok(IndexSource { store: self, held: Held::Plain { index, trees }, unmerged });
+        }
+        let (files, unmerged) = match self.index_by_library() {
+            Ok(read) => read,
+            // libgit2 cannot read a split or a sparse index; git itself can.
+            Err(_) => self.index_by_git()?,
+        };
+        Ok(IndexSource { store: self, held: Held::Listed(files), unmerged })
+    }
+
+    fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
+        let mut index = self.repo.index()?;
+        index.read(false)?;
+        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
+        for entry in index.iter() {
+            let path = std::str::from_utf8(&entry.path).ok().and_then(|path| RepoPath::new(path).ok());
+            let Some(path) = path else { continue };
+            if (entry.flags >> 12) & 0x3 != 0 {
+                unmerged.push(path);
+            } else if entry.flags_extended & INTENT_TO_ADD == 0 {
+                files.push(StagedFile { path, blob: digest(entry.id), mode: entry.mode });
+            }
+        }
+        Ok(sorted(files, unmerged))
+    }
+
+    fn index_by_git(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
+        let listed = self.git_under_its_index(&["ls-files", "--stage", "-z"])?;
+        // What is only intended to be added stands there with the blob of nothing.
+        let intended = self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
+        let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
+        let (mut files, mut unmerged) = (Vec::new(), Vec::new());
+        for line in listed.split(|byte| *byte == 0) {
+            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let (head, path) = (String::from_utf8_lossy(&line[..tab]), &line[tab + 1..]);
+            let mut words = head.split(' ');
+            let mode = words.next().and_then(|mode| u32::from_str_radix(mode, 8).ok());
+            let (Some(mode), Some(blob)) = (mode, words.next().and_then(Digest::parse)) else { continue };
+            let Some(name) = std::str::from_utf8(path).ok().and_then(|path| RepoPath::new(path).ok()) else {
+                continue;
+            };
+            match words.next() {
+                Some("0") if blob == Digest::of_blob(b"") && intended.contains(&path) => {}
+                Some("0") => files.push(StagedFile { path: name, blob, mode }),
+                _ => unmerged.push(name),
+            }
+        }
+        Ok(sorted(files, unmerged))
+    }
+}
+
+/// The bit of an index entry's extended flags that says that nothing is staged yet.
+const INTENT_TO_ADD: u16 = 1 << 13;
+
+fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<StagedFile>, Vec<RepoPath>) {
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    unmerged.sort();
+    unmerged.dedup();
+    (files, unmerged)
+}
+
+fn path_of(entry: RawEntry<'_>) -> Option<RepoPath> {
+    RepoPath::new(std::str::from_utf8(entry.name).ok()?).ok()
+}
+
+/// The file that an entry of a plain index stands for, unless it is unmerged or only intended.
+fn file_of(entry: RawEntry<'_>) -> Option<StagedFile> {
+    let staged = entry.staged().filter(|staged| entry.stage() == 0 && !staged.intended)?;
+    let mode = u32::try_from(staged.mode).ok()?;
+    Some(StagedFile { path: path_of(entry)?, blob: staged.blob, mode })
+}
+
+impl IndexSource<'_> {
+    /// The paths of an unfinished merge, in order.
+    #[must_use]
+    pub fn unmerged(&self) -> &[RepoPath] {
+        &self.unmerged
+    }
+
+    /// The files below a directory, in path order.
+    #[must_use]
+    pub fn below(&self, directory: &RepoPath) -> Vec<StagedFile> {
+        let prefix = prefix_of(directory);
+        match &self.held {
+            Held::Plain { index, .. } => {
+                let entries = (index.position(prefix.as_bytes())..).map_while(|at| index.entry(at));
+                let below = entries.take_while(|entry| entry.name.starts_with(prefix.as_bytes()));
+                below.filter_map(file_of).collect()
+            }
+            Held::Listed(files) => listed_below(files, &prefix).to_vec(),
+        }
+    }
+
+    /// What lies directly in a directory, by name; a directory is `None`. Costs what lies there, not
+    /// what lies below it.
+    pub(super) fn directly_in(&self, directory: &RepoPath) -> Vec<(String, Option<StagedFile>)> {
+        let prefix = prefix_of(directory);
+        let mut found: Vec<(String, Option<StagedFile>)> = Vec::new();
+        match &self.held {
+            Held::Plain { index, .. } => {
+                let mut at = index.position(prefix.as_bytes());
+                while let Some(entry) = index.entry(at) {
+                    let Some(below) = entry.name.strip_prefix(prefix.as_bytes()) else { break };
+                    at += 1;
+                    let Some(slash) = below.iter().position(|byte| *byte == b'/') else {
+                        let name = String::from_utf8_lossy(below).into_owned();
+                        found.extend(file_of(entry).map(|file| (name, Some(file))));
+                        continue;
+                    };
+                    if let Ok(name) = std::str::from_utf8(&below[..slash]) {
+                        found.push((name.to_owned(), None));
+                    }
+                    // `0` is what follows `/`, so that everything below the directory is passed over.
+                    at = index.position(&[prefix.as_bytes(), &below[..slash], b"0"].concat());
+                }
+            }
+            Held::Listed(files) => {
+                for file in listed_below(files, &prefix) {
+                    let below = &file.path.as_str()[prefix.len()..];
+                    match below.split_once('/') {
+                        Some((name, _)) if found.last().is_some_and(|(last, _)| last == name) => {}
+                        Some((name, _)) => found.push((name.to_owned(), None)),
+                        None => found.push((below.to_owned(), Some(file.clone()))),
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The tree that the next commit would hold at a directory, where the index remembers it.
+    pub(super) fn tree(&self, directory: &RepoPath) -> Option<Digest> {
+        match &self.held {
+            Held::Plain { trees, .. } => trees.get(directory.as_str().as_bytes()).copied(),
+            Held::Listed(_) => None,
+        }
+    }
+
+    /// The file at a path.
+    #[must_use]
+    pub fn file(&self, path: &RepoPath) -> Option<StagedFile> {
+        match &self.held {
+            Held::Plain { index, .. } => {
+                index.named(path.as_str().as_bytes()).find_map(|at| file_of(index.entry(at)?))
+            }
+            Held::Listed(files) => {
+                files.binary_search_by(|file| file.path.cmp(path)).ok().map(|found| files[found].clone())
+            }
+        }
+    }
+}
+
+fn prefix_of(directory: &RepoPath) -> String {
+    if directory.as_str().is_empty() { String::new() } else { format!("{directory}/") }
+}
+
+fn listed_below<'f>(files: &'f [StagedFile], prefix: &str) -> &'f [StagedFile] {
+    let start = files.partition_point(|file| file.path.as_str() < prefix);
+    let length = files[start..].partition_point(|file| file.path.as_str().starts_with(prefix));
+    &files[start..start + length]
+}
+
+impl Source for IndexSource<'_> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+        Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        let children = self.directly_in(directory);
+        let child = |(name, file): &(String, Option<StagedFile>)| Child::new(name, file.is_none());
+        (!children.is_empty()).then(|| children.iter().map(child).collect())
+    }
+
+    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
+        false
+    }
+
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+        let blob = self.file(path).map(|file| (file.blob, file.mode));
+        self.store.content(blob, limit).map_err(|error| refused(path, &error))
+    }
+
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+        Ok(Digest::of_blob(bytes))
+    }
+}
