@@ -12,6 +12,9 @@ use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::Verdicts;
 use std::collections::BTreeSet;
 
+/// The files below a directory that something holds otherwise than a side.
+pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
+
 /// A set of files, and those that it follows.
 pub(super) struct Compared<'a, 's> {
     /// HEAD, or the parents; of a merge, several.
@@ -19,7 +22,7 @@ pub(super) struct Compared<'a, 's> {
     /// What follows.
     pub after: Snapshot<'a>,
     /// The files below a directory that it holds otherwise than one of them.
-    pub differing: &'a dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error>,
+    pub differing: &'a Differing<'a, 's>,
     /// Contents known to be valid.
     pub verdicts: &'a Verdicts,
 }

@@ -171,9 +171,11 @@ impl Proving<'_> {
         if self.old.state == self.new.state {
             return goes_on.then_some(None);
         }
+        // Only a state that was not whole is rebuilt.
+        let was_broken =
+            self.old.transcript == self.new.transcript && self.whole(&self.old, phase_key).is_none();
         let lines = String::from_utf8_lossy(&self.new.transcript);
-        let rebuilt = rebuild(&lines, phase_key).and_then(Result::ok);
-        if self.old.transcript == self.new.transcript && rebuilt.as_ref() == Some(state) {
+        if was_broken && rebuild(&lines, phase_key).and_then(Result::ok).as_ref() == Some(state) {
             return Some(Some(Proof::bare(Standing::Restored, "rebuilt from the transcript")));
         }
         None
@@ -244,19 +246,20 @@ impl Proving<'_> {
         Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)))
     }
 
+    /// The state that was recorded before, if it was whole.
+    fn whole(&self, old: &Records, phase_key: &str) -> Option<State> {
+        let bytes = old.state.as_deref()?;
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let named = named_workflow(&value);
+        let own = named.map(|(name, _)| self.archive.phase_key(self.change.before.setting, &name));
+        let phase_key = own.as_deref().unwrap_or(phase_key);
+        read_state(&value, &String::from_utf8_lossy(bytes), phase_key).ok()
+    }
+
     /// What was recorded before: a state that is not whole was rebuilt from the transcript.
     fn before(&self, old: &Records, phase_key: &str) -> Recorded {
-        let whole = |bytes: &Vec<u8>| {
-            let value: Value = serde_json::from_slice(bytes).ok()?;
-            let named = named_workflow(&value);
-            let own = named.map(|(name, _)| self.archive.phase_key(self.change.before.setting, &name));
-            let phase_key = own.as_deref().unwrap_or(phase_key);
-            read_state(&value, &String::from_utf8_lossy(bytes), phase_key).ok()
-        };
-        let state = old
-            .state
-            .as_ref()
-            .and_then(whole)
+        let state = self
+            .whole(old, phase_key)
             .or_else(|| rebuild(&String::from_utf8_lossy(&old.transcript), phase_key)?.ok());
         state.map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
     }

@@ -67,10 +67,10 @@ impl Engine {
     /// The task with this id, or in this directory; the error suggests what was meant.
     pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
         let trimmed = name.trim_end_matches('/');
-        if let Ok(id) = TaskId::new(trimmed) {
-            if let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id)) {
-                return Ok(task);
-            }
+        if let Ok(id) = TaskId::new(trimmed)
+            && let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))
+        {
+            return Ok(task);
         }
         if let Some(task) = RepoPath::new(trimmed).ok().and_then(|path| self.task_of_path(&path)) {
             return Ok(task);

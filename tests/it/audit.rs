@@ -228,7 +228,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     let spawn = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
     command.args(["-c", spawn, env!("CARGO_BIN_EXE_orch"), "approve", "t"]);
     let Ok(output) = command.output() else {
-        eprintln!("skipped: there is no python3 to make a terminal with");
+        crate::harness::skipped("there is no python3 to make a terminal with");
         return;
     };
     let ended = world.end(output);
@@ -256,7 +256,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
         world.orch(&["audit"]).succeeds().says("approved by Ann (verified, signed by ann@example.com)");
         world.git(&["config", "commit.gpgSign", "false"]);
     } else {
-        eprintln!("skipped: there is no ssh-keygen to sign with");
+        crate::harness::skipped("there is no ssh-keygen to sign with");
     }
     // The same record in the name of a program is none.
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);
