@@ -146,10 +146,8 @@ impl Proving<'_> {
         let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
         let finished = phase.is_some_and(|phase| phase.terminal);
         let adds_nothing = steps.as_deref().is_none_or(<[Step]>::is_empty);
-        // Whoever puts back a finished task takes no step that would look at its files.
-        if (finished || adds_nothing)
-            && let Some(restored) = self.restored(&state)?
-        {
+        let several = steps.as_deref().is_some_and(|steps| steps.len() > 1);
+        if adds_nothing && let Some(restored) = self.restored(&state)? {
             return Ok(Some(restored));
         }
         if adds_nothing && let Some(proof) = self.without_steps(&state, steps.is_some(), &phase_key) {
@@ -160,7 +158,8 @@ impl Proving<'_> {
         } else {
             self.stepwise(before, steps, &state, &phase_key)?
         };
-        let is_open = proof.standing >= Standing::Unverifiable && !adds_nothing;
+        // Looking through ancestors is slow, so what is derived plainly is not looked for.
+        let is_open = (proof.standing >= Standing::Unverifiable || (finished && several)) && !adds_nothing;
         let restored = if is_open { self.restored(&state)? } else { None };
         Ok(Some(restored.unwrap_or(proof)))
     }
