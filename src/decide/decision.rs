@@ -150,6 +150,8 @@ pub enum Kind {
     Reopen,
     /// A person said that unchanged bytes are right.
     Confirm,
+    /// The records of two branches were joined.
+    Merge,
 }
 
 /// An artifact that a decision rests on.
@@ -314,6 +316,7 @@ impl Kind {
             Self::Rollback => "rollback",
             Self::Reopen => "reopen",
             Self::Confirm => "confirm",
+            Self::Merge => "merge",
         }
     }
 
@@ -328,6 +331,7 @@ impl Kind {
             Self::Rollback,
             Self::Reopen,
             Self::Confirm,
+            Self::Merge,
         ]
         .into_iter()
         .find(|kind| kind.as_str() == text)

@@ -178,7 +178,7 @@ fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transi
     }
 }
 
-fn given(reason: &str) -> Result<&str, Refusal> {
+pub(super) fn given(reason: &str) -> Result<&str, Refusal> {
     let reason = reason.trim();
     if reason.is_empty() {
         return Err(Refusal::new(

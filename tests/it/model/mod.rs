@@ -2,6 +2,7 @@
 //!
 //! `ORCH_MODEL_HISTORIES` says how many histories are tried, `ORCH_MODEL_SEED` which comes first.
 
+mod branches;
 mod history;
 mod worker;
 
