@@ -150,7 +150,7 @@ pub enum Kind {
     Reopen,
     /// A person said that unchanged bytes are right.
     Confirm,
-    /// The records of two branches were joined.
+    /// The records of two branches were joined: by `orch`, or a person chose one.
     Merge,
 }
 

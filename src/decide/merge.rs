@@ -90,7 +90,7 @@ pub fn merge(
     Ok(merging.state())
 }
 
-/// The state of the side that a person chose, recorded as an override.
+/// The state of the side that somebody chose against the other, on their word: the record names them.
 ///
 /// What the other side used up stays used up, and its story stays told.
 pub fn choose(
@@ -122,7 +122,6 @@ pub fn choose(
         }
     }
     let entry = HistoryEntry {
-        kind: Kind::Override,
         reason: reason.to_owned(),
         at: stamp.at,
         actor: stamp.by.clone(),

@@ -29,7 +29,7 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
     if let (Value::Object(line), Value::Object(entry)) = (&mut value, history_value(entry)) {
         line.extend(entry);
         // What this transition waived would be overwritten by all that is waived after it.
-        if let Some(waives) = line.remove("waived") {
+        if let Some(waives) = line.shift_remove("waived") {
             line.insert("waives".to_owned(), waives);
         }
         line.insert("rev".to_owned(), Value::from(state.rev));
