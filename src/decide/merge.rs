@@ -6,7 +6,7 @@
 
 use super::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, Refusal, Stamp,
-    State, WorkflowRef, document, history_value,
+    State, Transition, WorkflowRef, document, history_value,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Phase, Workflow};
@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What the record of a merge says.
 const REASON: &str = "two branches moved this task";
+/// What is said where there is nothing to record.
+const ONE_MOVED: &str = "one of two branches had moved this task";
 
 /// Why two states are not merged: a person has to say which one stands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,7 +112,8 @@ pub fn choose(
         return Err(refused(Conflict::Foreign));
     }
     let side = Side::new(workflow, chosen).map_err(refused)?;
-    let left = Side::new(workflow, other).map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
+    let left =
+        Side::new(workflow, other).map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
     let mut state = side.state.into_owned();
     for (name, actor) in &other.under_own_names(workflow).actors {
         if let Some(own) = state.actors.get_mut(name) {
@@ -129,6 +132,26 @@ pub fn choose(
     };
     state.phase = Some(side.phase.id.to_string());
     Ok(recorded(workflow, state, [chosen, other], entry))
+}
+
+/// The transition by which a settled state is committed.
+#[must_use]
+pub fn merging(workflow: &Workflow, state: &State, by_person: bool) -> Transition {
+    let named = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    let here = named.map_or(&workflow.initial, |phase| &phase.id);
+    let joined = state.history.last().filter(|last| last.kind == Kind::Merge);
+    Transition {
+        from: joined.map_or_else(|| Some(here.clone()), |entry| entry.from.clone()),
+        to: here.clone(),
+        kind: Kind::Merge,
+        rule: None,
+        reason: joined.map_or_else(|| ONE_MOVED.to_owned(), |entry| entry.reason.clone()),
+        evidence: Vec::new(),
+        set: Vec::new(),
+        waive: Vec::new(),
+        confirm: None,
+        by_human: by_person,
+    }
 }
 
 /// The histories of two sides as one, each entry once.

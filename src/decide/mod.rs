@@ -29,7 +29,7 @@ pub use decision::{
 pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
-pub use merge::{Conflict, choose, join_histories, merge};
+pub use merge::{Conflict, choose, join_histories, merge, merging};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
 pub use proof::{Proof, ProvenStep, Standing};
 pub use replay::{Disproof, Replayed, replay};

@@ -9,7 +9,7 @@ use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity};
 use crate::decide::{Proof, Standing, Verdict};
 use crate::scan::{Content, Verdicts};
-use crate::store::{Range, Store, Visited};
+use crate::store::{Range, Store, Visited, resolving};
 use std::collections::BTreeMap;
 
 /// What a check found.
@@ -232,9 +232,7 @@ fn forged_finding(task: &TaskRef, proof: &Proof) -> Diagnostic {
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {
-    Diagnostic::error("unmerged", "it is unmerged")
-        .at(Place::file(path))
-        .hint(format!("resolve it, then: git add {path}"))
+    Diagnostic::error("unmerged", "it is unmerged").at(Place::file(path)).hint(resolving(path.as_str()))
 }
 
 fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {

@@ -57,7 +57,8 @@ impl Engine {
                     &initial
                 }
                 Recorded::Lost | Recorded::Broken(_) => {
-                    let hint = format!("orch recover {}", judged.task.id);
+                    let way_out = judged.decision.options.first().map(|choice| choice.argv.join(" "));
+                    let hint = way_out.unwrap_or_else(|| format!("orch recover {}", judged.task.id));
                     let message = judged.decision.reason.clone();
                     return Err(Refusal { code: "state", message, hint: Some(hint) }.into());
                 }

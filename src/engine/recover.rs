@@ -2,6 +2,7 @@
 
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, Digest};
+use crate::decide::Verdict;
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
 
@@ -24,6 +25,12 @@ impl Engine {
         let judged = self.judge(task)?;
         if judged.state().is_some() {
             return Ok(Recovered::NotNeeded);
+        }
+        if matches!(judged.decision.verdict, Verdict::Error { code: "conflict-markers" }) {
+            let message =
+                format!("two branches moved `{}`, and recovering would forget one of them", task.id);
+            let hint = Some(format!("orch resolve {}", task.id));
+            return Err(Error::NotNow { code: "conflict-markers", message, hint });
         }
         let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
         let path = task.state_path()?;

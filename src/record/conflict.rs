@@ -27,7 +27,8 @@ pub fn sides(text: &str) -> Option<Sides> {
     let (mut place, mut conflicts, mut shown) = (In::Both, 0, 0);
     for line in text.split_inclusive('\n') {
         let is = |marker: &str| {
-            line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r', '\n']))
+            line.strip_prefix(marker)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r', '\n']))
         };
         match place {
             In::Both if is("<<<<<<<") => (place, conflicts) = (In::Ours, conflicts + 1),
@@ -83,7 +84,8 @@ mod tests {
 
     #[test]
     fn both_sides_are_cut_out() {
-        let text = "a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nd\n>>>>>>> x\ne\n<<<<<<<\n=======\nf\n>>>>>>>\n";
+        let text =
+            "a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nd\n>>>>>>> x\ne\n<<<<<<<\n=======\nf\n>>>>>>>\n";
         let found = sides(text).expect("markers");
         assert_eq!((found.ours.as_str(), found.theirs.as_str()), ("a\nb\ne\n", "a\nc\nd\ne\nf\n"));
         assert_eq!(found.base, None, "only one of the two conflicts shows it");

@@ -14,7 +14,7 @@ mod verdicts;
 pub use files::Files;
 pub use matcher::Matcher;
 pub use observe::{Limits, Observed, ObservedFile, StateFile, observe};
-pub use read::{Verdict, parse_json, read};
+pub use read::{Verdict, conflict, parse_json, read};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
 pub use span::span;

@@ -10,6 +10,7 @@ use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
 use std::thread::sleep;
@@ -242,10 +243,16 @@ impl Store {
 pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     match staged.unmerged.first() {
         None => Ok(()),
-        Some(path) => Err(Error::NotNow {
-            why: format!("{path} is unmerged"),
-            hint: format!("resolve it, then: git add {path}"),
-        }),
+        Some(path) => Err(Error::NotNow { why: format!("{path} is unmerged"), hint: resolving(path) }),
+    }
+}
+
+/// How an unmerged path is resolved.
+#[must_use]
+pub fn resolving(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((task, STATE_FILE | TRANSCRIPT_FILE)) => format!("orch resolve {task}"),
+        _ => format!("resolve it, then: git add {path}"),
     }
 }
 

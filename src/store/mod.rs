@@ -8,6 +8,7 @@ mod cache_tree;
 mod changes;
 mod clean;
 mod commit;
+mod conflict;
 pub mod durable;
 mod entries;
 mod error;
@@ -28,9 +29,11 @@ mod tests;
 
 pub use changes::{Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
+pub use conflict::{Operation, Unmerged};
 pub use error::{Error, ErrorKind};
 pub use history::Commit;
 pub use hooks::{Hooks, HooksLocation};
+pub use index::resolving;
 pub use lock::let_go;
 pub use sources::{IndexSource, StagedFile, TreeSource};
 

@@ -113,7 +113,9 @@ fn follows_from_both(a: &State, b: &State, merged: &State, seed: u64) {
         let actors = state.actors.iter();
         actors
             .flat_map(|(phase, actor)| actor.spent.iter().map(move |(name, spent)| (phase, name, spent)))
-            .flat_map(|(phase, name, spent)| spent.iter().map(move |digest| format!("{phase}/{name}@{digest}")))
+            .flat_map(|(phase, name, spent)| {
+                spent.iter().map(move |digest| format!("{phase}/{name}@{digest}"))
+            })
             .collect()
     };
     let all: BTreeSet<String> = used(a).union(&used(b)).cloned().collect();
@@ -129,7 +131,8 @@ fn follows_from_both(a: &State, b: &State, merged: &State, seed: u64) {
 /// The files as git would merge them, conflicts settled by chance, and both transcripts' lines.
 fn joined(base: &World, ours: &World, theirs: &World, chance: &mut Chance) -> World {
     let mut world = ours.clone();
-    let paths: BTreeSet<&String> = ours.files.keys().chain(theirs.files.keys()).chain(base.files.keys()).collect();
+    let paths: BTreeSet<&String> =
+        ours.files.keys().chain(theirs.files.keys()).chain(base.files.keys()).collect();
     let mut files: BTreeMap<String, File> = BTreeMap::new();
     for path in paths {
         let (was, a, b) = (base.files.get(path), ours.files.get(path), theirs.files.get(path));
