@@ -12,6 +12,7 @@ use crate::scan::conflict;
 use crate::store::{self, Operation, Unmerged, durable, resolving};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
 /// A side of a merge, by git's names: in a rebase, ours is what is built upon.
@@ -73,6 +74,8 @@ pub struct Settlement {
 pub struct Dispute {
     /// The task.
     pub task: TaskRef,
+    /// The phases that the two sides are in.
+    pub phases: [String; 2],
     /// Why not.
     pub conflict: Conflict,
     /// What our side alone tells, oldest first.
@@ -175,6 +178,34 @@ impl Engine {
         self.store.as_ref()?.operation()
     }
 
+    /// Whether any path of the repository is unmerged.
+    pub fn is_unmerged(&self) -> Result<bool, Error> {
+        Ok(!self.unmerged()?.is_empty())
+    }
+
+    /// Merges three versions of a state for git's merge driver; the result takes the place of ours.
+    /// Whether it went without a conflict, which is left there with its markers.
+    pub fn merge_files(&self, base: &Path, ours: &Path, theirs: &Path) -> Result<bool, Error> {
+        let read = |path: &Path| durable::read_regular(path).unwrap_or_default();
+        let (base_bytes, own, other) = (read(base), read(ours), read(theirs));
+        if let Some(text) = self.merge_texts(&base_bytes, &own, &other) {
+            durable::write_atomic(ours, text.as_bytes())?;
+            return Ok(true);
+        }
+        let names = [base, ours, theirs].map(|path| path.to_string_lossy().into_owned());
+        Ok(self.repository_or_refuse()?.merge_files(&names[0], &names[1], &names[2]))
+    }
+
+    /// The merged text of a state; `None` where it cannot be derived.
+    fn merge_texts(&self, base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<String> {
+        let named = workflow_named_in(ours).or_else(|| workflow_named_in(theirs))?;
+        let loaded = self.setting.workflow(&named).ok()?;
+        let workflow = loaded.workflow.as_ref()?;
+        let state = |bytes: &[u8]| state_in(bytes, &workflow.phase_key).ok();
+        let merged = decide::merge(workflow, state(base).as_ref(), &state(ours)?, &state(theirs)?).ok()?;
+        Some(write_state(&merged, &workflow.phase_key, &self.state_schema()))
+    }
+
     fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
         self.store.as_ref().map_or(Ok(Vec::new()), |store| Ok(store.unmerged()?))
     }
@@ -258,6 +289,7 @@ impl Engine {
                     };
                     return Err(Refused::Disputed(Box::new(Dispute {
                         task: task.clone(),
+                        phases,
                         conflict,
                         ours: alone(&sides.ours, &sides.theirs),
                         theirs: alone(&sides.theirs, &sides.ours),
