@@ -6,6 +6,7 @@ use crate::base::{Digest, RepoPath};
 use crate::config;
 use crate::scan::Source;
 use crate::store::{Store, TreeSource};
+use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -115,6 +116,31 @@ impl<'s> Archive<'s> {
             )?),
             (None, None) => Ok(None),
         }
+    }
+
+    /// The states of a task in the commits that all of these come from.
+    pub(super) fn common_states(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Vec<u8>>, Error> {
+        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
+        let mut states = Vec::new();
+        for other in others {
+            for base in self.store.merge_bases(*one, *other)? {
+                states.extend(self.store.read_at(base, &task.state_path()?)?);
+            }
+        }
+        Ok(states)
+    }
+
+    /// What the commit holds that recorded this line of a transcript, among those that were walked.
+    pub(super) fn after_line(&self, task: &TaskRef, line: &Value) -> Result<Option<TreeSource<'s>>, Error> {
+        let held = self.held.borrow();
+        let line = line.to_string();
+        for commit in held.get(&task.directory).into_iter().flat_map(HashMap::values) {
+            let bytes = self.store.read_at(*commit, &task.transcript_path()?)?.unwrap_or_default();
+            if String::from_utf8_lossy(&bytes).lines().next_back() == Some(line.as_str()) {
+                return Ok(Some(self.store.tree_source(*commit)));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a source holds a task exactly as a commit did.

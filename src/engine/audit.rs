@@ -1,11 +1,11 @@
 //! Replaying history: every change of a task's record is derived anew from its commit alone.
 
 use super::archive::Archive;
-use super::proof::{Change, prove};
+use super::join::prove_any;
 use super::setting::Setting;
 use super::snapshot::Snapshot;
 use super::{Engine, Error, TaskRef};
-use crate::base::{Diagnostic, RepoPath};
+use crate::base::{Diagnostic, Digest, RepoPath};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::Verdicts;
@@ -79,7 +79,7 @@ impl Engine {
                     let why = "the history before it is not in this clone";
                     Some(Proof::bare(Standing::Unverifiable, why))
                 } else {
-                    best(&befores, &after, &task, &verdicts, archive)?
+                    best(&befores, &commit.parents, &after, &task, &verdicts, archive)?
                 };
                 archive.note(commit.id, &task, &after.source)?;
                 if let Some(proof) = proof {
@@ -168,18 +168,12 @@ pub(super) fn tasks_of(paths: &[RepoPath], before: &Snapshot<'_>, after: &Snapsh
 /// The best verdict against any of the parents: a merge may take over what one of them has.
 fn best(
     befores: &[Side<'_>],
+    parents: &[Digest],
     after: &Side<'_>,
     task: &TaskRef,
     verdicts: &Verdicts,
     archive: &Archive<'_>,
 ) -> Result<Option<Proof>, Error> {
-    let mut best: Option<Proof> = None;
-    for before in befores {
-        let change = Change { task, before: before.snapshot(verdicts), after: after.snapshot(verdicts) };
-        let Some(proof) = prove(&change, archive)? else { return Ok(None) };
-        if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
-            best = Some(proof);
-        }
-    }
-    Ok(best)
+    let befores: Vec<Snapshot<'_>> = befores.iter().map(|before| before.snapshot(verdicts)).collect();
+    prove_any(task, &befores, parents, &after.snapshot(verdicts), archive)
 }

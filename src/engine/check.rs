@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::audit::{Side, befores, changed_paths, tasks_of};
-use super::proof::{Change, prove};
+use super::join::prove_any;
 use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
 use super::{Engine, Error, Judged, TaskRef};
@@ -83,11 +83,16 @@ impl Engine {
             let unmerged = index.unmerged().iter().filter(|path| path.below(base).is_some());
             checked.add(unmerged.map(unmerged_finding), &after);
         }
-        let befores = [before];
+        // Whoever concludes a merge commits what both of its sides hold.
+        let mut befores = vec![before];
+        let parents: Vec<Digest> = head.into_iter().chain(store.merge_heads()).collect();
+        for merged in store.merge_heads() {
+            befores.push(Side::new(&archive, store.tree_source(merged))?);
+        }
         let snapshot = befores[0].snapshot(&self.verdicts);
         for task in tasks_of(&paths, &snapshot, &after) {
             checked.tasks += 1;
-            let found = self.findings_in(&task, &befores, &after, &archive, &self.verdicts)?;
+            let found = self.findings_in(&task, &befores, &parents, &after, &archive, &self.verdicts)?;
             checked.add(found, &after);
         }
         Ok(checked)
@@ -182,7 +187,8 @@ impl Engine {
         }
         for task in common.unwrap_or_default() {
             checked.tasks += 1;
-            let mut found = self.findings_in(&task, &befores, &snapshot, archive, verdicts)?;
+            let mut found =
+                self.findings_in(&task, &befores, &commit.parents, &snapshot, archive, verdicts)?;
             for finding in &mut found {
                 finding.message = format!("commit {}: {}", commit.id.short(), finding.message);
             }
@@ -197,6 +203,7 @@ impl Engine {
         &self,
         task: &TaskRef,
         befores: &[Side<'_>],
+        parents: &[Digest],
         after: &Snapshot<'_>,
         archive: &Archive<'_>,
         verdicts: &Verdicts,
@@ -208,15 +215,9 @@ impl Engine {
                 Err(error) => found.push(unjudged(task, &error)),
             }
         }
-        let mut best: Option<Proof> = None;
-        for before in befores {
-            let change = Change { task, before: before.snapshot(verdicts), after: *after };
-            let Some(proof) = prove(&change, archive)? else { return Ok(found) };
-            if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
-                best = Some(proof);
-            }
-        }
-        if let Some(proof) = best.filter(|proof| proof.standing == Standing::Forged) {
+        let befores: Vec<Snapshot<'_>> = befores.iter().map(|before| before.snapshot(verdicts)).collect();
+        let Some(proof) = prove_any(task, &befores, parents, after, archive)? else { return Ok(found) };
+        if proof.standing == Standing::Forged {
             found.push(forged_finding(task, &proof));
         }
         Ok(found)

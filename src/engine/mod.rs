@@ -9,6 +9,7 @@ mod caller;
 mod check;
 mod create;
 mod error;
+mod join;
 mod judge;
 mod orders;
 mod proof;

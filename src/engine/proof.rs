@@ -1,14 +1,19 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
 use super::archive::Archive;
+use super::join::prove_joined;
+use super::setting::Setting;
 use super::snapshot::Snapshot;
-use super::{Error, TaskRef};
+use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath};
-use crate::decide::{HistoryEntry, Proof, ProvenStep, Recorded, Standing, State, replay};
-use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line};
+use crate::decide::{HistoryEntry, Kind, Proof, ProvenStep, Recorded, Standing, State, replay};
+use crate::record::{
+    read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, whole_lines,
+};
 use crate::scan::{Content, Files, Observed, Source};
 use crate::workflow::{Artifact, Workflow};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// A task before and after.
 pub(super) struct Change<'a> {
@@ -19,9 +24,9 @@ pub(super) struct Change<'a> {
 
 /// What a side keeps of a task beside its artifacts.
 #[derive(PartialEq)]
-struct Records {
-    state: Option<Vec<u8>>,
-    transcript: Vec<u8>,
+pub(super) struct Records {
+    pub state: Option<Vec<u8>>,
+    pub transcript: Vec<u8>,
 }
 
 /// One recorded step: its line, and the state after it.
@@ -53,7 +58,7 @@ struct Proving<'a> {
 }
 
 /// Why a record cannot be read.
-enum Unread {
+pub(super) enum Unread {
     /// It is not in this clone.
     Elsewhere(String),
     /// Nothing can be read.
@@ -76,7 +81,7 @@ impl From<Unread> for Error {
 }
 
 impl Records {
-    fn of(task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Self, Unread> {
+    pub(super) fn of(task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Self, Unread> {
         let read = |path: RepoPath| -> Result<Option<Vec<u8>>, Unread> {
             match snapshot.source.read(&path, u64::MAX - 1).map_err(Error::from)? {
                 Content::Bytes(bytes) => Ok(Some(bytes)),
@@ -99,7 +104,7 @@ impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
         let Some(bytes) = &self.new.state else { return Ok(self.removed()) };
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-            return Ok(Some(Proof::forged("state.json is not JSON any more")));
+            return Ok(Some(self.unparsable(bytes)));
         };
         if value.get("version").is_none() {
             let was_ours = self.old.state.as_deref().is_some_and(is_own);
@@ -125,13 +130,26 @@ impl Proving<'_> {
             Recorded::Known(before) if !before.foreign => before.next_seq,
             _ => 1,
         };
-        let kept = settled_lines(&self.old.transcript, next);
+        let kept = match &before {
+            Recorded::Known(before) if !before.foreign => {
+                whole_lines(&self.old.transcript, Some(before), &workflow.phase_key)
+            }
+            _ => settled_lines(&self.old.transcript, next),
+        };
         let added = self.new.transcript.strip_prefix(kept.as_slice());
         let steps = added.and_then(|added| steps(&kept, added, &state, &workflow.phase_key));
         if let Some(restored) =
             self.restored(workflow, &state, steps.as_deref().is_none_or(<[Step]>::is_empty))?
         {
             return Ok(Some(restored));
+        }
+        let joins = |step: &Step| step.entry.kind == Kind::Merge;
+        if steps.as_deref().is_none_or(|steps| steps.iter().any(joins)) {
+            let joined =
+                prove_joined(self.change.task, &[self.change.before], &[], &self.change.after, self.archive)?;
+            if joined.is_some() {
+                return Ok(joined);
+            }
         }
         let (Some(_), Some(steps)) = (added, steps) else {
             return Ok(Some(Proof::forged("transcript.jsonl, which only grows, was rewritten")));
@@ -140,6 +158,26 @@ impl Proving<'_> {
             return Ok(fault);
         }
         self.replay(before, &steps).map(Some)
+    }
+
+    /// A merge was committed with its conflict, of which what was there before is one side; else the
+    /// state was destroyed.
+    fn unparsable(&self, bytes: &[u8]) -> Proof {
+        let before = self.old.state.as_deref().unwrap_or_default();
+        let torn = std::str::from_utf8(bytes).ok().and_then(sides);
+        let is_side =
+            |side: &str| states_in(side.as_bytes(), self.change.after.setting, self.archive).len() == 1;
+        match torn {
+            Some(torn)
+                if [&torn.ours, &torn.theirs].iter().all(|side| is_side(side))
+                    && [&torn.ours, &torn.theirs].iter().any(|side| side.as_bytes() == before) =>
+            {
+                let why =
+                    format!("the conflict of a merge was committed; orch resolve {}", self.change.task.id);
+                Proof::bare(Standing::Unverifiable, why)
+            }
+            _ => Proof::forged("state.json is not JSON any more"),
+        }
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
@@ -382,6 +420,22 @@ fn steps(kept: &[u8], added: &[u8], last: &State, phase_key: &str) -> Option<Vec
         steps.push(Step { entry: event.entry, line: line.to_owned(), state });
     }
     Some(steps)
+}
+
+/// The whole states of `orch` in the bytes of a `state.json`: one, or both sides of a conflict; each
+/// with the workflow that it names.
+pub(super) fn states_in(bytes: &[u8], near: &Setting, archive: &Archive<'_>) -> Vec<(State, Rc<Loaded>)> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
+    let torn = sides(text);
+    let texts = torn.as_ref().map_or(vec![text], |torn| vec![&torn.ours, &torn.theirs]);
+    let whole = |text: &str| {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let (name, digest) = named_workflow(&value)?;
+        let loaded = archive.workflow(near, &name, digest)?;
+        let state = read_state(&value, text, &loaded.workflow.as_ref()?.phase_key).ok()?;
+        Some((state, loaded))
+    };
+    texts.into_iter().filter_map(whole).collect()
 }
 
 fn is_own(bytes: &[u8]) -> bool {

@@ -8,6 +8,7 @@ mod docs;
 mod faults;
 mod harness;
 mod hook;
+mod merge;
 mod model;
 mod outputs;
 mod readme;
