@@ -2,8 +2,8 @@
 
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId};
-use crate::decide::{Recorded, State, Step, Transition, settle};
-use crate::record::{transcript_line, whole_lines, without_markers, write_state};
+use crate::decide::{Recorded, Step, Transition, settle};
+use crate::record::{settled_lines, with_line, without_markers, write_state};
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use std::fs::File;
@@ -143,10 +143,10 @@ impl Engine {
         let transcript_path = judged.task.transcript_path()?;
         refuse_unread(judged)?;
         refuse_ignored(store, judged, &state_path)?;
-        let mut transcript = transcript_before(judged, &workflow.phase_key);
+        let mut transcript = transcript_before(judged);
         let mut commits = Vec::new();
         for (index, step) in steps.iter().enumerate() {
-            append(&mut transcript, &step.state, &workflow.phase_key);
+            transcript = with_line(transcript, &step.state, &workflow.phase_key);
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
@@ -179,9 +179,9 @@ impl Engine {
                 continue;
             };
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-            let mut transcript = transcript_before(&judged, &workflow.phase_key);
+            let mut transcript = transcript_before(&judged);
             for step in &steps {
-                append(&mut transcript, &step.state, &workflow.phase_key);
+                transcript = with_line(transcript, &step.state, &workflow.phase_key);
             }
             let state = write_state(&last.state, &workflow.phase_key, &self.state_schema());
             // The transcript first: a crash in between leaves a line that the next write replaces.
@@ -248,20 +248,12 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
 }
 
 /// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
-fn transcript_before(judged: &Judged, phase_key: &str) -> Vec<u8> {
+fn transcript_before(judged: &Judged) -> Vec<u8> {
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
     match &judged.recorded {
         Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
-        Recorded::New | Recorded::Known(_) => whole_lines(bytes, judged.state(), phase_key),
-    }
-}
-
-/// Appends the line of a step, unless a side of a merge told it already.
-fn append(transcript: &mut Vec<u8>, state: &State, phase_key: &str) {
-    let line = transcript_line(state, phase_key);
-    let is_told = |told: &[u8]| told == line.as_bytes();
-    if !transcript.split_inclusive(|byte| *byte == b'\n').any(is_told) {
-        transcript.extend(line.into_bytes());
+        Recorded::New => settled_lines(bytes, 1),
+        Recorded::Known(state) => settled_lines(bytes, state.next_seq),
     }
 }
 

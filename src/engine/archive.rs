@@ -4,6 +4,7 @@ use super::setting::{InSource, OnDisk, Setting};
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath};
 use crate::config;
+use crate::decide::State;
 use crate::scan::Source;
 use crate::store::{Store, TreeSource};
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub(super) struct Archive<'s> {
     settings: RefCell<BTreeMap<Key, Rc<Setting>>>,
     /// Which commit held a record, among those that were walked.
     held: RefCell<HashMap<RepoPath, HashMap<Held, Digest>>>,
+    /// What the parents of a commit held whose state is in pieces, by the record in it.
+    made_of: RefCell<HashMap<(RepoPath, Held), Vec<State>>>,
     /// Where to look for an ancestor that was not walked.
     older: Option<Digest>,
 }
@@ -34,7 +37,14 @@ impl<'s> Archive<'s> {
     pub(super) fn new(store: &'s Store, older: Option<Digest>) -> Self {
         // No directory has this name, so that nothing is laid over what ships.
         let shipped = Rc::new(Setting::read(&OnDisk(Path::new("/dev/null/"))));
-        Self { store, shipped, settings: RefCell::default(), held: RefCell::default(), older }
+        Self {
+            store,
+            shipped,
+            settings: RefCell::default(),
+            held: RefCell::default(),
+            made_of: RefCell::default(),
+            older,
+        }
     }
 
     /// The settings that a commit holds.
@@ -116,6 +126,16 @@ impl<'s> Archive<'s> {
             )?),
             (None, None) => Ok(None),
         }
+    }
+
+    /// Notes a state that a record in pieces was made of.
+    pub(super) fn note_made_of(&self, task: &TaskRef, record: Held, state: State) {
+        self.made_of.borrow_mut().entry((task.directory.clone(), record)).or_default().push(state);
+    }
+
+    /// The states that a record in pieces was made of, if it was walked.
+    pub(super) fn made_of(&self, task: &TaskRef, record: Held) -> Option<Vec<State>> {
+        self.made_of.borrow().get(&(task.directory.clone(), record)).cloned()
     }
 
     /// The states of a task in the commits that all of these come from.

@@ -4,7 +4,7 @@
 //! side's steps then stand in the transcript alone, and are replayed as far as git has what they rest on.
 
 use super::archive::Archive;
-use super::proof::{Change, Records, prove, states_in};
+use super::proof::{Change, Records, prove, state_in};
 use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, PhaseId, RepoPath};
@@ -12,7 +12,7 @@ use crate::decide::{
     ActorKind, HISTORY_WINDOW, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Stamp, Standing, State,
     choose, difference, document, join_histories, merge, replay,
 };
-use crate::record::{Event, read_transcript, rebuild, transcript_line, whole_lines, without_markers};
+use crate::record::{Event, read_transcript, rebuild, settled_lines, transcript_line, without_markers};
 use crate::scan::Files;
 use crate::workflow::Workflow;
 use serde_json::Value;
@@ -59,11 +59,10 @@ pub(super) fn prove_joined(
     archive: &Archive<'_>,
 ) -> Result<Option<Proof>, Error> {
     let new = Records::of(task, after)?;
-    let states = new.state.as_deref().map(|bytes| states_in(bytes, after.setting, archive));
-    let [(state, loaded)] = &states.unwrap_or_default()[..] else { return Ok(None) };
+    let whole = new.state.as_deref().and_then(|bytes| state_in(bytes, after.setting, archive));
+    let Some((state, loaded)) = &whole else { return Ok(None) };
     let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
-    let text = whole_lines(&new.transcript, Some(state), &workflow.phase_key);
-    let text = String::from_utf8_lossy(&text);
+    let text = String::from_utf8_lossy(&new.transcript);
     if let Some(why) = unlike(state, &text, workflow) {
         return Ok(Some(Proof::forged(why)));
     }
@@ -71,16 +70,25 @@ pub(super) fn prove_joined(
     let mut sides: Vec<State> = Vec::new();
     for before in befores {
         let old = Records::of(task, before)?;
-        let known = old.state.as_deref().map(|bytes| states_in(bytes, before.setting, archive));
-        let known: Vec<State> = known.unwrap_or_default().into_iter().map(|(state, _)| state).collect();
-        // Of a state in two pieces, no side says how much of the transcript is its own.
-        let whole = if known.len() == 1 { known.first() } else { None };
-        let lines = match whole {
-            Some(state) => whole_lines(&old.transcript, Some(state), &workflow.phase_key),
-            None => without_markers(&old.transcript),
+        let known = old.state.as_deref().and_then(|bytes| state_in(bytes, before.setting, archive));
+        let lines = match known {
+            Some((state, _)) => {
+                let lines = settled_lines(&old.transcript, state.next_seq);
+                sides.push(state);
+                lines
+            }
+            // A merge was committed with its conflict: its parents tell what it was made of.
+            None if old.state.is_some() => {
+                let Some(made_of) = old.digests().and_then(|digests| archive.made_of(task, digests)) else {
+                    let why = "what the conflict before it was made of is not known here";
+                    return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
+                };
+                sides.extend(made_of);
+                without_markers(&old.transcript)
+            }
+            None => old.transcript,
         };
         told.extend(String::from_utf8_lossy(&lines).lines().map(str::to_owned));
-        sides.extend(known);
     }
     let now: HashSet<&str> = text.lines().collect();
     if told.iter().any(|line| !now.contains(line.as_str())) {
@@ -106,7 +114,7 @@ pub(super) fn prove_joined(
     if Some(&last.entry) != state.history.last() {
         return Ok(Some(Proof::forged("a line was put among those that were there")));
     }
-    let bases = bases.iter().flat_map(|bytes| states_in(bytes, after.setting, archive));
+    let bases = bases.iter().filter_map(|bytes| state_in(bytes, after.setting, archive));
     let bases = bases.map(|(state, _)| state).collect();
     let mut join = Join { task, befores, after, archive, events: &events, sides, bases, worlds: Vec::new() };
     let steps: Vec<ProvenStep> =

@@ -7,9 +7,7 @@ use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath};
 use crate::decide::{HistoryEntry, Kind, Proof, ProvenStep, Recorded, Standing, State, replay};
-use crate::record::{
-    read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, whole_lines,
-};
+use crate::record::{read_state, read_transcript, rebuild, settled_lines, sides, transcript_line};
 use crate::scan::{Content, Files, Observed, Source};
 use crate::workflow::{Artifact, Workflow};
 use serde_json::Value;
@@ -94,7 +92,7 @@ impl Records {
         Ok(Self { state, transcript: read(task.transcript_path()?)?.unwrap_or_default() })
     }
 
-    fn digests(&self) -> Option<(Digest, Digest)> {
+    pub(super) fn digests(&self) -> Option<(Digest, Digest)> {
         let state = Digest::of_blob(self.state.as_deref()?);
         Some((state, Digest::of_blob(&self.transcript)))
     }
@@ -130,12 +128,7 @@ impl Proving<'_> {
             Recorded::Known(before) if !before.foreign => before.next_seq,
             _ => 1,
         };
-        let kept = match &before {
-            Recorded::Known(before) if !before.foreign => {
-                whole_lines(&self.old.transcript, Some(before), &workflow.phase_key)
-            }
-            _ => settled_lines(&self.old.transcript, next),
-        };
+        let kept = settled_lines(&self.old.transcript, next);
         let added = self.new.transcript.strip_prefix(kept.as_slice());
         let steps = added.and_then(|added| steps(&kept, added, &state, &workflow.phase_key));
         if let Some(restored) =
@@ -160,24 +153,19 @@ impl Proving<'_> {
         self.replay(before, &steps).map(Some)
     }
 
-    /// A merge was committed with its conflict, of which what was there before is one side; else the
-    /// state was destroyed.
+    /// Either a merge was committed with its conflict, or the state was destroyed. What it was made of
+    /// is noted, so that whoever mends it can be believed.
     fn unparsable(&self, bytes: &[u8]) -> Proof {
-        let before = self.old.state.as_deref().unwrap_or_default();
-        let torn = std::str::from_utf8(bytes).ok().and_then(sides);
-        let is_side =
-            |side: &str| states_in(side.as_bytes(), self.change.after.setting, self.archive).len() == 1;
-        match torn {
-            Some(torn)
-                if [&torn.ours, &torn.theirs].iter().all(|side| is_side(side))
-                    && [&torn.ours, &torn.theirs].iter().any(|side| side.as_bytes() == before) =>
-            {
-                let why =
-                    format!("the conflict of a merge was committed; orch resolve {}", self.change.task.id);
-                Proof::bare(Standing::Unverifiable, why)
-            }
-            _ => Proof::forged("state.json is not JSON any more"),
+        let before = self.old.state.as_deref();
+        let before = before.and_then(|bytes| state_in(bytes, self.change.before.setting, self.archive));
+        if let (Some((state, _)), Some(digests)) = (before, self.new.digests()) {
+            self.archive.note_made_of(self.change.task, digests, state);
         }
+        if std::str::from_utf8(bytes).ok().and_then(sides).is_none() {
+            return Proof::forged("state.json is not JSON any more");
+        }
+        let why = format!("the conflict of a merge was committed; orch resolve {}", self.change.task.id);
+        Proof::bare(Standing::Unverifiable, why)
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
@@ -422,20 +410,14 @@ fn steps(kept: &[u8], added: &[u8], last: &State, phase_key: &str) -> Option<Vec
     Some(steps)
 }
 
-/// The whole states of `orch` in the bytes of a `state.json`: one, or both sides of a conflict; each
-/// with the workflow that it names.
-pub(super) fn states_in(bytes: &[u8], near: &Setting, archive: &Archive<'_>) -> Vec<(State, Rc<Loaded>)> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
-    let torn = sides(text);
-    let texts = torn.as_ref().map_or(vec![text], |torn| vec![&torn.ours, &torn.theirs]);
-    let whole = |text: &str| {
-        let value: Value = serde_json::from_str(text).ok()?;
-        let (name, digest) = named_workflow(&value)?;
-        let loaded = archive.workflow(near, &name, digest)?;
-        let state = read_state(&value, text, &loaded.workflow.as_ref()?.phase_key).ok()?;
-        Some((state, loaded))
-    };
-    texts.into_iter().filter_map(whole).collect()
+/// The whole state of `orch` in the bytes of a `state.json`, with the workflow that it names.
+pub(super) fn state_in(bytes: &[u8], near: &Setting, archive: &Archive<'_>) -> Option<(State, Rc<Loaded>)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let value: Value = serde_json::from_str(text).ok()?;
+    let (name, digest) = named_workflow(&value)?;
+    let loaded = archive.workflow(near, &name, digest)?;
+    let state = read_state(&value, text, &loaded.workflow.as_ref()?.phase_key).ok()?;
+    Some((state, loaded))
 }
 
 fn is_own(bytes: &[u8]) -> bool {

@@ -1,18 +1,19 @@
 //! Settling what a merge left of a task's record: both sides are read, and one state is derived.
 //!
-//! The sides come from the index; where it says nothing, from the conflict markers; where there are
-//! none, from HEAD's parents.
+//! The sides come from the index; where it says nothing, from the conflict markers, if they hold two
+//! whole states; else from the commits that were merged.
 
 use super::snapshot::workflow_named_in;
 use super::{Engine, Error, Judged, Loaded, Outcome, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath};
 use crate::decide::{self, Conflict, HistoryEntry, Recorded, State, Step};
-use crate::record::{read_state, read_transcript, sides, united_lines, whole_lines, write_state};
+use crate::record::{
+    Event, read_state, read_transcript, sides, united_lines, with_line, without_markers, write_state,
+};
 use crate::scan::conflict;
 use crate::store::{self, Operation, Unmerged, durable, resolving};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
-use std::path::Path;
 use std::rc::Rc;
 
 /// A side of a merge, by git's names: in a rebase, ours is what is built upon.
@@ -145,10 +146,7 @@ impl Engine {
     pub fn resolve(&mut self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
         let (state_path, transcript_path) = (task.state_path()?, task.transcript_path()?);
-        let state = match self.torn(&state_path, &unmerged)? {
-            Some(torn) => Some(torn),
-            None => self.torn_parents(task)?,
-        };
+        let state = self.torn_state(task, &unmerged)?;
         let transcript = self.torn(&transcript_path, &unmerged)?;
         if state.is_none() && transcript.is_none() {
             return Ok(None);
@@ -183,29 +181,6 @@ impl Engine {
         Ok(!self.unmerged()?.is_empty())
     }
 
-    /// Merges three versions of a state for git's merge driver; the result takes the place of ours.
-    /// Whether it went without a conflict, which is left there with its markers.
-    pub fn merge_files(&self, base: &Path, ours: &Path, theirs: &Path) -> Result<bool, Error> {
-        let read = |path: &Path| durable::read_regular(path).unwrap_or_default();
-        let (base_bytes, own, other) = (read(base), read(ours), read(theirs));
-        if let Some(text) = self.merge_texts(&base_bytes, &own, &other) {
-            durable::write_atomic(ours, text.as_bytes())?;
-            return Ok(true);
-        }
-        let names = [base, ours, theirs].map(|path| path.to_string_lossy().into_owned());
-        Ok(self.repository_or_refuse()?.merge_files(&names[0], &names[1], &names[2]))
-    }
-
-    /// The merged text of a state; `None` where it cannot be derived.
-    fn merge_texts(&self, base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<String> {
-        let named = workflow_named_in(ours).or_else(|| workflow_named_in(theirs))?;
-        let loaded = self.setting.workflow(&named).ok()?;
-        let workflow = loaded.workflow.as_ref()?;
-        let state = |bytes: &[u8]| state_in(bytes, &workflow.phase_key).ok();
-        let merged = decide::merge(workflow, state(base).as_ref(), &state(ours)?, &state(theirs)?).ok()?;
-        Some(write_state(&merged, &workflow.phase_key, &self.state_schema()))
-    }
-
     fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
         self.store.as_ref().map_or(Ok(Vec::new()), |store| Ok(store.unmerged()?))
     }
@@ -237,22 +212,90 @@ impl Engine {
         Ok(torn_text(&bytes))
     }
 
-    /// Both sides of a state that is whole in HEAD's two parents, and not in the work directory.
-    fn torn_parents(&self, task: &TaskRef) -> Result<Option<Torn>, Error> {
-        let Some(store) = self
-            .store
-            .as_ref()
-            .filter(|_| self.judge(task).is_ok_and(|judged| matches!(judged.recorded, Recorded::Broken(_))))
-        else {
-            return Ok(None);
-        };
-        let Some(head) = store.head()?.commit else { return Ok(None) };
-        let [ours, theirs] = store.visit(head)?.parents[..] else { return Ok(None) };
+    /// Both sides of a state. Git joins what does not overlap outside of the markers, so what can be cut
+    /// out at them is a side only if its seal is whole; else the commits are asked.
+    fn torn_state(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<Option<Torn>, Error> {
         let path = task.state_path()?;
-        let base = store.merge_bases(ours, theirs)?.first().copied();
-        let base = base.map(|base| store.read_at(base, &path)).transpose()?.flatten();
-        let both = (store.read_at(ours, &path)?, store.read_at(theirs, &path)?);
-        Ok(both.0.zip(both.1).map(|(ours, theirs)| Torn { base, ours, theirs }))
+        let is_unmerged = unmerged.iter().any(|one| one.path == path);
+        let found = self.torn(&path, unmerged)?;
+        if is_unmerged
+            || found.as_ref().is_some_and(|torn| self.is_whole(&torn.ours) && self.is_whole(&torn.theirs))
+        {
+            return Ok(found);
+        }
+        let is_broken =
+            || self.judge(task).is_ok_and(|judged| matches!(judged.recorded, Recorded::Broken(_)));
+        if found.is_none() && !is_broken() {
+            return Ok(None);
+        }
+        let committed = self.torn_commit(task, found.is_some())?;
+        if found.is_some() && committed.is_none() {
+            let message = format!("neither {path} nor the commits here tell both sides of it");
+            let hint = Some(format!("git checkout -m -- {path} brings the conflict back, if it was there"));
+            return Err(Error::NotNow { code: "side-broken", message, hint });
+        }
+        Ok(committed)
+    }
+
+    fn is_whole(&self, bytes: &[u8]) -> bool {
+        let loaded = workflow_named_in(bytes).and_then(|name| self.setting.workflow(&name).ok());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        workflow.is_some_and(|workflow| state_in(bytes, &workflow.phase_key).is_ok())
+    }
+
+    /// Both sides of a state as the commits hold them that it was made of: of a merge, both parents; of
+    /// a rebase or a cherry-pick the one parent, and what the transcript tells beside.
+    fn torn_commit(&self, task: &TaskRef, has_markers: bool) -> Result<Option<Torn>, Error> {
+        let Some(store) = &self.store else { return Ok(None) };
+        let Some(head) = store.head()?.commit else { return Ok(None) };
+        let path = task.state_path()?;
+        let bytes = durable::read_regular(&path.under(&self.root)).unwrap_or_default();
+        let is_committed = store.blob_at_head(&path)? == Some(store.digest(&path, &bytes)?);
+        let parents = match store.history(&task.directory, 1)?.first() {
+            Some(commit) if is_committed => store.visit(commit.id)?.parents,
+            _ => [head].into_iter().chain(store.merge_heads()).collect(),
+        };
+        match parents[..] {
+            [ours, theirs] => {
+                let base = store.merge_bases(ours, theirs)?.first().copied();
+                let base = base.map(|base| store.read_at(base, &path)).transpose()?.flatten();
+                let both = (store.read_at(ours, &path)?, store.read_at(theirs, &path)?);
+                Ok(both.0.zip(both.1).map(|(ours, theirs)| Torn { base, ours, theirs }))
+            }
+            [parent] if has_markers => {
+                let Some(ours) = store.read_at(parent, &path)? else { return Ok(None) };
+                let known = store.read_at(parent, &task.transcript_path()?)?.unwrap_or_default();
+                let now =
+                    durable::read_regular(&task.transcript_path()?.under(&self.root)).unwrap_or_default();
+                self.told_beside(task, ours, &known, &without_markers(&now))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The state of the branch that a transcript tells of beside what our side knows.
+    fn told_beside(
+        &self,
+        task: &TaskRef,
+        ours: Vec<u8>,
+        known: &[u8],
+        now: &[u8],
+    ) -> Result<Option<Torn>, Error> {
+        let named = workflow_named_in(&ours);
+        let loaded = self.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))?;
+        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        let events = |bytes: &[u8]| read_transcript(&String::from_utf8_lossy(bytes));
+        let (known, mut other) = (events(known), events(now));
+        other.retain(|event| !known.contains(event));
+        other.sort_by_key(|event| event.entry.seq);
+        let (Some(first), Some(last)) = (other.first(), other.last()) else { return Ok(None) };
+        let from = known.iter().rev().find(|event| event.entry.seq < first.entry.seq);
+        let text = |event: &Event| {
+            let state = event.state(&workflow.phase_key).ok()?;
+            Some(write_state(&state, &workflow.phase_key, &self.state_schema()).into_bytes())
+        };
+        let base = from.and_then(text);
+        Ok(text(last).map(|theirs| Torn { base, ours, theirs }))
     }
 
     /// Derives the state from both sides, or takes the one that was chosen.
@@ -283,10 +326,6 @@ impl Engine {
                 Ok(state) if state == sides.theirs => (How::Moved(MergeSide::Theirs), state),
                 Ok(state) => (How::Merged, state),
                 Err(conflict) => {
-                    let alone = |one: &State, other: &State| {
-                        let own = one.history.iter().filter(|entry| !other.history.contains(entry));
-                        own.cloned().collect()
-                    };
                     return Err(Refused::Disputed(Box::new(Dispute {
                         task: task.clone(),
                         phases,
@@ -358,7 +397,7 @@ impl Engine {
             Some(torn) => united(torn),
             None => durable::read_regular(&path.under(&self.root)).unwrap_or_default(),
         };
-        let lines = whole_lines(&lines, Some(&derived.state), &workflow.phase_key);
+        let lines = with_line(lines, &derived.state, &workflow.phase_key);
         let state = write_state(&derived.state, &workflow.phase_key, &self.state_schema());
         let files = [(task.state_path()?, state.into_bytes()), (path, lines)];
         self.repository_or_refuse()?.settle(&files).map_err(Error::from)?;
@@ -373,11 +412,7 @@ impl Engine {
     ) -> Result<(Derived, Option<Digest>), Refused> {
         let came = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(task), false, &|engine, judged| {
-            let state = judged.observed.state.as_ref().and_then(|file| torn_text(&file.bytes));
-            let state = match state {
-                Some(torn) => Some(torn),
-                None => engine.torn_parents(task)?,
-            };
+            let state = engine.torn_state(task, &[])?;
             let transcript = judged.observed.transcript.as_deref().and_then(torn_text);
             let derived = engine.derive(task, state.as_ref(), transcript.as_ref(), chosen);
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
@@ -416,6 +451,13 @@ impl Engine {
         }
         Ok(left)
     }
+}
+
+/// What one side tells and the other does not; what is older than all that the other keeps, both know.
+fn alone(one: &State, other: &State) -> Vec<HistoryEntry> {
+    let oldest = other.history.first().map_or(0, |first| first.seq);
+    let own = one.history.iter().filter(|entry| entry.seq >= oldest && !other.history.contains(entry));
+    own.cloned().collect()
 }
 
 /// The step that records a settled state.

@@ -13,7 +13,7 @@ mod transcript;
 pub use conflict::{Sides, sides, united_lines, without_markers};
 pub use recover::rebuild;
 pub use state::{Fault, read_state, write_state};
-pub use transcript::{Event, read_transcript, settled_lines, transcript_line, whole_lines};
+pub use transcript::{Event, read_transcript, settled_lines, transcript_line, with_line};
 
 /// The file that holds a task's state.
 pub const STATE_FILE: &str = "state.json";

@@ -109,17 +109,13 @@ pub fn settled_lines(transcript: &[u8], next: u64) -> Vec<u8> {
     kept
 }
 
-/// The transcript of a state, to append to: settled, and with the line of a merge that git's merge
-/// driver made, which writes one file only.
+/// A transcript with the line that records the last transition of a state, unless it is told already.
 #[must_use]
-pub fn whole_lines(transcript: &[u8], state: Option<&State>, phase_key: &str) -> Vec<u8> {
-    let mut lines = settled_lines(transcript, state.map_or(1, |state| state.next_seq));
-    let is_merge = |state: &&State| state.history.last().is_some_and(|last| last.kind == Kind::Merge);
-    if let Some(state) = state.filter(is_merge) {
-        let owed = transcript_line(state, phase_key);
-        if !lines.split_inclusive(|byte| *byte == b'\n').any(|line| line == owed.as_bytes()) {
-            lines.extend(owed.into_bytes());
-        }
+pub fn with_line(mut transcript: Vec<u8>, state: &State, phase_key: &str) -> Vec<u8> {
+    let line = transcript_line(state, phase_key);
+    let is_told = transcript.split_inclusive(|byte| *byte == b'\n').any(|told| told == line.as_bytes());
+    if !is_told {
+        transcript.extend(line.into_bytes());
     }
-    lines
+    transcript
 }

@@ -4,7 +4,7 @@ use super::{Error, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An operation of git that waits for somebody to go on with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,17 +123,31 @@ impl Store {
         self.git(&arguments, &[]).is_ok()
     }
 
-    /// Names a command as the merge driver of `state.json`, for this clone.
-    pub fn set_merge_driver(&self, command: &str) -> Result<(), Error> {
+    /// Names a command as a merge driver, for this clone.
+    pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
         let mut config = self.repo.config()?.open_level(git2::ConfigLevel::Local)?;
-        config.set_str("merge.orch.name", "orch derives the state of a task")?;
-        config.set_str("merge.orch.driver", command)?;
+        config.set_str(&format!("merge.{driver}.name"), "orch derives the record of a task")?;
+        config.set_str(&format!("merge.{driver}.driver"), command)?;
         Ok(())
     }
 
-    /// The command that is named as the merge driver of `state.json`.
+    /// Whether a merge driver of this name is set.
     #[must_use]
-    pub fn merge_driver(&self) -> Option<String> {
-        self.repo.config().ok()?.get_string("merge.orch.driver").ok()
+    pub fn has_merge_driver(&self, driver: &str) -> bool {
+        self.repo.config().is_ok_and(|config| config.get_string(&format!("merge.{driver}.driver")).is_ok())
+    }
+
+    /// The attributes of this clone, which outrank those that are shared.
+    #[must_use]
+    pub fn own_attributes(&self) -> PathBuf {
+        self.repo.commondir().join("info/attributes")
+    }
+
+    /// The merge driver that the attributes of a path name.
+    #[must_use]
+    pub fn merge_attribute(&self, path: &RepoPath) -> Option<String> {
+        let flags = git2::AttrCheckFlags::default();
+        let value = self.repo.get_attr(Path::new(path.as_str()), "merge", flags).ok()??;
+        Some(value.to_owned())
     }
 }

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Diagnostic;
 use crate::config;
-use crate::engine::Engine;
+use crate::engine::{DRIVER, Engine};
 use crate::store::durable::write_atomic;
 use crate::workflow::{System, Workflow};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
         made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
     }
-    let driver = merge_driver(args, &engine)?;
+    let driver = merge_driver(args, &engine, &mut made)?;
     if context.global.json {
         let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
         ui.answer(&format!("{answer:#}\n"))?;
@@ -96,8 +96,18 @@ impl Made {
 
     /// Puts a block between two markers into a file, or brings the one that is there up to date.
     fn block(&mut self, path: &str, block: &str, start: &str, end: &str) -> Result<(), Failure> {
-        let target = self.root.join(path);
-        let before = match std::fs::read_to_string(&target) {
+        self.block_at(&self.root.join(path), path, block, start, end)
+    }
+
+    fn block_at(
+        &mut self,
+        target: &Path,
+        path: &str,
+        block: &str,
+        start: &str,
+        end: &str,
+    ) -> Result<(), Failure> {
+        let before = match std::fs::read_to_string(target) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(cannot_write(path, &error.to_string())),
@@ -111,7 +121,7 @@ impl Made {
             _ if before.is_empty() => block.to_owned(),
             _ => format!("{}\n\n{block}", before.trim_end()),
         };
-        if after == before { Ok(()) } else { self.write(path, &target, &after) }
+        if after == before { Ok(()) } else { self.write(path, target, &after) }
     }
 
     fn write(&mut self, path: &str, target: &Path, text: &str) -> Result<(), Failure> {
@@ -175,14 +185,30 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
     system.text(path)
 }
 
-/// Makes this program the merge driver of states if that is asked for; whether there is one now.
-fn merge_driver(args: &InitArgs, engine: &Engine) -> Result<bool, Failure> {
+/// Makes this program the merge driver of tasks' records if that is asked for; whether it is one now.
+///
+/// The shared attributes unite the lines of a transcript. In this clone it gets the line that joins
+/// them, too.
+fn merge_driver(args: &InitArgs, engine: &Engine, made: &mut Made) -> Result<bool, Failure> {
     let Some(store) = engine.store() else { return Ok(true) };
     if args.merge_driver {
         let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
         // Git starts it by the shell, and puts in the names of files.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
-        store.set_merge_driver(&command).map_err(|error| Failure::from(crate::engine::Error::from(error)))?;
+        store.set_merge_driver(DRIVER, &command).map_err(crate::engine::Error::from)?;
+        let lines = engine.config().roots.bases().map(|base| {
+            let pattern = join(base.as_str(), "**/transcript.jsonl");
+            let pattern = if pattern.contains([' ', '"', '\\']) { format!("{pattern:?}") } else { pattern };
+            format!("{pattern} merge={DRIVER}\n")
+        });
+        let block = format!("{ATTRIBUTES_START}\n{}{ATTRIBUTES_END}\n", lines.collect::<String>());
+        made.block_at(
+            &store.own_attributes(),
+            ".git/info/attributes",
+            &block,
+            ATTRIBUTES_START,
+            ATTRIBUTES_END,
+        )?;
     }
-    Ok(store.merge_driver().is_some())
+    Ok(store.has_merge_driver(DRIVER))
 }

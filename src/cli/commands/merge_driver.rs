@@ -1,9 +1,10 @@
-//! `orch merge-driver`: what git calls to merge a `state.json`, see gitattributes(5).
+//! `orch merge-driver`: what git calls to merge the record of a task, see gitattributes(5).
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::RepoPath;
 use std::path::PathBuf;
 
-/// Merges three versions of a `state.json` as `orch resolve` does. Git calls it, see `orch init
+/// Merges three versions of a `state.json` or `transcript.jsonl` as `orch resolve` does. Git calls it, see `orch init
 /// --merge-driver`: the result takes the place of OURS; exit code 1 leaves a conflict.
 #[derive(Debug, Args)]
 pub struct MergeDriverArgs {
@@ -21,10 +22,11 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     let engine = context.bare_engine()?;
     // Git names its temporary files relative to where it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
-    let merged = engine.merge_files(&file(&args.base), &file(&args.ours), &file(&args.theirs))?;
-    if merged {
+    let path = RepoPath::new(&args.path)
+        .map_err(|error| Failure::new(ExitCode::Usage, "path", error.to_string()))?;
+    if engine.merge_files(&path, &file(&args.base), &file(&args.ours), &file(&args.theirs))? {
         return Ok(ExitCode::Fine);
     }
-    ui.problem(&format!("{}: it is left in conflict; see `orch resolve`", args.path));
+    ui.problem(&format!("{path}: left in conflict; for the state of a task: orch resolve"));
     Ok(ExitCode::No)
 }

@@ -1,6 +1,6 @@
 //! Where a conflict may stand: in the index, in a commit, in an artifact; and what is said of it.
 
-use super::{Way, coded, finish, forked, reopened, reviewed, rolled_back, standings};
+use super::{WAYS, Way, coded, finish, forked, reviewed, rolled_back, standings};
 use crate::harness::World;
 
 const STATE: &str = "tasks/t/state.json";
@@ -10,14 +10,6 @@ const TRANSCRIPT: &str = "tasks/t/transcript.jsonl";
 fn stopped() -> World {
     let world = forked("plan_review", reviewed, coded);
     assert_ne!(Way::Merge.begin(&world).code, 0);
-    world
-}
-
-/// The conflict is committed as it stands, with its markers.
-fn committed() -> World {
-    let world = stopped();
-    world.git(&["add", "-A"]);
-    world.git(&["commit", "-q", "--no-edit"]);
     world
 }
 
@@ -77,7 +69,7 @@ fn a_transcript_united_by_git_is_left_as_it_is() {
         .map(|entry| (entry["seq"].as_u64().expect("a number"), entry["kind"].as_str().expect("a kind")))
         .collect();
     let advance = |seq| (seq, "advance");
-    assert_eq!(told, [(1, "create"), advance(2), advance(3), advance(3), advance(4), (5, "merge")]);
+    assert_eq!(told, [(1, "create"), advance(2), advance(3), advance(4), advance(3), (5, "merge")]);
 }
 
 #[test]
@@ -250,20 +242,52 @@ fn a_task_that_one_side_removed_is_not_guessed() {
 #[test]
 fn a_stash_that_does_not_fit_is_settled() {
     let world = World::ready();
-    world.write("orch.toml", "version = 1\n[git]\ncommit = \"off\"\n");
     world.orch(&["new", "t"]).succeeds();
+    world.write("orch.toml", "version = 1\n[git]\ncommit = \"off\"\n");
     world.walk_to("t", "plan_review");
     world.commit("by hand");
-    coded(&world);
-    world.git(&["stash", "-q", "-u"]);
-    reviewed(&world);
+    world.plan_review("t", true, 1);
+    world.commit("a review");
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["stash", "-q"]);
+    rolled_back(&world);
     world.commit("by hand again");
-    // The untracked files of the stash are there already.
-    assert_ne!(
-        world.git_ended(&["stash", "apply", "-q"]).code
-            + world.git_ended(&["checkout", "-q", "-m", "stash@{0}", "--", STATE, TRANSCRIPT]).code,
-        0
+    assert_ne!(world.git_ended(&["stash", "pop", "-q"]).code, 0);
+    let answer = world.orch_json(&["resolve"]);
+    assert_eq!((&answer["tasks"][0]["how"], &answer["next"]), (&"merged".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (world.phase("t").as_str(), world.dirty().as_str()),
+        ("planning", "M  tasks/t/state.json\nM  tasks/t/transcript.jsonl\n")
     );
+    world.commit("joined by hand");
+    assert_eq!(standings(&world).last().map(String::as_str), Some("merged"));
+}
+
+#[test]
+fn a_conflict_that_was_added_as_it_is_is_settled_from_the_transcript() {
+    let state = |way: Way, commit: bool| {
+        let world = forked("plan_review", reviewed, rolled_back);
+        assert_ne!(way.begin(&world).code, 0);
+        world.git(&["add", "-A"]);
+        // The index knows no conflict any more, and the file has no whole side.
+        if commit {
+            way.go_on(&world).succeeds();
+        }
+        let ended = world.orch(&["resolve"]).succeeds().says("(merged)");
+        if !commit {
+            assert!(ended.stderr.contains("--continue"), "{ended:?}");
+            way.go_on(&world).succeeds();
+        }
+        assert_eq!((world.phase("t").as_str(), world.dirty().as_str()), ("planning", ""), "{way:?}");
+        assert_eq!(standings(&world).last().map(String::as_str), Some("merged"), "{way:?}");
+        let state = world.read("tasks/t/state.json");
+        finish(&world);
+        standings(&world);
+        state
+    };
+    for way in WAYS {
+        assert_eq!(state(way, true), state(way, false), "{way:?}");
+    }
 }
 
 #[test]
@@ -297,5 +321,4 @@ fn a_task_made_on_both_branches_is_one_task() {
     assert_eq!(world.phase("t"), "planning");
     assert_eq!(standings(&world).last().map(String::as_str), Some("merged"));
     finish(&world);
-    let _ = reopened;
 }

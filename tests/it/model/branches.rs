@@ -4,7 +4,7 @@ use super::history::{Chance, disturb};
 use super::{each_history, holds, settle, worker};
 use crate::core::world::{File, LIFECYCLE, World, passing};
 use orch::decide::{Conflict, Kind, Recorded, State, Verdict, choose, merge};
-use orch::record::{rebuild, united_lines, whole_lines, write_state};
+use orch::record::{rebuild, united_lines, with_line, write_state};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -153,7 +153,7 @@ fn joined(base: &World, ours: &World, theirs: &World, chance: &mut Chance) -> Wo
 fn put(world: &mut World, state: &State, seed: u64) {
     let phase_key = &LIFECYCLE.phase_key;
     world.state = Some(write_state(state, phase_key, "schema"));
-    let lines = whole_lines(world.transcript.as_bytes(), Some(state), phase_key);
+    let lines = with_line(world.transcript.clone().into_bytes(), state, phase_key);
     world.transcript = String::from_utf8(lines).expect("UTF-8");
     let again = rebuild(&world.transcript, phase_key).expect("a step").unwrap_or_else(|faults| {
         panic!("seed {seed}: {faults:?}");
