@@ -83,7 +83,7 @@ pub fn merge(
         return Err(Conflict::Workflows);
     }
     let (lead, other) = in_order(Side::new(workflow, ours)?, Side::new(workflow, theirs)?);
-    if lead.phase.terminal && other.phase.terminal && lead.ended_with() != other.ended_with() {
+    if lead.phase.terminal && other.phase.terminal && !lead.rests_on_the_same_as(&other) {
         let named = |state: &State| Side::new(workflow, state).map(|side| side.phase.id.clone());
         return Err(Conflict::Finished { ours: named(ours)?, theirs: named(theirs)? });
     }
@@ -106,7 +106,7 @@ pub fn choose(
     let refused = |conflict: Conflict| Refusal {
         code: conflict.code(),
         message: conflict.to_string(),
-        hint: Some("name it among the `aliases` of a phase".to_owned()),
+        hint: Some("choose the other side, or mend this one first".to_owned()),
     };
     if chosen.foreign {
         return Err(refused(Conflict::Foreign));
@@ -196,12 +196,18 @@ impl<'s> Side<'s> {
         Ok(Self { state: state.under_own_names(workflow), phase: &workflow.phases[position], position })
     }
 
-    /// What the task was finished on: every output as it was left, and what its last step rests on.
-    fn ended_with(&self) -> (&PhaseId, BTreeMap<&String, &Records>, Option<&Vec<(String, String)>>) {
-        let left = self.state.actors.iter().map(|(name, actor)| (name, &actor.left_with));
-        let entered = self.state.history.iter().rev().find(|entry| entry.from.as_ref() != Some(&entry.to));
-        let records = left.filter(|(_, records)| !records.is_empty()).collect();
-        (&self.phase.id, records, entered.map(|entry| &entry.evidence))
+    /// Whether both are in one phase on the same evidence: every output as it was left, and what the
+    /// last step rests on.
+    fn rests_on_the_same_as(&self, other: &Self) -> bool {
+        let last = |side: &Self| {
+            let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&entry.to);
+            side.state.history.iter().rev().find(moved).map(|entry| entry.evidence.clone())
+        };
+        let left = |side: &Self| -> Vec<(String, Records)> {
+            let actors = side.state.actors.iter().filter(|(_, actor)| !actor.left_with.is_empty());
+            actors.map(|(name, actor)| (name.clone(), actor.left_with.clone())).collect()
+        };
+        self.phase.id == other.phase.id && left(self) == left(other) && last(self) == last(other)
     }
 }
 

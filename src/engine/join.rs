@@ -304,6 +304,15 @@ impl Join<'_> {
             if let Some(tree) = self.archive.after_line(self.task, &previous.after)? {
                 moments.push(Files::of(&tree, directory, limit)?);
             }
+            // Files that no step names may have been there by then.
+            let mut with_rest = moments.last().cloned().unwrap_or_default();
+            let latest = Files::of(self.after.source, directory, limit)?;
+            for path in
+                latest.paths().filter(|path| with_rest.bytes(path).is_none()).cloned().collect::<Vec<_>>()
+            {
+                with_rest.put(path.clone(), latest.bytes(&path).unwrap_or_default().to_vec());
+            }
+            moments.push(with_rest);
         }
         for source in self.befores.iter().chain([self.after]).map(|snapshot| snapshot.source) {
             moments.push(Files::of(source, directory, limit)?);

@@ -132,8 +132,9 @@ impl Engine {
         tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
         let mut torn = Vec::new();
         for task in tasks {
-            let state = self.torn(&task.state_path()?, &unmerged)?;
-            if state.is_some() || self.torn(&task.transcript_path()?, &unmerged)?.is_some() {
+            // What cannot be told apart is in pieces, too.
+            let is_whole = |path: RepoPath| matches!(self.torn(&path, &unmerged), Ok(None));
+            if !(is_whole(task.state_path()?) && is_whole(task.transcript_path()?)) {
                 torn.push(task);
             }
         }

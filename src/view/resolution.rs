@@ -33,7 +33,7 @@ pub struct Resolution {
     /// Whether its record is whole again.
     pub settled: bool,
     /// `ours` or `theirs` where only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`,
-    /// `transcript`, or `disputed`.
+    /// `transcript`, `disputed`, or `failed`.
     pub how: &'static str,
     /// The phases of the two sides, ours first.
     pub sides: Vec<String>,
@@ -74,14 +74,15 @@ impl Resolution {
     fn text(&self, repository: &Repository, paint: Paint, width: usize) -> String {
         let style = if self.settled { Style::Good } else { Style::Bad };
         let phase = self.phase.as_deref().map(|phase| format!(" -> {phase}")).unwrap_or_default();
-        let head = format!("{}: {}{phase}", one_line(&self.task), self.sides.join(" + "));
+        let sides = self.sides.join(" + ");
+        let head = format!("{}: {sides}{phase}", one_line(&self.task));
         let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
         let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };
         let mut out =
             format!("{}  ({}){}\n", paint.paint(style, &head), self.how, paint.paint(Style::Dim, &tail));
         paragraph(&mut out, &self.reason, 4, 0, width);
         for (name, story) in [("ours", &self.ours), ("theirs", &self.theirs)] {
-            if !self.settled {
+            if !story.is_empty() {
                 out.push_str(&format!("    {name}:\n"));
                 let log = Log::new(repository.clone(), story.clone()).text(paint, width.saturating_sub(6));
                 log.lines().for_each(|line| out.push_str(&format!("      {line}\n")));
@@ -92,5 +93,58 @@ impl Resolution {
             out.push_str(&format!("    {place}: {}\n", one_line(&finding.message)));
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::samples;
+    use snapbox::{assert_data_eq, str};
+
+    fn settled() -> Resolution {
+        Resolution {
+            task: "t-42".to_owned(),
+            path: "tasks/t-42".to_owned(),
+            settled: true,
+            how: "merged",
+            sides: vec!["codegen".to_owned(), "review".to_owned()],
+            phase: Some("codegen".to_owned()),
+            reason: "both sides had moved".to_owned(),
+            staged: true,
+            commit: None,
+            left: Vec::new(),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_settled_is_a_line_and_a_dispute_tells_both_stories() {
+        let disputed = Resolution {
+            settled: false,
+            how: "disputed",
+            phase: None,
+            reason: "both sides are finished".to_owned(),
+            ours: samples::log()[..1].to_vec(),
+            ..settled()
+        };
+        let all = Resolutions::new(samples::repository(), vec![settled(), disputed]);
+        assert!(all.blocked);
+        assert_data_eq!(
+            all.text(Paint::PLAIN, 80),
+            str![[r#"
+t-42: codegen + review -> codegen  (merged)
+    both sides had moved
+t-42: codegen + review  (disputed)
+    both sides are finished
+    ours:
+      2026-11-21T04:50:00Z  new -> planning  create
+          the task is new
+          by Ada (human)
+
+"#]]
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! `orch resolve`: settles what a merge left of tasks' records.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::{Chosen, Dispute, Engine, How, MergeSide, Resolved, Settlement, TaskRef};
+use crate::decide::HistoryEntry;
+use crate::engine::{Chosen, Dispute, Engine, Error, How, MergeSide, Resolved, Settlement, TaskRef};
 use crate::view::{self, Command, Finding, LogEntry, Resolution, Resolutions, pretty};
+use crate::workflow::Owner;
 
 /// Settles the state of tasks that two branches moved, after any merge, rebase or cherry-pick, or a
 /// pull request that a host refused to merge.
@@ -43,10 +45,13 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let chosen = args.chosen();
     let mut rows = Vec::new();
     for task in &tasks {
-        match engine.resolve(task, chosen.as_ref())? {
-            Some(Resolved::Settled(settlement)) => rows.push(settled(task, &settlement)),
-            Some(Resolved::Disputed(dispute)) => rows.push(disputed(&dispute)),
-            None => {}
+        match engine.resolve(task, chosen.as_ref()) {
+            Ok(Some(Resolved::Settled(settlement))) => rows.push(settled(task, &settlement)),
+            Ok(Some(Resolved::Disputed(dispute))) => rows.push(disputed(&dispute)),
+            Ok(None) => {}
+            // One task does not keep the others from being settled.
+            Err(error) if tasks.len() > 1 => rows.push(failed(task, &error)),
+            Err(error) => return Err(error.into()),
         }
     }
     let is_whole = rows.is_empty();
@@ -119,36 +124,50 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
     }
 }
 
+fn failed(task: &TaskRef, error: &Error) -> Resolution {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Resolution { how: "failed", ..unsettled(task, format!("{error}{hint}")) }
+}
+
+fn unsettled(task: &TaskRef, reason: String) -> Resolution {
+    Resolution {
+        task: task.id.to_string(),
+        path: task.directory.to_string(),
+        settled: false,
+        how: "disputed",
+        sides: Vec::new(),
+        phase: None,
+        reason,
+        staged: false,
+        commit: None,
+        left: Vec::new(),
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        options: Vec::new(),
+    }
+}
+
 fn disputed(dispute: &Dispute) -> Resolution {
     let task = dispute.task.id.as_str();
-    let story = |entries: &[crate::decide::HistoryEntry]| {
-        entries.iter().map(|entry| LogEntry::of(task, entry, None)).collect()
-    };
+    let story =
+        |entries: &[HistoryEntry]| entries.iter().map(|entry| LogEntry::of(task, entry, None)).collect();
     let option = |side: MergeSide, effect: &str| Command {
         id: name(side).to_owned(),
         argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
             .map(str::to_owned)
             .to_vec(),
-        by: crate::workflow::Owner::Human.as_str(),
+        by: Owner::Human.as_str(),
         effect: effect.to_owned(),
     };
     Resolution {
-        task: task.to_owned(),
-        path: dispute.task.directory.to_string(),
-        settled: false,
-        how: "disputed",
         sides: dispute.phases.to_vec(),
-        phase: None,
-        reason: dispute.conflict.to_string(),
-        staged: false,
-        commit: None,
-        left: Vec::new(),
         ours: story(&dispute.ours),
         theirs: story(&dispute.theirs),
         options: vec![
             option(MergeSide::Ours, "keep the side that HEAD holds"),
             option(MergeSide::Theirs, "keep the side that is merged in"),
         ],
+        ..unsettled(&dispute.task, dispute.conflict.to_string())
     }
 }
 

@@ -72,6 +72,31 @@ fn without_the_other_branch_a_rebase_is_verified_by_its_evidence() {
     assert!(audit["counts"]["forged"].is_null() && audit["counts"]["merged"].is_u64(), "{audit:#}");
 }
 
+#[test]
+fn a_step_of_another_branch_is_not_believed_on_its_word() {
+    fn skipped(world: &World) {
+        let mut state = state(world);
+        let mut entry = state.history.last().expect("an entry").clone();
+        entry.seq = state.next_seq;
+        (entry.from, entry.to) = (Some(entry.to), PhaseId::new("codegen").expect("valid"));
+        entry.rule = Some("plan-accepted".to_owned());
+        state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Done;
+        state.actors.insert("codegen".to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
+        state.history.push(entry);
+        state.rev += 1;
+        state.phase = Some("codegen".to_owned());
+        let line = transcript_line(&state, "phase");
+        world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &line);
+        world.write(STATE, write_state(&state, "phase", "system/schemas/state.schema.json"));
+        world.commit("who needs a review");
+    }
+    let world = forked("plan_review", rolled_back, skipped);
+    bring_together(&world, Way::Rebase);
+    assert_eq!(world.phase("t"), "planning", "a merge leads nobody further than both sides are");
+    let standings = standings(&world);
+    assert_eq!(standings.last().map(String::as_str), Some("unverifiable"), "{standings:?}");
+}
+
 /// The state of the task, taken apart.
 fn state(world: &World) -> State {
     let text = world.read(STATE);

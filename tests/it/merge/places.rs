@@ -2,6 +2,7 @@
 
 use super::{WAYS, Way, coded, finish, forked, reviewed, rolled_back, standings};
 use crate::harness::World;
+use crate::outputs::fits;
 
 const STATE: &str = "tasks/t/state.json";
 const TRANSCRIPT: &str = "tasks/t/transcript.jsonl";
@@ -107,6 +108,8 @@ fn a_conflict_that_was_committed_is_settled_in_a_commit_of_its_own() {
         assert!(standings(&world).contains(&"unverifiable".to_owned()), "{style}");
         world.orch(&["suggest", "t"]).says("orch resolve t");
         let answer = world.orch_json(&["resolve", "t"]);
+        fits(&answer);
+        fits(&world.orch_json(&["resolve"]));
         let commit = answer["tasks"][0]["commit"].as_str().unwrap_or_else(|| panic!("{answer:#}"));
         assert_eq!(world.git(&["rev-parse", "HEAD"]).trim(), commit, "{style}");
         let message = world.git(&["log", "-1", "--format=%B"]);
@@ -147,6 +150,7 @@ fn a_conflict_in_an_artifact_is_left_to_people() {
     let world = forked("plan_review", other_plan, third_plan);
     assert_ne!(Way::Merge.begin(&world).code, 0);
     let answer = world.orch_json(&["resolve"]);
+    fits(&answer);
     let left = &answer["tasks"][0]["left"];
     assert_eq!(left.as_array().map(Vec::len), Some(1), "{answer:#}");
     assert_eq!(left[0]["path"], "tasks/t/planning/plan.json");
@@ -191,6 +195,7 @@ fn two_ends_on_different_evidence_are_told_and_one_is_chosen() {
         }
         assert_eq!((world.read(STATE), world.git(&["ls-files", "-s"])), before, "nothing was touched");
         let answer = world.orch_json(&["resolve"]);
+        fits(&answer);
         assert_eq!((&answer["tasks"][0]["how"], &answer["blocked"]), (&"disputed".into(), &true.into()));
         assert_eq!(answer["tasks"][0]["ours"].as_array().map(Vec::len), Some(1), "{answer:#}");
         let flag = format!("--{side}");
@@ -237,6 +242,31 @@ fn a_task_that_one_side_removed_is_not_guessed() {
         .ends(5)
         .says("one side removed tasks/t/state.json")
         .says("git rm tasks/t/state.json");
+}
+
+#[test]
+fn one_task_does_not_keep_the_others_from_being_settled() {
+    let world = World::ready();
+    for task in ["a", "t"] {
+        world.orch(&["new", task]).succeeds();
+        world.walk_to(task, "plan_review");
+    }
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.git(&["rm", "-q", "-r", "tasks/a"]);
+    world.git(&["commit", "-q", "-m", "no more of this"]);
+    coded(&world);
+    world.git(&["switch", "-q", "main"]);
+    reviewed(&world);
+    world.plan_review("a", true, 1);
+    world.orch(&["next", "a"]).succeeds();
+    assert_ne!(Way::Merge.begin(&world).code, 0);
+    let ended = world.orch(&["resolve", "--json"]).ends(1);
+    let answer: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    fits(&answer);
+    let hows: Vec<&serde_json::Value> =
+        answer["tasks"].as_array().expect("tasks").iter().map(|one| &one["how"]).collect();
+    assert_eq!(hows, ["failed", "merged"], "{answer:#}");
+    assert_eq!(world.phase("t"), "codegen");
 }
 
 #[test]
