@@ -63,9 +63,6 @@ pub(super) fn prove_joined(
     let Some((state, loaded)) = &whole else { return Ok(None) };
     let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
     let text = String::from_utf8_lossy(&new.transcript);
-    if let Some(why) = unlike(state, &text, workflow) {
-        return Ok(Some(Proof::forged(why)));
-    }
     let mut told: HashSet<String> = HashSet::new();
     let mut sides: Vec<State> = Vec::new();
     for before in befores {
@@ -93,6 +90,9 @@ pub(super) fn prove_joined(
     let now: HashSet<&str> = text.lines().collect();
     if told.iter().any(|line| !now.contains(line.as_str())) {
         return Ok(Some(Proof::forged("transcript.jsonl, which only grows, was rewritten")));
+    }
+    if let Some(why) = unlike(state, &text, workflow) {
+        return Ok(Some(Proof::forged(why)));
     }
     let events = read_transcript(&text);
     let is_old = |event: &Event| told.contains(&event.after.to_string());

@@ -22,6 +22,7 @@ mod snapshot;
 mod story;
 mod suggestion;
 mod tasks;
+mod torn;
 mod watching;
 mod workflows;
 

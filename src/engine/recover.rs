@@ -2,7 +2,6 @@
 
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, Digest};
-use crate::decide::Verdict;
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
 
@@ -26,7 +25,7 @@ impl Engine {
         if judged.state().is_some() {
             return Ok(Recovered::NotNeeded);
         }
-        if matches!(judged.decision.verdict, Verdict::Error { code: "conflict-markers" }) {
+        if self.would_forget(task)? {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(format!("orch resolve {}", task.id));

@@ -1,17 +1,15 @@
 //! Settling what a merge left of a task's record: both sides are read, and one state is derived.
 //!
-//! The sides come from the index; where it says nothing, from the conflict markers, if they hold two
-//! whole states; else from the commits that were merged.
+//! In the middle of an operation of git the result is staged, otherwise it is committed.
 
 use super::snapshot::workflow_named_in;
+use super::torn::{Torn, state_in};
 use super::{Engine, Error, Judged, Loaded, Outcome, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath};
-use crate::decide::{self, Conflict, HistoryEntry, Recorded, State, Step};
-use crate::record::{
-    Event, read_state, read_transcript, sides, united_lines, with_line, without_markers, write_state,
-};
+use crate::decide::{self, Conflict, HistoryEntry, State, Step};
+use crate::record::{with_line, write_state};
 use crate::scan::conflict;
-use crate::store::{self, Operation, Unmerged, durable, resolving};
+use crate::store::{self, Operation, durable, resolving};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -85,13 +83,6 @@ pub struct Dispute {
     pub theirs: Vec<HistoryEntry>,
 }
 
-/// Both sides of a file, and what they come from, where it is known.
-struct Torn {
-    base: Option<Vec<u8>>,
-    ours: Vec<u8>,
-    theirs: Vec<u8>,
-}
-
 /// Both sides of a state.
 struct Sides {
     base: Option<State>,
@@ -119,28 +110,6 @@ impl From<Error> for Refused {
 }
 
 impl Engine {
-    /// The tasks whose record a merge left in pieces.
-    pub fn torn_tasks(&self) -> Result<Vec<TaskRef>, Error> {
-        let unmerged = self.unmerged()?;
-        let mut tasks = self.tasks();
-        // One side may have removed what the other has moved.
-        for task in unmerged.iter().filter_map(|one| self.task_of_record(&one.path)) {
-            if !tasks.contains(&task) {
-                tasks.push(task);
-            }
-        }
-        tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
-        let mut torn = Vec::new();
-        for task in tasks {
-            // What cannot be told apart is in pieces, too.
-            let is_whole = |path: RepoPath| matches!(self.torn(&path, &unmerged), Ok(None));
-            if !(is_whole(task.state_path()?) && is_whole(task.transcript_path()?)) {
-                torn.push(task);
-            }
-        }
-        Ok(torn)
-    }
-
     /// Settles a task's record; `None` where it is in one piece.
     ///
     /// In the middle of an operation of git its two files are written and staged, else committed.
@@ -180,123 +149,6 @@ impl Engine {
     /// Whether any path of the repository is unmerged.
     pub fn is_unmerged(&self) -> Result<bool, Error> {
         Ok(!self.unmerged()?.is_empty())
-    }
-
-    fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
-        self.store.as_ref().map_or(Ok(Vec::new()), |store| Ok(store.unmerged()?))
-    }
-
-    /// The task whose record a path is, whether anything of it is there or not.
-    fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
-        let directory = path.parent()?;
-        let roots = &self.setting.config.roots;
-        let (root, id) = roots.match_directory(&directory)?;
-        let task = TaskRef { id, directory, workflow: roots.get(root)?.workflow.clone() };
-        let own = [task.state_path().ok()?, task.transcript_path().ok()?];
-        own.contains(path).then_some(task)
-    }
-
-    /// Both sides of a file, from the index or from its own conflict markers.
-    fn torn(&self, path: &RepoPath, unmerged: &[Unmerged]) -> Result<Option<Torn>, Error> {
-        if let (Some(store), Some(one)) = (&self.store, unmerged.iter().find(|one| one.path == *path)) {
-            let blob = |stage: usize| -> Result<Option<Vec<u8>>, Error> {
-                Ok(one.stages[stage].map(|blob| store.blob(blob)).transpose()?.flatten())
-            };
-            let (Some(ours), Some(theirs)) = (blob(1)?, blob(2)?) else {
-                let message = format!("one side removed {path}, and the other went on with it");
-                let hint = format!("git add {path} to keep it, or git rm {path}");
-                return Err(Error::NotNow { code: "removed-and-moved", message, hint: Some(hint) });
-            };
-            return Ok(Some(Torn { base: blob(0)?, ours, theirs }));
-        }
-        let bytes = durable::read_regular(&path.under(&self.root)).unwrap_or_default();
-        Ok(torn_text(&bytes))
-    }
-
-    /// Both sides of a state. Git joins what does not overlap outside of the markers, so what can be cut
-    /// out at them is a side only if its seal is whole; else the commits are asked.
-    fn torn_state(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<Option<Torn>, Error> {
-        let path = task.state_path()?;
-        let is_unmerged = unmerged.iter().any(|one| one.path == path);
-        let found = self.torn(&path, unmerged)?;
-        if is_unmerged
-            || found.as_ref().is_some_and(|torn| self.is_whole(&torn.ours) && self.is_whole(&torn.theirs))
-        {
-            return Ok(found);
-        }
-        let is_broken =
-            || self.judge(task).is_ok_and(|judged| matches!(judged.recorded, Recorded::Broken(_)));
-        if found.is_none() && !is_broken() {
-            return Ok(None);
-        }
-        let committed = self.torn_commit(task, found.is_some())?;
-        if found.is_some() && committed.is_none() {
-            let message = format!("neither {path} nor the commits here tell both sides of it");
-            let hint = Some(format!("git checkout -m -- {path} brings the conflict back, if it was there"));
-            return Err(Error::NotNow { code: "side-broken", message, hint });
-        }
-        Ok(committed)
-    }
-
-    fn is_whole(&self, bytes: &[u8]) -> bool {
-        let loaded = workflow_named_in(bytes).and_then(|name| self.setting.workflow(&name).ok());
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
-        workflow.is_some_and(|workflow| state_in(bytes, &workflow.phase_key).is_ok())
-    }
-
-    /// Both sides of a state as the commits hold them that it was made of: of a merge, both parents; of
-    /// a rebase or a cherry-pick the one parent, and what the transcript tells beside.
-    fn torn_commit(&self, task: &TaskRef, has_markers: bool) -> Result<Option<Torn>, Error> {
-        let Some(store) = &self.store else { return Ok(None) };
-        let Some(head) = store.head()?.commit else { return Ok(None) };
-        let path = task.state_path()?;
-        let bytes = durable::read_regular(&path.under(&self.root)).unwrap_or_default();
-        let is_committed = store.blob_at_head(&path)? == Some(store.digest(&path, &bytes)?);
-        let parents = match store.history(&task.directory, 1)?.first() {
-            Some(commit) if is_committed => store.visit(commit.id)?.parents,
-            _ => [head].into_iter().chain(store.merge_heads()).collect(),
-        };
-        match parents[..] {
-            [ours, theirs] => {
-                let base = store.merge_bases(ours, theirs)?.first().copied();
-                let base = base.map(|base| store.read_at(base, &path)).transpose()?.flatten();
-                let both = (store.read_at(ours, &path)?, store.read_at(theirs, &path)?);
-                Ok(both.0.zip(both.1).map(|(ours, theirs)| Torn { base, ours, theirs }))
-            }
-            [parent] if has_markers => {
-                let Some(ours) = store.read_at(parent, &path)? else { return Ok(None) };
-                let known = store.read_at(parent, &task.transcript_path()?)?.unwrap_or_default();
-                let now =
-                    durable::read_regular(&task.transcript_path()?.under(&self.root)).unwrap_or_default();
-                self.told_beside(task, ours, &known, &without_markers(&now))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// The state of the branch that a transcript tells of beside what our side knows.
-    fn told_beside(
-        &self,
-        task: &TaskRef,
-        ours: Vec<u8>,
-        known: &[u8],
-        now: &[u8],
-    ) -> Result<Option<Torn>, Error> {
-        let named = workflow_named_in(&ours);
-        let loaded = self.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))?;
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
-        let events = |bytes: &[u8]| read_transcript(&String::from_utf8_lossy(bytes));
-        let (known, mut other) = (events(known), events(now));
-        other.retain(|event| !known.contains(event));
-        other.sort_by_key(|event| event.entry.seq);
-        let (Some(first), Some(last)) = (other.first(), other.last()) else { return Ok(None) };
-        let from = known.iter().rev().find(|event| event.entry.seq < first.entry.seq);
-        let text = |event: &Event| {
-            let state = event.state(&workflow.phase_key).ok()?;
-            Some(write_state(&state, &workflow.phase_key, &self.state_schema()).into_bytes())
-        };
-        let base = from.and_then(text);
-        Ok(text(last).map(|theirs| Torn { base, ours, theirs }))
     }
 
     /// Derives the state from both sides, or takes the one that was chosen.
@@ -379,7 +231,7 @@ impl Engine {
         let ours = side(&torn.ours, "ours", "theirs")?;
         let theirs = side(&torn.theirs, "theirs", "ours")?;
         let base = torn.base.as_deref().and_then(|bytes| state_in(bytes, phase_key).ok());
-        let base = base.or_else(|| last_common(transcript?, phase_key));
+        let base = base.or_else(|| transcript?.last_common(phase_key));
         Ok(Sides { base, ours, theirs })
     }
 
@@ -395,7 +247,7 @@ impl Engine {
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
         let path = task.transcript_path()?;
         let lines = match transcript {
-            Some(torn) => united(torn),
+            Some(torn) => torn.united(),
             None => durable::read_regular(&path.under(&self.root)).unwrap_or_default(),
         };
         let lines = with_line(lines, &derived.state, &workflow.phase_key);
@@ -414,7 +266,7 @@ impl Engine {
         let came = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(task), false, &|engine, judged| {
             let state = engine.torn_state(task, &[])?;
-            let transcript = judged.observed.transcript.as_deref().and_then(torn_text);
+            let transcript = judged.observed.transcript.as_deref().and_then(Torn::in_text);
             let derived = engine.derive(task, state.as_ref(), transcript.as_ref(), chosen);
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             let step = derived.as_ref().map(|(derived, _)| step_of(workflow, derived));
@@ -466,37 +318,4 @@ fn step_of(workflow: &Workflow, derived: &Derived) -> Step {
     let state = derived.state.clone();
     let by_person = matches!(derived.how, How::Chosen(_));
     Step { transition: decide::merging(workflow, &state, by_person), state }
-}
-
-fn torn_text(bytes: &[u8]) -> Option<Torn> {
-    let sides = sides(std::str::from_utf8(bytes).ok()?)?;
-    Some(Torn {
-        base: sides.base.map(String::into_bytes),
-        ours: sides.ours.into_bytes(),
-        theirs: sides.theirs.into_bytes(),
-    })
-}
-
-/// The lines of both sides, each once.
-fn united(torn: &Torn) -> Vec<u8> {
-    match (std::str::from_utf8(&torn.ours), std::str::from_utf8(&torn.theirs)) {
-        (Ok(ours), Ok(theirs)) => united_lines(ours, theirs).into_bytes(),
-        _ => [torn.ours.as_slice(), &torn.theirs].concat(),
-    }
-}
-
-/// The state after the last step that both sides of a transcript tell.
-fn last_common(transcript: &Torn, phase_key: &str) -> Option<State> {
-    let events = |bytes: &[u8]| read_transcript(&String::from_utf8_lossy(bytes));
-    let theirs = events(&transcript.theirs);
-    let common = events(&transcript.ours).into_iter().filter(|event| theirs.contains(event));
-    common.max_by_key(|event| event.entry.seq)?.state(phase_key).ok()
-}
-
-/// A whole state, or why there is none.
-pub(super) fn state_in(bytes: &[u8], phase_key: &str) -> Result<State, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    let value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-    read_state(&value, text, phase_key)
-        .map_err(|faults| faults.into_iter().next().map(|fault| fault.message).unwrap_or_default())
 }
