@@ -46,6 +46,23 @@ fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
 }
 
 #[test]
+fn a_filter_excuses_no_step_that_no_content_allows() {
+    for (to, rule, says) in [
+        ("done", "accepted", "no rule `accepted` leads out of `codegen`"),
+        ("done", "code-ready", "does not lead to `done`"),
+    ] {
+        let world = started("codegen");
+        world.write(".gitattributes", "tasks/**/code/* filter=shout\n");
+        world.patch("t", 1);
+        world.commit("a filter");
+        skip(&world, to, rule);
+        world.commit("skipped");
+        last(&world, "forged");
+        world.orch(&["audit"]).ends(1).says(says);
+    }
+}
+
+#[test]
 fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
     let world = started("codegen");
     // The step and the rule that allows it, in one commit.
