@@ -58,24 +58,35 @@ impl Store {
         if mode & 0o170_000 != 0o100_000 {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         }
-        let (size, _) = match self.repo.odb()?.read_header(oid(blob)?) {
-            Ok(header) => header,
-            // A partial clone fetches blobs when they are needed; here nothing is fetched.
-            Err(error) if error.code() == ErrorCode::NotFound => {
-                return Ok(Content::Absent);
-            }
-            Err(error) => return Err(error.into()),
+        let id = oid(blob)?;
+        let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
+        let size = match known {
+            // What is asked for without any limit is read at once.
+            None if limit < u64::MAX - 1 => match self.repo.odb()?.read_header(id) {
+                Ok((size, _)) => Some(size as u64),
+                // A partial clone fetches blobs when they are needed; here nothing is fetched.
+                Err(error) if error.code() == ErrorCode::NotFound => return Ok(Content::Absent),
+                Err(error) => return Err(error.into()),
+            },
+            known => known,
         };
-        if size as u64 > limit {
-            return Ok(Content::TooLarge(size as u64));
+        if let Some(size) = size.filter(|size| *size > limit) {
+            return Ok(Content::TooLarge(size));
         }
-        Ok(Content::Bytes(self.repo.find_blob(oid(blob)?)?.content().to_vec()))
+        Ok(self.blob(blob)?.map_or(Content::Absent, Content::Bytes))
     }
 
     /// The bytes of a blob; `None` if this clone has none.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
-        match self.repo.find_blob(oid(blob)?) {
-            Ok(found) => Ok(Some(found.content().to_vec())),
+        let id = oid(blob)?;
+        if let Some(known) = self.recent.borrow_mut().get(id) {
+            return Ok(Some(known.to_vec()));
+        }
+        match self.repo.find_blob(id) {
+            Ok(found) => {
+                self.recent.borrow_mut().put(id, found.content().into());
+                Ok(Some(found.content().to_vec()))
+            }
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
