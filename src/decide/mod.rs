@@ -38,4 +38,4 @@ pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,
     WorkflowRef,
 };
-pub use state_document::{STATE_VERSION, document, history_value};
+pub use state_document::{STATE_VERSION, document, history_value, standing};

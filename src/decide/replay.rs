@@ -119,7 +119,8 @@ fn follow(
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
     let next = apply(workflow, state, facts, &transition, &stamp);
-    if let Some(after) = after {
+    // Equal states have equal documents, which are made only to say where they differ.
+    if let Some(after) = after.filter(|after| next != **after) {
         let (yielded, recorded) =
             (document(&next, &workflow.phase_key), document(after, &workflow.phase_key));
         if let Some(difference) = difference(&yielded, &recorded, "") {

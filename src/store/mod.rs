@@ -19,6 +19,7 @@ mod hooks;
 mod index;
 mod journal;
 mod lock;
+mod recent;
 mod sign;
 mod sources;
 mod sparse;
@@ -47,8 +48,9 @@ pub use staged::{IndexSource, StagedFile};
 
 use crate::base::{Digest, Patterns};
 use git2::{ErrorCode, Oid, Repository};
+use recent::Recent;
 use sign::Person;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -58,6 +60,7 @@ pub struct Store {
     options: Options,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
+    recent: RefCell<Recent>,
 }
 
 /// What the settings allow.
@@ -91,6 +94,7 @@ impl Store {
             options: Options::default(),
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
+            recent: RefCell::default(),
         }))
     }
 
