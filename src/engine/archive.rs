@@ -1,5 +1,7 @@
 //! The settings and workflows of history: as each commit holds them, and as they ship.
 
+use super::audit::Side;
+use super::records::{Records, state_in};
 use super::setting::{InSource, OnDisk, Setting};
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath, Timestamp};
@@ -45,14 +47,12 @@ pub(super) struct Archive<'s> {
     held: RefCell<HashMap<RepoPath, HashSet<Held>>>,
     /// Whether history is walked from its first commit on, so that `held` knows every record.
     from_the_first: bool,
-    /// What the parents of a commit held whose state is in pieces, by the record in it.
-    made_of: RefCell<HashMap<(RepoPath, Held), Vec<State>>>,
 }
 
 impl<'s> Archive<'s> {
     /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
     pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
-        Self { store, settings, held: RefCell::default(), from_the_first, made_of: RefCell::default() }
+        Self { store, settings, held: RefCell::default(), from_the_first }
     }
 
     /// The settings that a commit holds.
@@ -191,26 +191,42 @@ impl<'s> Archive<'s> {
         Ok(best.1)
     }
 
-    /// Notes a state that a record in pieces was made of.
-    pub(super) fn note_made_of(&self, task: &TaskRef, record: Held, state: State) {
-        self.made_of.borrow_mut().entry((task.directory.clone(), record)).or_default().push(state);
-    }
-
-    /// The states that a record in pieces was made of, if it was walked.
-    pub(super) fn made_of(&self, task: &TaskRef, record: Held) -> Option<Vec<State>> {
-        self.made_of.borrow().get(&(task.directory.clone(), record)).cloned()
-    }
-
-    /// The states of a task in the commits that all of these come from.
-    pub(super) fn common_states(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Vec<u8>>, Error> {
-        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
-        let mut states = Vec::new();
-        for other in others {
-            for base in self.store.merge_bases(*one, *other)? {
-                states.extend(self.store.read_at(base, &task.state_path()?)?);
+    /// The states that a record in pieces was made of: those of the nearest ancestors that hold a whole
+    /// one, at or before a commit.
+    pub(super) fn made_of(&self, task: &TaskRef, commit: Digest) -> Result<Vec<State>, Error> {
+        let (mut open, mut seen, mut states) = (vec![commit], HashSet::new(), Vec::new());
+        while let Some(commit) = open.pop() {
+            if !seen.insert(commit) || !self.store.has(commit) {
+                continue;
+            }
+            let side = Side::new(self, self.store.tree_source(commit))?;
+            let Some(bytes) = self.store.read_at(commit, &task.state_path()?)? else { continue };
+            match state_in(&bytes, &side.setting, self) {
+                Some((state, _)) => states.push(state),
+                None => open.extend(self.store.visit(commit)?.parents),
             }
         }
         Ok(states)
+    }
+
+    /// The records of a task in the commits that all of these come from.
+    pub(super) fn common(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Records>, Error> {
+        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
+        let mut records = Vec::new();
+        for other in others {
+            for base in self.store.merge_bases(*one, *other)? {
+                records.push(Records::of(task, &self.store.tree_source(base)).unwrap_or_default());
+            }
+        }
+        Ok(records)
+    }
+
+    /// Whether an ancestor held this blob at this path.
+    pub(super) fn held_at(&self, parents: &[Digest], path: &RepoPath, blob: Digest) -> Result<bool, Error> {
+        let found = self.store.ancestor(parents, None, |source| {
+            Ok(source.object(path)?.is_some_and(|(object, _)| object == blob))
+        })?;
+        Ok(found.is_some())
     }
 
     /// What an ancestor holds whose transcript ends with this line.

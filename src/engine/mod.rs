@@ -14,6 +14,7 @@ mod error;
 mod gates;
 mod join;
 mod judge;
+mod merged;
 mod moments;
 mod orders;
 mod proof;
