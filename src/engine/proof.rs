@@ -8,7 +8,7 @@ use super::records::{
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, command};
-use crate::decide::{Approval, Kind, Proof, ProvenStep, Recorded, Standing, State, replay};
+use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
 use crate::record::{
     read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, write_state,
 };
@@ -345,6 +345,7 @@ impl Proving<'_> {
         };
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
+        let mut impossible: Option<Disproof> = None;
         let mut attempt = |source: &dyn Source| -> Result<Option<ProvenStep>, Error> {
             let snapshot = Snapshot { source, ..self.change.after };
             let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
@@ -364,6 +365,8 @@ impl Proving<'_> {
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
+                    impossible =
+                        impossible.take().or_else(|| refute(workflow, before, &observed.facts, entry));
                     excuse = excuse.take().or_else(|| self.excuse(steps, index, workflow, &observed));
                     Ok(None)
                 }
@@ -383,9 +386,10 @@ impl Proving<'_> {
                 }
             }
         }
-        Ok(match excuse {
-            Some(why) => verdict(Standing::Unverifiable, Some(why)),
-            None => verdict(Standing::Forged, refused),
+        Ok(match (excuse, impossible) {
+            (None, _) => verdict(Standing::Forged, refused),
+            (Some(_), Some(disproof)) => verdict(Standing::Forged, Some(disproof.message)),
+            (Some(why), None) => verdict(Standing::Unverifiable, Some(why)),
         })
     }
 
