@@ -10,7 +10,7 @@ use crate::decide::State;
 use crate::scan::{Files, Source, SourceError};
 use crate::store::{self, Store, TreeSource};
 use serde_json::Value;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
@@ -20,6 +20,9 @@ type Key = (Option<Digest>, Option<Digest>);
 
 /// The record of a task as a commit held it: the blobs of its state and of its transcript.
 pub(super) type Held = (Digest, Digest);
+
+/// Every record of each task that a commit held, among those that were walked.
+pub(super) type HeldRecords = HashMap<RepoPath, HashSet<Held>>;
 
 /// How much later than its record says a commit may be dated before: clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
@@ -43,16 +46,37 @@ impl Settings {
 pub(super) struct Archive<'s> {
     store: &'s Store,
     settings: &'s Settings,
-    /// Every record that a commit held, among those that were walked.
-    held: RefCell<HashMap<RepoPath, HashSet<Held>>>,
+    held: RefCell<HeldRecords>,
     /// Whether history is walked from its first commit on, so that `held` knows every record.
     from_the_first: bool,
+    /// Whether anything was asked that rests on every commit that was walked before.
+    is_bound_to_order: Cell<bool>,
 }
 
 impl<'s> Archive<'s> {
     /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
     pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
-        Self { store, settings, held: RefCell::default(), from_the_first }
+        Self {
+            store,
+            settings,
+            held: RefCell::default(),
+            from_the_first,
+            is_bound_to_order: Cell::new(false),
+        }
+    }
+
+    /// The records that were noted; `None` if what was proven meanwhile might have come out otherwise
+    /// after other commits.
+    pub(super) fn into_held(self) -> Option<HeldRecords> {
+        (!self.is_bound_to_order.get()).then(|| self.held.into_inner())
+    }
+
+    /// Notes what was held by commits that were walked elsewhere.
+    pub(super) fn note_all(&self, held: HeldRecords) {
+        let mut known = self.held.borrow_mut();
+        for (task, records) in held {
+            known.entry(task).or_default().extend(records);
+        }
     }
 
     /// The settings that a commit holds.
@@ -115,6 +139,7 @@ impl<'s> Archive<'s> {
         let Some(record) = held(source, &task.state_path()?, &task.transcript_path()?)? else {
             return Ok(true);
         };
+        self.is_bound_to_order.set(true);
         Ok(self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record)))
     }
 
@@ -138,6 +163,7 @@ impl<'s> Archive<'s> {
     ) -> Result<Option<Digest>, Error> {
         let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record));
         if self.from_the_first && !is_noted {
+            self.is_bound_to_order.set(true);
             return Ok(None);
         }
         let (state, transcript) = (task.state_path()?, task.transcript_path()?);

@@ -3,6 +3,7 @@
 //! Watch, command line and every later face go through [`Engine`], so they cannot disagree.
 
 mod advance;
+mod ahead;
 mod archive;
 mod audit;
 mod caller;
