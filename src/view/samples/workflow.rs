@@ -68,6 +68,9 @@ pub fn workflow() -> Workflow {
         rules: Vec::new(),
         defines: Vec::new(),
         actions: Vec::new(),
+        asks: Vec::new(),
+        limits: crate::workflow::Limits::default(),
+        show: Vec::new(),
         state: StateShape::default(),
     }
 }
