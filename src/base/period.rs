@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A length of time, in whole milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period(u64);
 
 /// The units, the longest first, and how many milliseconds each has.

@@ -458,7 +458,6 @@ fn steps(before: Option<&State>, added: &[u8], last: &State, phase_key: &str) ->
             if let Some(before) = before {
                 state.history.splice(..0, before.history.iter().cloned());
                 state.history.drain(..state.history.len().saturating_sub(HISTORY_WINDOW));
-                state.errors.clone_from(&before.errors);
             }
             state
         };

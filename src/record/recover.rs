@@ -12,7 +12,7 @@ pub fn rebuild(transcript: &str, phase_key: &str) -> Option<Result<State, Vec<Fa
     let last = events.last()?;
     let mut members = Map::new();
     members.insert("version".to_owned(), Value::from(STATE_VERSION));
-    for key in ["task", "title", "rev", "workflow", "actors", "waived"] {
+    for key in ["task", "title", "rev", "workflow", "actors", "waived", "errors", "run"] {
         if let Some(value) = last.after.get(key) {
             members.insert(key.to_owned(), value.clone());
         }
@@ -65,6 +65,7 @@ mod tests {
                 evidence: Vec::new(),
                 waived: Vec::new(),
                 confirmed: None,
+                action: None,
             });
             text.push_str(&transcript_line(&state, "phase"));
         }

@@ -33,10 +33,13 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
             line.insert("waives".to_owned(), waived);
         }
         line.insert("rev".to_owned(), Value::from(state.rev));
-        for key in ["task", "title", "workflow", "actors", "waived"] {
+        for key in ["task", "title", "workflow", "actors", "waived", "run"] {
             if let Some(member) = whole.get(key) {
                 line.insert(key.to_owned(), member.clone());
             }
+        }
+        if !state.errors.is_empty() {
+            line.insert("errors".to_owned(), Value::Array(state.errors.clone()));
         }
         if !state.extra.is_empty() {
             line.insert("state".to_owned(), Value::Object(state.extra.clone()));
@@ -49,6 +52,10 @@ fn event_name(entry: &HistoryEntry) -> &'static str {
     match entry.kind {
         crate::decide::Kind::Override => "override",
         crate::decide::Kind::Rollback => "rollback",
+        crate::decide::Kind::Answer => "answer",
+        crate::decide::Kind::Run | crate::decide::Kind::Skip => "action",
+        crate::decide::Kind::Start => "run-start",
+        crate::decide::Kind::End => "run-end",
         _ => "transition",
     }
 }

@@ -14,6 +14,8 @@ pub struct Action {
     pub prompt: Option<String>,
     /// What must hold for it to be chosen, and still when it starts.
     pub when: Guard,
+    /// What holds when it has done its work, seen on the state with its result in it.
+    pub ensures: Guard,
     /// JSON pointers into the state: what its result may change, each with everything below it.
     pub writes: Vec<String>,
     /// JSON pointers into the state that its prompt shows beside those of the workflow.

@@ -36,11 +36,13 @@ impl Compiler<'_> {
             self.problem(&text.span, Diagnostic::error("workflow-value", message));
         }
         let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
+        let ensures = raw.ensures.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
         Some(Action {
             name: self.name(&raw.name, |text| ActionName::new(text))?,
             title: raw.title.as_ref().map(|title| title.value.clone()),
             prompt: raw.prompt.as_ref().map(|prompt| prompt.value.clone()),
             when,
+            ensures,
             writes: values_of(&raw.writes),
             show: values_of(&raw.show),
             outputs: values_of(&raw.outputs),

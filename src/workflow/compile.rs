@@ -272,6 +272,7 @@ impl Compiler<'_> {
             optional,
             aliases: raw.aliases.iter().map(|alias| alias.value.clone()).collect(),
             terminal: raw.terminal,
+            success: raw.success,
             substate,
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),

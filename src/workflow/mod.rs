@@ -16,7 +16,7 @@ mod raw;
 mod rule;
 mod system;
 
-pub use action::{Action, Ask, Limits, Signal, Times};
+pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
 pub use compile::compile;
 pub use diagram::{DiagramFormat, diagram, format};
@@ -151,6 +151,8 @@ pub struct Phase {
     pub aliases: Vec<String>,
     /// Whether there is no way out but an explicit re-open.
     pub terminal: bool,
+    /// Whether a task that ends there has come to a good end.
+    pub success: bool,
     /// Where within the phase a task stands.
     pub substate: Option<Guard>,
     /// Who works in this phase unless a rule says otherwise.

@@ -63,6 +63,7 @@ pub(super) struct RawPhase {
     pub touches: Vec<Text>,
     pub aliases: Vec<Text>,
     pub terminal: bool,
+    pub success: bool,
     pub attempts: Option<Spanned<i64>>,
 }
 
@@ -89,6 +90,7 @@ pub(super) struct RawAction {
     pub title: Option<Text>,
     pub prompt: Option<Text>,
     pub when: Option<Text>,
+    pub ensures: Option<Text>,
     pub writes: Vec<Text>,
     pub show: Vec<Text>,
     pub outputs: Vec<Text>,
@@ -438,6 +440,7 @@ impl Reader<'_> {
             touches: self.texts(&mut entries, "touches"),
             aliases: self.texts(&mut entries, "aliases"),
             terminal: self.boolean(&mut entries, "terminal", false),
+            success: self.boolean(&mut entries, "success", true),
             attempts: self.count(&mut entries, "attempts"),
             name,
         };
@@ -472,6 +475,7 @@ impl Reader<'_> {
             title: self.text(&mut entries, "title"),
             prompt: self.text(&mut entries, "prompt"),
             when: self.text(&mut entries, "when"),
+            ensures: self.text(&mut entries, "ensures"),
             writes: self.texts(&mut entries, "writes"),
             show: self.texts(&mut entries, "show"),
             outputs: self.texts(&mut entries, "outputs"),

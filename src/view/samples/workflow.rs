@@ -60,6 +60,7 @@ pub fn workflow() -> Workflow {
                 optional: Vec::new(),
                 aliases: Vec::new(),
                 terminal: id == "done",
+                success: true,
                 substate: None,
                 owner: Owner::Agent,
                 attempts: None,
