@@ -75,7 +75,7 @@ pub enum Command {
     Log(log::LogArgs),
     /// Watch the tasks, and commit what the rules decide.
     Watch(watch::WatchArgs),
-    /// List, show, check, format or draw workflows.
+    /// List, show, check, format, draw or make workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
     /// Install, remove or show the hooks of git that judge commits and pushes.

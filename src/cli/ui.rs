@@ -2,7 +2,7 @@
 
 use crate::view::Paint;
 use console::Term;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -67,6 +67,16 @@ impl Ui {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
+    }
+
+    /// Asks the person at the terminal; `None` when the input has ended.
+    pub fn ask(&self, question: &str) -> io::Result<Option<String>> {
+        let mut err = io::stderr().lock();
+        write!(err, "{question} ")?;
+        err.flush()?;
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line)?;
+        Ok((read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
     }
 
     /// Prints one line of status, unless the user wants quiet.

@@ -34,6 +34,27 @@ pub enum Strategy {
     State,
 }
 
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Self; 3] = [Self::Priority, Self::User, Self::State];
+
+    /// The strategy as people write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Priority => "priority",
+            Self::User => "user",
+            Self::State => "state",
+        }
+    }
+
+    /// The strategy with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strategy| strategy.as_str() == name)
+    }
+}
+
 /// The files of a new workflow: paths below `system/`, and their texts.
 pub type Files = Vec<(String, String)>;
 
