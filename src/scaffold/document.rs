@@ -120,8 +120,9 @@ fn phases(plan: &Plan<'_>, text: &mut Text) {
     if plan.abort().is_some() {
         lines.push_str(&format!("[phase.{ABORTING}]\n\n"));
     }
-    for phase in ["completed", "failed", "user_exit"] {
-        lines.push_str(&format!("[phase.{phase}]\nterminal = true\n\n"));
+    lines.push_str("[phase.completed]\nterminal = true\n\n");
+    for phase in ["failed", "user_exit"] {
+        lines.push_str(&format!("[phase.{phase}]\nterminal = true\nsuccess = false\n\n"));
     }
     text.machine(&lines);
 }
@@ -153,7 +154,7 @@ fn actions(plan: &Plan<'_>, text: &mut Text) {
     let mut rows = "| action | purpose | preconditions |\n| --- | --- | --- |\n".to_owned();
     let mut lines = format!(
         "[action.{SPEC_REVIEW}]\ntitle = \"review the specification\"\nprompt = \"{}-spec-review\"\n\
-         outputs = [\"spec-review.json\"]\n\n",
+         outputs = [\"spec-review.json\"]\nensures = \"{SPEC_REVIEW}.valid\"\n\n",
         plan.name
     );
     for planned in &plan.actions {
@@ -223,6 +224,16 @@ fn review(text: &mut Text) {
         "pending",
         "the specification is read and understood",
     );
+    let open = Rule {
+        outcome: "wait = \"answers to the open questions in spec-review.json\"\nby = \"human\"".to_owned(),
+        ..Rule::to(
+            "specification-incomplete",
+            &[SPEC_REVIEW],
+            "spec_review.ready && !spec_review.complete",
+            "",
+            "the review says that something is missing",
+        )
+    };
     let run = Rule {
         outcome: format!("run = \"{SPEC_REVIEW}\""),
         ..Rule::to(
@@ -233,7 +244,7 @@ fn review(text: &mut Text) {
             "nothing is done before the specification is understood",
         )
     };
-    text.machine(&(done.lines() + &run.lines()));
+    text.machine(&(done.lines() + &open.lines() + &run.lines()));
 }
 
 fn work(plan: &Plan<'_>, text: &mut Text) {

@@ -58,10 +58,10 @@ impl Strategy {
 /// The files of a new workflow: paths below `system/`, and their texts.
 pub type Files = Vec<(String, String)>;
 
-/// Makes a workflow of a skill, or says everything that stands in the way.
+/// Makes a workflow of a skill, with warnings, or says everything that stands in the way.
 ///
 /// What comes out has passed the check that `orch workflow check` makes.
-pub fn scaffold(name: &str, skill: &Skill, strategy: Strategy) -> Result<Files, Vec<Fault>> {
+pub fn scaffold(name: &str, skill: &Skill, strategy: Strategy) -> Result<(Files, Vec<Fault>), Vec<Fault>> {
     let mut skill = plan::with_nullable(skill.clone());
     let has_last = skill.actions.iter().any(|action| action.name == plan::COMPLETE);
     if strategy == Strategy::User && !has_last {
@@ -69,7 +69,7 @@ pub fn scaffold(name: &str, skill: &Skill, strategy: Strategy) -> Result<Files, 
     }
     let mut faults = Vec::new();
     let plan = plan::plan(name, &skill, strategy, &mut faults);
-    if !faults.is_empty() {
+    if faults.iter().any(|fault| fault.diagnostic.is_error()) {
         return Err(faults);
     }
     let mut files = vec![
@@ -85,7 +85,7 @@ pub fn scaffold(name: &str, skill: &Skill, strategy: Strategy) -> Result<Files, 
     let text = drawn(name, document::document(&plan), &files)?;
     files.push((format!("workflows/{name}.md"), text));
     files.sort();
-    Ok(files)
+    Ok((files, faults))
 }
 
 /// The instructions of an action: the stem of a file below `system/agents`.

@@ -169,6 +169,15 @@ fn planned<'a>(
         fields.filter(|name| texts.iter().any(|text| mentions(text, name))).collect()
     };
     let named = mentioned(action.effects.iter().map(String::as_str).collect());
+    let read = mentioned(action.preconditions.iter().map(|condition| condition.text.as_str()).collect());
+    if strategy == Strategy::Priority
+        && let Some(field) = named.iter().find(|field| read.contains(field))
+    {
+        let message =
+            format!("`{}` changes `{field}`, which decides whether it runs, yet runs once", action.id);
+        let fault = Fault::warning(format!("{}/preconditions", action.pointer), "skill-once", message);
+        faults.push(fault.hint("if it is meant to run again and again: --strategy state"));
+    }
     let all = || skill.fields.iter().map(|field| field.name()).collect();
     let conditions = action.preconditions.iter().map(|condition| condition.text.as_str());
     let shows = mentioned(conditions.chain(action.effects.iter().map(String::as_str)).collect());

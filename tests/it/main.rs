@@ -21,3 +21,4 @@ mod store;
 mod tidy;
 mod walk;
 mod watch;
+mod workflow_new;

@@ -86,11 +86,15 @@ fn made_of(
     let mut files = None;
     if !faults.iter().any(|fault| fault.diagnostic.is_error()) {
         match scaffold::scaffold(name, skill, config.strategy) {
-            Ok(made) => files = Some(made),
+            Ok((made, warnings)) => {
+                files = Some(made);
+                faults.extend(warnings);
+            }
             Err(found) => faults.extend(found),
         }
     }
-    let problems: Vec<Diagnostic> = faults.into_iter().map(|fault| placed(fault, config)).collect();
+    let mut problems: Vec<Diagnostic> = faults.into_iter().map(|fault| placed(fault, config)).collect();
+    problems.sort_by_key(|problem| problem.place.as_ref().map(|place| (place.line, place.column)));
     let sources = BTreeMap::from([(config.path.clone(), config.text.clone())]);
     match files {
         Some(files) => {
