@@ -83,6 +83,8 @@ pub struct WorkState {
     pub group_started: Option<u64>,
     /// The name of its log and result, without their ends.
     pub name: String,
+    /// The revision of the state that it was begun on.
+    pub rev: u64,
     /// Whether it has ended well, so that its result counts, whatever becomes of the runner.
     pub finished: bool,
 }
@@ -116,6 +118,11 @@ impl Files {
     #[must_use]
     pub fn result(&self, name: &str) -> PathBuf {
         self.directory.join("logs").join(format!("{name}.result.json"))
+    }
+
+    /// Keeps the result of a try, so that it counts whatever becomes of the runner.
+    pub fn keep_result(&self, name: &str, result: &Value) -> Result<(), Error> {
+        durable::write_atomic(&self.result(name), pretty(result).as_bytes())
     }
 
     /// The result of a try that a killed run has left; `None` where there is none.
@@ -294,6 +301,7 @@ impl WorkState {
             "group": self.group,
             "groupStarted": self.group_started,
             "log": self.name,
+            "rev": self.rev,
             "finished": self.finished,
         })
     }
@@ -313,6 +321,7 @@ impl WorkState {
             group: value.get("group")?.as_i64().and_then(|group| i32::try_from(group).ok()),
             group_started: value.get("groupStarted")?.as_u64(),
             name: text("log")?.to_owned(),
+            rev: value.get("rev")?.as_u64()?,
             finished: value.get("finished")?.as_bool()?,
         })
     }
