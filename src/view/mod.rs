@@ -5,6 +5,7 @@
 //! are the public wire format; their schemas lie in `system/schemas/output/`. Every path in JSON is
 //! relative to the root of the repository; text names an artifact by its path below its task.
 
+mod action_prompt;
 mod audit;
 mod error;
 mod event;
@@ -28,6 +29,7 @@ mod text;
 mod transition;
 mod wire;
 
+pub use action_prompt::action_prompt;
 pub use audit::{AuditChange, AuditReport};
 pub use error::Failure;
 pub use event::{Event, Happening};
