@@ -1,6 +1,11 @@
 /// Everything that ships inside the binary: path below `system/` and text, in path order.
 static SHIPPED: &[(&str, &str)] = &[
     ("agents/acceptor.md", include_str!("../../system/agents/acceptor.md")),
+    ("agents/ccw-loop-complete.md", include_str!("../../system/agents/ccw-loop-complete.md")),
+    ("agents/ccw-loop-debug.md", include_str!("../../system/agents/ccw-loop-debug.md")),
+    ("agents/ccw-loop-develop.md", include_str!("../../system/agents/ccw-loop-develop.md")),
+    ("agents/ccw-loop-init.md", include_str!("../../system/agents/ccw-loop-init.md")),
+    ("agents/ccw-loop-validate.md", include_str!("../../system/agents/ccw-loop-validate.md")),
     ("agents/code-reviewer.md", include_str!("../../system/agents/code-reviewer.md")),
     ("agents/coder.md", include_str!("../../system/agents/coder.md")),
     ("agents/openspec-author.md", include_str!("../../system/agents/openspec-author.md")),
@@ -9,6 +14,10 @@ static SHIPPED: &[(&str, &str)] = &[
     ("agents/planner.md", include_str!("../../system/agents/planner.md")),
     ("agents/reverter.md", include_str!("../../system/agents/reverter.md")),
     ("agents/tester.md", include_str!("../../system/agents/tester.md")),
+    ("schemas/ccw-loop-debug.schema.json", include_str!("../../system/schemas/ccw-loop-debug.schema.json")),
+    ("schemas/ccw-loop-develop.schema.json", include_str!("../../system/schemas/ccw-loop-develop.schema.json")),
+    ("schemas/ccw-loop-validate.schema.json", include_str!("../../system/schemas/ccw-loop-validate.schema.json")),
+    ("schemas/ccw-loop.schema.json", include_str!("../../system/schemas/ccw-loop.schema.json")),
     ("schemas/code-review.schema.json", include_str!("../../system/schemas/code-review.schema.json")),
     ("schemas/codegen-blocked.schema.json", include_str!("../../system/schemas/codegen-blocked.schema.json")),
     ("schemas/decision.schema.json", include_str!("../../system/schemas/decision.schema.json")),
@@ -36,6 +45,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/plan.schema.json", include_str!("../../system/schemas/plan.schema.json")),
     ("schemas/revert-record.schema.json", include_str!("../../system/schemas/revert-record.schema.json")),
     ("schemas/state.schema.json", include_str!("../../system/schemas/state.schema.json")),
+    ("workflows/ccw-loop.md", include_str!("../../system/workflows/ccw-loop.md")),
     ("workflows/global-state-machine.md", include_str!("../../system/workflows/global-state-machine.md")),
     ("workflows/openspec.md", include_str!("../../system/workflows/openspec.md")),
 ];
