@@ -130,6 +130,7 @@ impl Compiler<'_> {
         let limits = self.limits(&raw.limits);
         self.pointers(&raw.show);
         let keep = self.windows(&raw.keep, &known);
+        let rebuild = self.values(&raw.rebuild, &known);
         let initial = match &raw.initial {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
@@ -158,6 +159,7 @@ impl Compiler<'_> {
             state: StateShape {
                 schema,
                 keep,
+                rebuild,
                 defaults: raw.defaults.into_iter().map(|(name, value)| (name.value, value)).collect(),
             },
         })

@@ -226,6 +226,8 @@ pub struct StateShape {
     pub defaults: Map<String, Value>,
     /// Lists that keep their last items only: JSON pointer, and how many.
     pub keep: Vec<(String, usize)>,
+    /// What a lost state is built of anew: JSON pointer, and an expression over the artifacts.
+    pub rebuild: Vec<(String, Guard)>,
 }
 
 impl Workflow {

@@ -37,6 +37,7 @@ pub(super) struct RawWorkflow {
     pub limits: RawLimits,
     pub show: Vec<Text>,
     pub keep: Vec<(Text, Spanned<i64>)>,
+    pub rebuild: Vec<(Text, Text)>,
 }
 
 #[derive(Debug)]
@@ -409,6 +410,7 @@ impl Reader<'_> {
         for (pointer, value) in self.named("keep", entries.take("keep")) {
             raw.keep.extend(self.whole(&pointer.value, value, 1).map(|count| (pointer, count)));
         }
+        raw.rebuild = self.named_texts("rebuild", entries.take("rebuild"));
         self.finish(entries);
     }
 
