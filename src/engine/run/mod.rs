@@ -106,7 +106,24 @@ pub struct RunEnd {
     /// Whether Ctrl-C ended it.
     pub interrupted: bool,
     /// What it would do next: for a dry run.
-    pub due: Option<Work>,
+    pub due: Option<Next>,
+}
+
+impl RunEnd {
+    /// Whether a dry run has found something to do.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// What a dry run would perform.
+    #[must_use]
+    pub fn work(&self) -> Option<&Work> {
+        match &self.due {
+            Some(Next::Perform(work)) => Some(work),
+            _ => None,
+        }
+    }
 }
 
 /// What hears of it.
@@ -121,19 +138,16 @@ impl Engine {
         let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
         let budget = budget(workflow, options);
         let due = self.next(&judged, &Spent::default(), &budget, mode, options)?;
-        let (ending, reason, due) = match due {
-            Next::End(ending, reason) => (ending, reason, None),
-            Next::Perform(work) => {
-                (Ending::Waiting, format!("`{}` would be performed", work.name), Some(work))
-            }
-            Next::GiveUp(work) => (Ending::Waiting, format!("`{}` would be given up", work.name), None),
+        let (ending, reason) = match &due {
+            Next::End(ending, reason) => (*ending, reason.clone()),
+            Next::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name)),
+            Next::GiveUp(work) => (Ending::Waiting, format!("`{}` would be given up", work.name)),
             Next::Answer { ask, .. } => {
-                (Ending::Waiting, format!("question `{ask}` would be answered by its default"), None)
+                (Ending::Waiting, format!("question `{ask}` would be answered by its default"))
             }
-            Next::Apply => {
-                (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason), None)
-            }
+            Next::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
         };
+        let due = (!matches!(due, Next::End(..))).then_some(due);
         let turns = (0, budget.turns);
         Ok(RunEnd { ending, reason, judged, run: String::new(), turns, cost: 0.0, interrupted: false, due })
     }

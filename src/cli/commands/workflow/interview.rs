@@ -2,12 +2,11 @@
 
 use crate::scaffold::{self, Fault, Strategy};
 use serde_json::{Value, json};
-use std::io;
 
 /// Somebody who can be asked and told.
 pub(super) trait Words {
     /// Asks a question; `None` when there is nobody any more.
-    fn ask(&mut self, question: &str) -> io::Result<Option<String>>;
+    fn ask(&mut self, question: &str) -> Option<String>;
     /// Tells something.
     fn say(&mut self, text: &str);
 }
@@ -17,9 +16,9 @@ pub(super) fn interview(
     name: &str,
     strategy: Option<Strategy>,
     words: &mut dyn Words,
-) -> io::Result<Option<(Value, Strategy)>> {
-    let Some(description) = needed(words, "What is it for, in a sentence?")? else { return Ok(None) };
-    let Some(title) = words.ask(&format!("Its title? [{name}]"))? else { return Ok(None) };
+) -> Option<(Value, Strategy)> {
+    let description = needed(words, "What is it for, in a sentence?")?;
+    let title = words.ask(&format!("Its title? [{name}]"))?;
     let title = if title.trim().is_empty() { name.to_owned() } else { title.trim().to_owned() };
     let mut config = json!({
         "skill_name": name, "display_name": title, "description": description,
@@ -27,14 +26,14 @@ pub(super) fn interview(
         "autonomous_config": {"state_schema": {"fields": []}, "actions": [], "termination_conditions": []},
     });
     words.say("What does it remember? One field a line, such as `items: string[]`; an empty line ends.");
-    let Some(fields) = list(words, "field", false)? else { return Ok(None) };
+    let fields = list(words, "field", false)?;
     for (name, kind) in fields {
         let kind = if kind.is_empty() { "any".to_owned() } else { kind };
         let field = json!({"name": name, "type": kind});
         add(&mut config, "/autonomous_config/state_schema/fields", field, words);
     }
     words.say("What is done, in this order? One action a line, such as `review: read what was written`.");
-    let Some(actions) = list(words, "action", true)? else { return Ok(None) };
+    let actions = list(words, "action", true)?;
     for (id, description) in actions {
         let action = json!({"id": id, "name": id, "description": description, "preconditions": []});
         add(&mut config, "/autonomous_config/actions", action, words);
@@ -45,46 +44,38 @@ pub(super) fn interview(
         let pointer = format!("/autonomous_config/actions/{index}");
         let id = config.pointer(&format!("{pointer}/id")).and_then(Value::as_str).unwrap_or_default();
         let question = format!("What must hold before `{id}`?");
-        if conditions(words, &question, &format!("{pointer}/preconditions"), &mut config)?.is_none() {
-            return Ok(None);
-        }
+        conditions(words, &question, &format!("{pointer}/preconditions"), &mut config)?;
     }
     let ends = "/autonomous_config/termination_conditions";
     let question = "What ends it, besides that nothing is left to do?";
-    if conditions(words, question, ends, &mut config)?.is_none() {
-        return Ok(None);
-    }
+    conditions(words, question, ends, &mut config)?;
     let strategy = match strategy {
         Some(strategy) => strategy,
-        None => match picked(words)? {
-            Some(strategy) => strategy,
-            None => return Ok(None),
-        },
+        None => picked(words)?,
     };
-    Ok(Some((config, strategy)))
+    Some((config, strategy))
 }
 
-fn needed(words: &mut dyn Words, question: &str) -> io::Result<Option<String>> {
+fn needed(words: &mut dyn Words, question: &str) -> Option<String> {
     loop {
-        match words.ask(question)? {
-            None => return Ok(None),
-            Some(answer) if answer.trim().is_empty() => words.say("This is needed."),
-            Some(answer) => return Ok(Some(answer.trim().to_owned())),
+        match words.ask(question)?.trim() {
+            "" => words.say("This is needed."),
+            answer => return Some(answer.to_owned()),
         }
     }
 }
 
 /// Lines of the form `name: what`, until an empty one.
-fn list(words: &mut dyn Words, what: &str, one: bool) -> io::Result<Option<Vec<(String, String)>>> {
+fn list(words: &mut dyn Words, what: &str, one: bool) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     loop {
-        let Some(line) = words.ask(&format!("{what}:"))? else { return Ok(None) };
+        let line = words.ask(&format!("{what}:"))?;
         if line.trim().is_empty() {
             if one && found.is_empty() {
                 words.say("At least one is needed.");
                 continue;
             }
-            return Ok(Some(found));
+            return Some(found);
         }
         let (name, rest) = line.split_once(':').unwrap_or((&line, ""));
         found.push((name.trim().to_owned(), rest.trim().to_owned()));
@@ -105,16 +96,11 @@ fn add(config: &mut Value, pointer: &str, item: Value, words: &mut dyn Words) {
 }
 
 /// Conditions, each checked at once, until an empty line.
-fn conditions(
-    words: &mut dyn Words,
-    question: &str,
-    pointer: &str,
-    config: &mut Value,
-) -> io::Result<Option<()>> {
+fn conditions(words: &mut dyn Words, question: &str, pointer: &str, config: &mut Value) -> Option<()> {
     loop {
-        let Some(line) = words.ask(question)? else { return Ok(None) };
+        let line = words.ask(question)?;
         if line.trim().is_empty() {
-            return Ok(Some(()));
+            return Some(());
         }
         add(config, pointer, json!(line.trim()), words);
     }
@@ -142,14 +128,14 @@ fn refuse(words: &mut dyn Words, fault: &Fault) {
     }
 }
 
-fn picked(words: &mut dyn Words) -> io::Result<Option<Strategy>> {
+fn picked(words: &mut dyn Words) -> Option<Strategy> {
     loop {
         let question = "What picks the next action: priority, user or state? [priority]";
-        let Some(answer) = words.ask(question)? else { return Ok(None) };
+        let answer = words.ask(question)?;
         match answer.trim() {
-            "" => return Ok(Some(Strategy::Priority)),
+            "" => return Some(Strategy::Priority),
             other => match Strategy::named(other) {
-                Some(strategy) => return Ok(Some(strategy)),
+                Some(strategy) => return Some(strategy),
                 None => words.say("It is one of the three."),
             },
         }

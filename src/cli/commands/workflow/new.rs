@@ -186,7 +186,7 @@ fn from_answers(args: &NewArgs, ui: &Ui) -> Result<Config, Failure> {
         let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
         return Err(Failure::new(ExitCode::Usage, "no-terminal", message).hint(hint));
     }
-    let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui))?;
+    let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
     let Some((value, strategy)) = answers else {
         return Err(Failure::new(ExitCode::Interrupted, "interrupted", "not finished; nothing is written"));
     };
@@ -197,8 +197,8 @@ fn from_answers(args: &NewArgs, ui: &Ui) -> Result<Config, Failure> {
 struct Terminal<'a>(&'a Ui);
 
 impl Words for Terminal<'_> {
-    fn ask(&mut self, question: &str) -> std::io::Result<Option<String>> {
-        self.0.ask(question)
+    fn ask(&mut self, question: &str) -> Option<String> {
+        self.0.ask(&format!("{question} "))
     }
 
     fn say(&mut self, text: &str) {
