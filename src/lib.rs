@@ -11,6 +11,7 @@ pub mod config;
 pub mod decide;
 pub mod engine;
 pub mod record;
+pub mod run;
 pub mod scan;
 pub mod store;
 pub mod view;

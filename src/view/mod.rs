@@ -5,6 +5,7 @@
 //! are the public wire format; their schemas lie in `system/schemas/output/`. Every path in JSON is
 //! relative to the root of the repository; text names an artifact by its path below its task.
 
+mod action_prompt;
 mod audit;
 mod error;
 mod event;
@@ -18,6 +19,7 @@ mod next;
 mod order;
 mod paint;
 mod prompt;
+mod run;
 #[cfg(test)]
 mod samples;
 mod status;
@@ -28,6 +30,7 @@ mod text;
 mod transition;
 mod wire;
 
+pub use action_prompt::action_prompt;
 pub use audit::{AuditChange, AuditReport};
 pub use error::Failure;
 pub use event::{Event, Happening};
@@ -39,6 +42,7 @@ pub use next::{Direction, Do, Kind, Next, next};
 pub use order::{Urgency, sort, urgency};
 pub use paint::{Paint, Style};
 pub use prompt::prompt;
+pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, TaskStatus};
 pub use text::suggestions;
 pub use transition::{Applied, TransitionLine, Transitions};

@@ -14,6 +14,7 @@ mod model;
 mod odd;
 mod outputs;
 mod readme;
+mod run;
 mod schemas;
 mod setting;
 mod signing;
