@@ -3,12 +3,12 @@
 mod decisions;
 mod livelocks;
 mod prompts;
+mod real;
 mod traces;
 
 use super::matrix::outcomes;
 use super::simulator::{Deed, Ended, Job, Machine, Simulation, shipped};
 use crate::model::Chance;
-use orch::base::Period;
 use orch::decide::Mode;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -23,12 +23,8 @@ const AREAS: [(&str, &str); 6] = [
     ("token_consumption", "TKN"),
 ];
 
-static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
-    let mut workflow = shipped("skill-tuning");
-    // So that executors that hang use something up.
-    workflow.limits.time = Period::parse("12h");
-    Machine::new(workflow, honest, asking, person)
-});
+static MACHINE: LazyLock<Machine> =
+    LazyLock::new(|| Machine::new(shipped("skill-tuning"), honest, asking, person));
 
 /// A skill with four urgent issues at first and fewer in each iteration, and fixes that mostly work.
 fn honest(job: &Job<'_>) -> Value {

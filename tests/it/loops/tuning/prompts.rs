@@ -7,7 +7,7 @@ use orch::workflow::System;
 use serde_json::{Value, json};
 
 /// The example in the prompt of an action.
-fn example(action: &str) -> Value {
+pub fn example(action: &str) -> Value {
     let system = System::shipped();
     let prompt = format!("skill-tuning-{}", action.replace('_', "-"));
     let text = system.agent(&prompt).expect("shipped");
