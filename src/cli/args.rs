@@ -1,8 +1,9 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    answer, approve, audit, check, completions, confirm, demo, explain, hook, init, log, new, next, pause,
-    prompt, recover, reopen, resume, rollback, run, runs, schema, status, stop, suggest, watch, workflow,
+    answer, approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new,
+    next, pause, prompt, recover, reopen, resolve, resume, rollback, run, runs, schema, status, stop,
+    suggest, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{Args, Parser, Subcommand};
@@ -83,6 +84,11 @@ pub enum Command {
     Reopen(reopen::ReopenArgs),
     /// Rebuild a lost or broken state.
     Recover(recover::RecoverArgs),
+    /// Settle the state of tasks that two branches moved.
+    Resolve(resolve::ResolveArgs),
+    /// Merge a state for git.
+    #[command(hide = true)]
+    MergeDriver(merge_driver::MergeDriverArgs),
     /// Show a task's history with its evidence.
     Log(log::LogArgs),
     /// Watch the tasks, and commit what the rules decide.

@@ -51,7 +51,7 @@ fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<Stri
 }
 
 /// Applies a patch; the error says which place there is not.
-pub fn merge(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), String> {
+pub fn merge_patch(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), String> {
     for op in ops {
         let Some((first, rest)) = op.path.split_first() else { continue };
         merge_at(data, first, rest, &op.value)?;
@@ -242,7 +242,7 @@ mod tests {
 
     fn merged(before: Value, updates: Value) -> Result<Value, String> {
         let mut data = object(before);
-        merge(&mut data, &patch(&object(updates))?)?;
+        merge_patch(&mut data, &patch(&object(updates))?)?;
         Ok(Value::Object(data))
     }
 

@@ -184,6 +184,8 @@ pub enum Kind {
     Start,
     /// A run ended.
     End,
+    /// The records of two branches were joined: by `orch`, or a person chose one.
+    Merge,
 }
 
 /// An artifact that a decision rests on.
@@ -356,6 +358,7 @@ impl Kind {
             Self::Order => "order",
             Self::Start => "start",
             Self::End => "end",
+            Self::Merge => "merge",
         }
     }
 
@@ -366,7 +369,7 @@ impl Kind {
     }
 
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Create,
         Self::Advance,
         Self::Regress,
@@ -380,6 +383,7 @@ impl Kind {
         Self::Order,
         Self::Start,
         Self::End,
+        Self::Merge,
     ];
 
     /// Whether the task stays in its phase, and only its record grows.

@@ -3,7 +3,7 @@
 //! Each is checked here and becomes a transition that stays where it is. The same functions yield it
 //! again when it is replayed, so that nobody's word changes more than the workflow lets it change.
 
-use super::data::{PatchOp, changed_outside, merge, outside, put_back};
+use super::data::{PatchOp, changed_outside, merge_patch, outside, put_back};
 use super::derive::look;
 use super::evaluate::Judge;
 use super::order::order;
@@ -29,7 +29,7 @@ pub fn accept(
         return Err(format!("the result changes {pointer}; action `{action}` may write {may}"));
     }
     let mut own = data_of(workflow, state);
-    merge(&mut own, patch)?;
+    merge_patch(&mut own, patch)?;
     result(workflow, state, facts, (rule, action), own, reason)
 }
 
@@ -83,7 +83,7 @@ pub fn answer(
         return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")));
     }
     let mut own = data_of(workflow, state);
-    merge(&mut own, patch)?;
+    merge_patch(&mut own, patch)?;
     answered(workflow, state, facts, rule, ask, own, reason)
 }
 

@@ -181,7 +181,7 @@ pub(super) fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str
     }
 }
 
-fn given(reason: &str) -> Result<&str, Refusal> {
+pub(super) fn given(reason: &str) -> Result<&str, Refusal> {
     let reason = reason.trim();
     if !reason.chars().any(is_visible) {
         return Err(Refusal::new(

@@ -1,7 +1,7 @@
 //! Rebuilding a lost or broken state: from git history, else from the transcript, else from the files.
 
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, shell_word};
+use crate::base::{Diagnostic, Digest, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
@@ -27,6 +27,12 @@ impl Engine {
         let judged = self.judge(task)?;
         if judged.state().is_some() {
             return Ok(Recovered::NotNeeded);
+        }
+        if self.would_forget(task)? {
+            let message =
+                format!("two branches moved `{}`, and recovering would forget one of them", task.id);
+            let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
+            return Err(Error::NotNow { code: "conflict-markers", message, hint });
         }
         let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
         let path = task.state_path()?;

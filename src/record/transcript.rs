@@ -1,9 +1,9 @@
 //! `transcript.jsonl`: the whole story of a task, one JSON object a line, only ever appended to.
 
-use super::state::history_entry;
+use super::state::{Fault, history_entry, read_unsealed};
 use crate::base::{ArtifactName, WorkflowName};
-use crate::decide::{HistoryEntry, State, document, history_value};
-use serde_json::{Value, json};
+use crate::decide::{HistoryEntry, Kind, STATE_VERSION, State, history_value, standing};
+use serde_json::{Map, Value, json};
 
 /// One line of a transcript that records a transition.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Event {
 pub fn transcript_line(state: &State, phase_key: &str) -> String {
     let Some(entry) = state.history.last() else { return String::new() };
     let mut value = json!({ "event": event_name(entry) });
-    let whole = document(state, phase_key);
+    let standing = standing(state, phase_key);
     if let (Value::Object(line), Value::Object(entry)) = (&mut value, history_value(entry)) {
         line.extend(entry);
         // Under `waived` stands all that is waived after it.
@@ -34,7 +34,7 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
         }
         line.insert("rev".to_owned(), Value::from(state.rev));
         for key in ["task", "title", "workflow", "actors", "waived", "run"] {
-            if let Some(member) = whole.get(key) {
+            if let Some(member) = standing.get(key).or_else(|| state.extra.get(key)) {
                 line.insert(key.to_owned(), member.clone());
             }
         }
@@ -50,17 +50,37 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
 
 fn event_name(entry: &HistoryEntry) -> &'static str {
     match entry.kind {
-        crate::decide::Kind::Override => "override",
-        crate::decide::Kind::Rollback => "rollback",
-        crate::decide::Kind::Answer => "answer",
-        crate::decide::Kind::Run | crate::decide::Kind::Skip => "action",
-        crate::decide::Kind::Start => "run-start",
-        crate::decide::Kind::End => "run-end",
+        Kind::Override => "override",
+        Kind::Rollback => "rollback",
+        Kind::Answer => "answer",
+        Kind::Run | Kind::Skip => "action",
+        Kind::Start => "run-start",
+        Kind::End => "run-end",
         _ => "transition",
     }
 }
 
-/// Reads the transitions of a transcript, oldest first; lines that are none are passed over.
+impl Event {
+    /// The state after it; of its history, only this.
+    pub fn state(&self, phase_key: &str) -> Result<State, Vec<Fault>> {
+        let mut members = Map::new();
+        members.insert("version".to_owned(), Value::from(STATE_VERSION));
+        for key in ["task", "title", "rev", "workflow", "actors", "waived", "errors", "run"] {
+            if let Some(value) = self.after.get(key) {
+                members.insert(key.to_owned(), value.clone());
+            }
+        }
+        members.insert(phase_key.to_owned(), Value::from(self.entry.to.as_str()));
+        members.insert("history".to_owned(), Value::Array(vec![history_value(&self.entry)]));
+        if let Some(Value::Object(extra)) = self.after.get("state") {
+            members.extend(extra.clone());
+        }
+        members.insert("updated_at".to_owned(), Value::from(self.entry.at.to_string()));
+        read_unsealed(&Value::Object(members), phase_key)
+    }
+}
+
+/// Reads the transitions of a transcript, line by line; lines that are none are passed over.
 #[must_use]
 pub fn read_transcript(text: &str) -> Vec<Event> {
     text.lines()
@@ -96,4 +116,15 @@ pub fn settled_lines(transcript: &[u8], next: u64) -> Vec<u8> {
         kept.push(b'\n');
     }
     kept
+}
+
+/// A transcript with the line that records the last transition of a state, unless it is told already.
+#[must_use]
+pub fn with_line(mut transcript: Vec<u8>, state: &State, phase_key: &str) -> Vec<u8> {
+    let line = transcript_line(state, phase_key);
+    let is_told = transcript.split_inclusive(|byte| *byte == b'\n').any(|told| told == line.as_bytes());
+    if !is_told {
+        transcript.extend(line.into_bytes());
+    }
+    transcript
 }

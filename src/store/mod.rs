@@ -8,6 +8,7 @@ mod cache_tree;
 mod changes;
 mod clean;
 mod commit;
+mod conflict;
 pub mod durable;
 mod entries;
 mod environment;
@@ -18,6 +19,7 @@ mod hooks;
 mod index;
 mod journal;
 mod lock;
+mod recent;
 mod sign;
 mod sources;
 mod sparse;
@@ -32,10 +34,12 @@ mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
+pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};
 pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
+pub use index::resolving;
 pub use lock::let_go;
 pub use sign::Signature;
 pub use sources::TreeSource;
@@ -44,8 +48,9 @@ pub use staged::{IndexSource, StagedFile};
 
 use crate::base::{Digest, Patterns};
 use git2::{ErrorCode, Oid, Repository};
+use recent::Recent;
 use sign::Person;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -55,6 +60,7 @@ pub struct Store {
     options: Options,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
+    recent: RefCell<Recent>,
 }
 
 /// What the settings allow.
@@ -88,6 +94,7 @@ impl Store {
             options: Options::default(),
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
+            recent: RefCell::default(),
         }))
     }
 

@@ -19,6 +19,7 @@ mod next;
 mod order;
 mod paint;
 mod prompt;
+mod resolution;
 mod run;
 #[cfg(test)]
 mod samples;
@@ -42,6 +43,7 @@ pub use next::{Direction, Do, Kind, Next, next};
 pub use order::{Urgency, sort, urgency};
 pub use paint::{Paint, Style};
 pub use prompt::prompt;
+pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, TaskStatus};
 pub use text::suggestions;

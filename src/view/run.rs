@@ -117,7 +117,7 @@ impl Runs {
             return "nothing has been run\n".to_owned();
         }
         let rows: Vec<Vec<Cell>> = self.runs.iter().map(RunLine::row).collect();
-        columns(&rows, 6, paint, width)
+        columns(&rows, 0, paint, width)
     }
 }
 

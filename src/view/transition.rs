@@ -54,8 +54,8 @@ pub struct TransitionLine {
     pub from: Option<String>,
     /// The phase that was entered.
     pub to: String,
-    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen` or `confirm`; of what is recorded
-    /// within a phase `run`, `skip`, `answer`, `order`, `start` or `end`.
+    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen`, `confirm` or `merge`; of what is
+    /// recorded within a phase `run`, `skip`, `answer`, `order`, `start` or `end`.
     pub kind: &'static str,
     /// The action that it tells of.
     pub action: Option<String>,

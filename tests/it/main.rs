@@ -10,6 +10,7 @@ mod faults;
 mod harness;
 mod hook;
 mod loops;
+mod merge;
 mod model;
 mod odd;
 mod outputs;

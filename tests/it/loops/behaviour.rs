@@ -73,7 +73,7 @@ pub struct Memory {
 /// What an executor of this behaviour does.
 pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &mut Memory) -> Deed {
     let action = machine.workflow.action(job.action).expect("known");
-    let printed = |result: Value| Deed::Printed(format!("working\n{result}\n"), action.outputs.clone());
+    let printed = |result: Value| machine.deed(job, &result);
     let honest = || (machine.honest)(job);
     match behaviour {
         Behaviour::Succeeds => printed(honest()),
@@ -109,9 +109,11 @@ pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &
             printed(result)
         }
         Behaviour::Dies => Deed::Died,
-        Behaviour::Forks => {
-            Deed::Printed(format!("child 4711 started\n{}\n", honest()), action.outputs.clone())
-        }
+        // What becomes of the child is for tests with processes; here its parent has printed a number.
+        Behaviour::Forks => match printed(honest()) {
+            Deed::Printed(output, files) => Deed::Printed(format!("[1] 4711\n{output}"), files),
+            other => other,
+        },
         Behaviour::Flickers if job.before % 3 < 2 => Deed::Died,
         Behaviour::Flickers => printed(honest()),
         Behaviour::Floods => {

@@ -73,46 +73,36 @@ fn is_ended_by_a_command(task: &Simulation<'_>, plan: &Plan) {
     assert!(is_named && is_wait, "{plan:?}: {decision:#?}");
 }
 
-/// Every action alone with every behaviour, all of them with one, and a seeded slice of the rest.
-pub fn plans(machine: &Machine, combinations: u64) -> Vec<(u64, Plan)> {
+/// The plan of a seed: everybody alike, one or two who differ, or many.
+fn plan(machine: &Machine, seed: u64, chance: &mut Chance) -> Plan {
     let actions: Vec<String> =
         machine.workflow.actions.iter().map(|action| action.name.to_string()).collect();
-    let mut plans = Vec::new();
-    for behaviour in Behaviour::ALL {
-        plans.push(actions.iter().map(|action| (action.clone(), behaviour)).collect());
-        plans.extend(actions.iter().map(|action| Plan::from([(action.clone(), behaviour)])));
-    }
-    let first = number("ORCH_LOOP_SEED").unwrap_or(1);
-    let count = number("ORCH_LOOP_COMBINATIONS").unwrap_or(combinations);
-    let mut seeded: Vec<(u64, Plan)> =
-        plans.into_iter().enumerate().map(|(index, plan)| (index as u64, plan)).collect();
-    for seed in first..first + count {
-        let mut chance = Chance::new(seed);
-        // Few faults leave a task its way; many end it early. Both are tried.
-        let faults = 1 + chance.below(actions.len() as u64);
-        let mut plan = Plan::new();
-        for _ in 0..faults {
-            plan.insert(chance.pick(&actions).clone(), *chance.pick(&Behaviour::ALL));
+    let differing = match seed % 4 {
+        0 => {
+            let alike = *chance.pick(&Behaviour::ALL);
+            return actions.into_iter().map(|action| (action, alike)).collect();
         }
-        seeded.push((seed, plan));
-    }
-    seeded
+        1 => 1,
+        2 => 2,
+        _ => 3 + chance.below(actions.len() as u64),
+    };
+    (0..differing).map(|_| (chance.pick(&actions).clone(), *chance.pick(&Behaviour::ALL))).collect()
 }
 
-/// Plays every plan, unattended and with a person; all the ways in which tasks came out.
-pub fn outcomes(machine: &Machine, combinations: u64) -> BTreeSet<Outcome> {
-    let plans = plans(machine, combinations);
-    let (next, found) = (AtomicU64::new(0), Mutex::new(BTreeSet::new()));
+/// Plays a seeded slice of all plans, each unattended or with a person; the ways in which tasks came out.
+pub fn outcomes(machine: &Machine) -> BTreeSet<Outcome> {
+    let first = number("ORCH_LOOP_SEED").unwrap_or(1);
+    let end = first + number("ORCH_LOOP_COMBINATIONS").unwrap_or(96);
+    let (next, found) = (AtomicU64::new(first), Mutex::new(BTreeSet::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some((seed, plan)) =
-                    usize::try_from(next.fetch_add(1, Ordering::Relaxed)).ok().and_then(|at| plans.get(at))
-                {
-                    for mode in [Mode::Auto, Mode::Interactive] {
-                        let (outcome, _) = play(machine, plan, mode, &mut Chance::new(*seed));
-                        found.lock().expect("unharmed").insert(outcome);
-                    }
+                while let Some(seed) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < end) {
+                    let mut chance = Chance::new(seed);
+                    let plan = plan(machine, seed, &mut chance);
+                    let mode = *chance.pick(&[Mode::Auto, Mode::Interactive]);
+                    let (outcome, _) = play(machine, &plan, mode, &mut chance);
+                    found.lock().expect("unharmed").insert(outcome);
                 }
             });
         }

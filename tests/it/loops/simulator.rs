@@ -6,11 +6,12 @@ use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
     ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, Facts, HISTORY_WINDOW,
     HistoryEntry, Mode, Next, Recorded, Spent, Stamp, State, Step, Transition, Verdict, Work, accept, answer,
-    apply, asked, data_of, end, evaluate, give_up, initial_state, next, patch, pick, settle, start,
+    apply, asked, data_of, end, evaluate, give_up, initial_state, next, patch, pick, reopen, settle,
+    signalled, start,
 };
 use orch::record::{read_state, write_state};
 use orch::scan::Schema;
-use orch::workflow::{Document, System, Workflow, compile};
+use orch::workflow::{Document, Signal, System, Workflow, compile};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub struct Machine {
     pub asking: fn(&Job<'_>) -> Value,
     /// What a person answers to a question; the state is the second.
     pub person: fn(&str, &Map<String, Value>, &mut Chance) -> Value,
+    /// What an executor writes to a path besides its result; `None` is something new each time.
+    pub files: fn(&Job<'_>, &Value, &str) -> Option<String>,
 }
 
 /// What an executor is given.
@@ -41,8 +44,8 @@ pub struct Job<'a> {
 /// What came of an executor.
 #[derive(Debug, Clone)]
 pub enum Deed {
-    /// It ended by itself, having printed this and written these files.
-    Printed(String, Vec<String>),
+    /// It ended by itself, having printed this and written these files; a text of `None` is a new one.
+    Printed(String, Vec<(String, Option<String>)>),
     /// It ended without a word.
     Died,
     /// It was ended.
@@ -79,20 +82,23 @@ pub struct Simulation<'m> {
 const ENDLESS: u32 = 2_000;
 
 impl Machine {
-    /// A machine of a workflow that ships.
-    pub fn shipped(
-        name: &str,
+    /// A machine of a workflow; its executors write files that nobody looks into.
+    pub fn new(
+        workflow: Workflow,
         honest: fn(&Job<'_>) -> Value,
         asking: fn(&Job<'_>) -> Value,
         person: fn(&str, &Map<String, Value>, &mut Chance) -> Value,
     ) -> Self {
-        let system = System::shipped();
-        let text = system.workflow(name).expect("shipped");
-        let (workflow, problems) = compile(&Document::new(name, format!("{name}.md"), text), &system);
-        let workflow = Arc::new(workflow.unwrap_or_else(|| panic!("{problems:#?}")));
         let shape = workflow.state.schema.as_ref().expect("a state schema");
         let schema = Schema::compile(&shape.name, &shape.text).expect("a valid schema");
-        Self { workflow, schema, honest, asking, person }
+        Self { workflow: Arc::new(workflow), schema, honest, asking, person, files: |_, _, _| None }
+    }
+
+    /// What an executor leaves behind that reports this and writes what its action has to.
+    pub fn deed(&self, job: &Job<'_>, result: &Value) -> Deed {
+        let outputs = &self.workflow.action(job.action).expect("known").outputs;
+        let files = outputs.iter().map(|path| (path.clone(), (self.files)(job, result, path)));
+        Deed::Printed(format!("working\n{result}\n"), files.collect())
     }
 
     /// A new task.
@@ -110,6 +116,9 @@ impl Simulation<'_> {
         let limits = workflow.limits;
         let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
         let mut spent = Spent::default();
+        if let Some(moved) = signalled(&workflow, &self.state, &self.facts, Signal::Start) {
+            self.apply(&moved.expect("a way"));
+        }
         if let Some(begun) = start(&workflow, &self.state, &self.facts, mode) {
             self.apply(&begun);
         }
@@ -170,11 +179,9 @@ impl Simulation<'_> {
                 return Err("it took too long".to_owned());
             }
         };
-        for path in files {
-            self.written += 1;
-            self.files.write(&path, format!("{{\"written\": {}}}\n", self.written));
+        for (path, text) in files {
+            self.write(&path, text);
         }
-        self.facts = self.files.facts();
         let found = ActionResult::find(&output).ok_or("its output is no result")?;
         let result = ActionResult::read(&found)?;
         if result.failed {
@@ -189,6 +196,26 @@ impl Simulation<'_> {
         let done = accept(&workflow, &self.state, &self.facts, of, &result.patch, reason)?;
         self.record(&done)?;
         Ok(result.goes_on)
+    }
+
+    /// Writes a file of the task; without a text, one that was never there before.
+    pub fn write(&mut self, path: &str, text: Option<String>) {
+        self.written += 1;
+        let text = text.unwrap_or_else(|| format!("{{\"written\": {}}}\n", self.written));
+        self.files.write(path, text);
+        self.facts = self.files.facts();
+    }
+
+    /// A person gives an order; the error says why nothing answers to it.
+    pub fn order(&mut self, signal: Signal) -> Result<(), String> {
+        let moved = signalled(&self.machine.workflow, &self.state, &self.facts, signal);
+        self.record(&moved.ok_or("no rule answers to it here")??)
+    }
+
+    /// A person opens the task again.
+    pub fn reopen(&mut self, to: Option<&str>) {
+        let again = reopen(&self.machine.workflow, &self.state, &self.facts, to, "once more");
+        self.apply(&again.expect("terminal"));
     }
 
     /// The decision on the task as it is.
@@ -301,4 +328,12 @@ impl Simulation<'_> {
 
 fn action_of(work: &Work) -> ActionName {
     work.action.clone().unwrap_or_else(|| panic!("{} is no action", work.name))
+}
+
+/// A workflow that ships.
+pub fn shipped(name: &str) -> Workflow {
+    let system = System::shipped();
+    let text = system.workflow(name).expect("shipped");
+    let (workflow, problems) = compile(&Document::new(name, format!("{name}.md"), text), &system);
+    workflow.unwrap_or_else(|| panic!("{problems:#?}"))
 }

@@ -3,10 +3,11 @@
 mod decisions;
 mod livelocks;
 mod prompts;
+mod real;
 mod traces;
 
 use super::matrix::outcomes;
-use super::simulator::{Deed, Ended, Job, Machine, Simulation};
+use super::simulator::{Deed, Ended, Job, Machine, Simulation, shipped};
 use crate::model::Chance;
 use orch::decide::Mode;
 use serde_json::{Map, Value, json};
@@ -22,13 +23,8 @@ const AREAS: [(&str, &str); 6] = [
     ("token_consumption", "TKN"),
 ];
 
-static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
-    let mut machine = Machine::shipped("skill-tuning", honest, asking, person);
-    // Whole hours of hanging are told by the time that a run may take.
-    let workflow = std::sync::Arc::make_mut(&mut machine.workflow);
-    workflow.limits.time = orch::base::Period::parse("12h");
-    machine
-});
+static MACHINE: LazyLock<Machine> =
+    LazyLock::new(|| Machine::new(shipped("skill-tuning"), honest, asking, person));
 
 /// A skill with four urgent issues at first and fewer in each iteration, and fixes that mostly work.
 fn honest(job: &Job<'_>) -> Value {
@@ -36,8 +32,7 @@ fn honest(job: &Job<'_>) -> Value {
     let urgent = 3_u64.saturating_sub(iteration);
     match job.action.as_str() {
         "diagnose_context" => found("context", &vec!["high"; usize::try_from(1 + urgent).expect("small")]),
-        "diagnose_dataflow" => found("dataflow", &["high", "medium"]),
-        "diagnose_docs" => found("docs", &["low"]),
+        "diagnose_dataflow" => found("dataflow", &["high"]),
         "verify" => verified(job, |fix| if fix % 3 == 2 { "fail" } else { "pass" }),
         _ => plain(job),
     }
@@ -151,8 +146,7 @@ fn verified(job: &Job<'_>, verdict: impl Fn(u64) -> &'static str) -> Value {
 
 /// An executor that reports this and writes what its action has to.
 fn deed(job: &Job<'_>, result: &Value) -> Deed {
-    let outputs = MACHINE.workflow.action(job.action).expect("known").outputs.clone();
-    Deed::Printed(result.to_string(), outputs)
+    MACHINE.deed(job, result)
 }
 
 /// A task whose target a person has named, with these further answers.
@@ -176,7 +170,7 @@ fn count(task: &Simulation<'_>, action: &str) -> usize {
 
 #[test]
 fn whatever_executors_do_a_tuning_comes_to_an_end() {
-    let found = outcomes(&MACHINE, 150);
+    let found = outcomes(&MACHINE);
     let ways: Vec<(&str, &str)> =
         found.iter().map(|outcome| (outcome.ending, outcome.phase.as_str())).collect();
     // Nobody is left waiting who answers, and nothing stalls: every action either moves or is given up.

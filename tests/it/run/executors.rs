@@ -52,8 +52,9 @@ fn failures_are_told_for_what_they_are() {
 /// One try after the other fails, each in its own way; the next one does the work.
 fn fail_one_after_the_other(faults: &[(&str, &str)]) {
     let arms = faults.iter().enumerate();
-    let arms: String =
-        arms.map(|(at, (body, _))| format!("improve{}) rm -f tasks/t/report.md; {body}; exit 0 ;;\n", at + 1)).collect();
+    let arms: String = arms
+        .map(|(at, (body, _))| format!("improve{}) rm -f tasks/t/report.md; {body}; exit 0 ;;\n", at + 1))
+        .collect();
     let script = format!(
         "n=$(($(cat tries 2>/dev/null || echo 0) + 1)); echo $n > tries\ncase $ORCH_ACTION$n in\n{arms}esac\n{GOOD}"
     );

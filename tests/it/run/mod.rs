@@ -241,7 +241,7 @@ impl Loop {
 }
 
 /// The processes that work in a directory, by what they were started with.
-fn processes_in(directory: &std::path::Path) -> Vec<String> {
+pub fn processes_in(directory: &std::path::Path) -> Vec<String> {
     let directory = fs::canonicalize(directory).expect("there");
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries

@@ -2,7 +2,7 @@
 
 use super::{AREAS, MACHINE, begun, count, deed, found, issue, plain, run};
 use crate::loops::simulator::Deed;
-use orch::decide::{Ending, Mode, reopen, signalled};
+use orch::decide::{Ending, Mode};
 use orch::workflow::Signal;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ fn t19_output_that_is_no_result_is_a_failure() {
         let mut task = begun(&json!({"focus_areas": ["memory"]}));
         task.run(Mode::Auto, &mut |job| match job.action.as_str() {
             "diagnose_memory" => {
-                Deed::Printed(output.to_owned(), vec!["diagnosis/memory-diagnosis.json".to_owned()])
+                Deed::Printed(output.to_owned(), vec![("diagnosis/memory-diagnosis.json".to_owned(), None)])
             }
             _ => deed(job, &plain(job)),
         });
@@ -240,13 +240,11 @@ fn a_fix_that_could_not_be_applied_has_failed_and_is_not_verified() {
 fn a_person_may_stop_it_everywhere_and_take_it_up_again() {
     let mut task = begun(&json!({}));
     run(&mut task, Mode::Interactive, urgent);
-    let stop = signalled(&MACHINE.workflow, &task.state, &task.facts, Signal::Stop);
-    task.apply(&stop.expect("a rule").expect("a way"));
+    task.order(Signal::Stop).expect("a rule");
     assert_eq!(task.phase(), "user_exit");
     let ended = run(&mut task, Mode::Interactive, urgent);
     assert_eq!((ended.ending, ended.turns), (Ending::Failed, 0));
-    let again = reopen(&MACHINE.workflow, &task.state, &task.facts, None, "go on").expect("terminal");
-    task.apply(&again);
+    task.reopen(None);
     assert_eq!(task.phase(), "running");
     assert_eq!(run(&mut task, Mode::Auto, urgent).ending, Ending::Completed);
     assert_eq!(count(&task, "diagnose_context"), 1, "what was done is not done again");
@@ -257,9 +255,7 @@ fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
     let mut task = begun(&json!({}));
     task.run(Mode::Auto, &mut |_| Deed::Died);
     assert_eq!(task.phase(), "failed");
-    let again =
-        reopen(&MACHINE.workflow, &task.state, &task.facts, Some("pending"), "mended").expect("terminal");
-    task.apply(&again);
+    task.reopen(Some("pending"));
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
     assert_eq!(task.at("/iteration_count"), 1);
 }

@@ -7,7 +7,7 @@ use orch::workflow::System;
 use serde_json::{Value, json};
 
 /// The example in the prompt of an action.
-fn example(action: &str) -> Value {
+pub fn example(action: &str) -> Value {
     let system = System::shipped();
     let prompt = format!("skill-tuning-{}", action.replace('_', "-"));
     let text = system.agent(&prompt).expect("shipped");
@@ -18,7 +18,7 @@ fn example(action: &str) -> Value {
 #[test]
 fn every_example_is_accepted_at_the_first_try() {
     // One high issue from each area and a deep analysis leave something to propose, apply and verify.
-    let mut task = begun(&json!({"stop_at_gate": false, "gemini_analysis_requested": true}));
+    let mut task = begun(&json!({"max_iterations": 1, "gemini_analysis_requested": true}));
     let ended = task.run(Mode::Auto, &mut |job| {
         let result = match job.action.as_str() {
             "analyze_requirements" => plain(job),
@@ -26,7 +26,7 @@ fn every_example_is_accepted_at_the_first_try() {
         };
         deed(job, &result)
     });
-    assert!(task.phase() == "completed" || task.phase() == "exhausted", "{ended:?}");
+    assert_eq!(task.phase(), "exhausted", "{ended:?}");
     for action in MACHINE.workflow.actions.iter().filter(|action| action.name.as_str() != "abort") {
         assert!(
             task.trace.contains(&action.name.to_string()),
