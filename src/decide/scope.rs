@@ -1,9 +1,9 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
-use super::State;
 use super::derive::{Seen, file_value};
 use super::state_document::document;
-use crate::base::{PhaseId, TaskId};
+use super::{Mode, State};
+use crate::base::{ActionName, PhaseId, TaskId};
 use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
 use serde_json::Value;
@@ -64,6 +64,27 @@ impl<'a> TaskScope<'a> {
         })
     }
 
+    /// What the runs have come to.
+    fn run(&self) -> Value {
+        let run = &self.state.run;
+        serde_json::json!({
+            "mode": run.mode.map_or("", Mode::as_str),
+            "errors": run.errors,
+            "max_errors": self.workflow.limits.errors,
+            "chosen": run.chosen.as_ref().map_or("", ActionName::as_str),
+        })
+    }
+
+    /// What became of every action, also of one that has never run.
+    fn actions(&self) -> Value {
+        let tallies = self.workflow.actions.iter().map(|action| {
+            let tally = self.state.tally(&action.name);
+            let value = serde_json::json!({"done": tally.done, "skipped": tally.skipped});
+            (action.name.to_string(), value)
+        });
+        Value::Object(tallies.collect())
+    }
+
     fn artifact<'s>(&'s self, seen: &'s Seen<'a>, path: &[String]) -> Lookup<'s> {
         let Some(member) = path.get(1) else { return Lookup::Missing { depth: 1 } };
         let derived = &seen.derived;
@@ -109,6 +130,8 @@ impl Scope for TaskScope<'_> {
             "phase" => return follow(&self.phase, path, 1),
             "attempt" => return follow(&self.attempt, path, 1),
             "task" => return follow(&self.task, path, 1),
+            "run" => return settle(self.run(), path, 1),
+            "action" => return settle(self.actions(), path, 1),
             _ => {}
         }
         if let Some(seen) = self.seen.iter().find(|seen| seen.derived.name.as_str() == root) {

@@ -110,7 +110,6 @@ pub(super) fn steps(
             if let Some(before) = before {
                 state.history.splice(..0, before.history.iter().cloned());
                 state.history.drain(..state.history.len().saturating_sub(HISTORY_WINDOW));
-                state.errors.clone_from(&before.errors);
             }
             state
         };
