@@ -177,9 +177,20 @@ impl Store {
             return Ok(());
         }
         let tree = before.map(|tree| self.repo.find_tree(oid(tree)?).map_err(Error::from)).transpose()?;
-        let mut before = entries(tree.iter().flat_map(Tree::iter));
+        // Most directories are the same, and are known to be by their names alone.
+        let is_same = |entry: &TreeEntry<'_>| {
+            let is_tree = entry.kind() == Some(ObjectType::Tree);
+            let name = entry.name().ok().filter(|_| is_tree);
+            name.is_some_and(|name| index.holds_tree(directory, name, digest(entry.id())))
+        };
+        let mut before = entries(tree.iter().flat_map(Tree::iter).filter(|entry| !is_same(entry)));
+        let differs = |name: &str| {
+            let entry = tree.as_ref().and_then(|tree| tree.get_name(name));
+            !entry.is_some_and(|entry| is_same(&entry))
+        };
+        let after = index.directly_in(directory).into_iter();
         let mut after: BTreeMap<String, Option<StagedFile>> =
-            index.directly_in(directory).into_iter().collect();
+            after.filter(|(name, file)| file.is_some() || differs(name)).collect();
         // A submodule is no file, on either side.
         before.retain(|_, (_, mode, _)| *mode != SUBMODULE);
         after.retain(|_, file| file.as_ref().is_none_or(|file| i32::try_from(file.mode) != Ok(SUBMODULE)));
