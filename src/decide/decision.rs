@@ -4,6 +4,7 @@ use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, RuleId,
 use crate::workflow::{Format, Owner};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A decision and its reasons. It is computed, never stored; every face of `orch` renders this value.
 #[derive(Debug, Clone, PartialEq)]
@@ -188,6 +189,9 @@ pub struct Derived {
     pub stale_because: Option<String>,
     /// What it says it judged.
     pub of: BTreeMap<String, Option<Digest>>,
+    /// Where it is committed code: the commits and files since the last recorded step; null where they
+    /// are not known.
+    pub tree: Option<Arc<Value>>,
 }
 
 /// One file of an artifact that counts.

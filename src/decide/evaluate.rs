@@ -194,7 +194,8 @@ impl Judge<'_> {
         let changed: Vec<ArtifactName> = self
             .seen
             .iter()
-            .filter(|seen| seen.derived.changed)
+            // Code goes on changing for other tasks, and that is no news of this one.
+            .filter(|seen| seen.derived.changed && seen.derived.tree.is_none())
             .map(|seen| seen.derived.name.clone())
             .collect();
         decision.reason = match changed.as_slice() {

@@ -96,7 +96,9 @@ impl Compared<'_, '_> {
         let mut best: Option<Proof> = None;
         for before in self.befores {
             let before = before.snapshot(self.verdicts);
-            let change = Change { task, parents: &parents, before, after: self.after };
+            // A step is taken on the code that was committed before it.
+            let after = Snapshot { code: before.code, ..self.after };
+            let change = Change { task, parents: &parents, before, after };
             // What cannot be read in one task must not hide the others.
             let proof = match prove(&change, archive) {
                 Ok(None) => return Ok(None),

@@ -7,6 +7,7 @@
 mod cache_tree;
 mod changes;
 mod clean;
+mod code;
 mod commit;
 pub mod durable;
 mod entries;
@@ -32,6 +33,7 @@ mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
 pub use commit::{Committed, Planned, Transaction, Write};
+pub use code::{Code, CodeCommit, Since, Start};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};
 pub use history::trailers;
@@ -55,6 +57,8 @@ pub struct Store {
     options: Options,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
+    /// What parts of trees are, as far as they were computed.
+    parts: code::Parts,
 }
 
 /// What the settings allow.
@@ -88,6 +92,7 @@ impl Store {
             options: Options::default(),
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
+            parts: code::Parts::default(),
         }))
     }
 

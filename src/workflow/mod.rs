@@ -13,6 +13,7 @@ mod place;
 mod raw;
 mod rule;
 mod system;
+mod tree;
 
 pub use check::check;
 pub use compile::compile;
@@ -20,6 +21,7 @@ pub use diagram::{DiagramFormat, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, ValueKind};
 pub use system::System;
+pub use tree::{Part, TreeScope, is_tree_name, tree_name};
 
 use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName};
 use serde_json::{Map, Value};
@@ -82,6 +84,8 @@ pub struct Artifact {
     /// Globs below the task directory, the preferred one first; the first is where it is written.
     /// A wildcard does not match the dot that begins a name.
     pub paths: Vec<String>,
+    /// The committed code that it may be instead, after every path.
+    pub tree: Option<TreeScope>,
     /// How its bytes are read.
     pub format: Format,
     /// The schema that accepts it.

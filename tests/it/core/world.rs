@@ -217,7 +217,7 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         Err(message) => (None, vec![Diagnostic::error("unreadable", message)]),
     };
     let digest = Some(Digest::of_blob(file.text.as_bytes()));
-    FileFact { pattern, path: path.to_owned(), digest, data, problems }
+    FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems }
 }
 
 /// Check boxes, and a front matter whose values are JSON: as much as stories need.
