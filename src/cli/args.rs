@@ -1,8 +1,8 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    approve, audit, check, completions, confirm, demo, explain, hook, init, log, new, next, prompt, recover,
-    reopen, rollback, schema, status, suggest, watch, workflow,
+    approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new, next,
+    prompt, recover, reopen, resolve, rollback, schema, status, suggest, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{Args, Parser, Subcommand};
@@ -71,6 +71,11 @@ pub enum Command {
     Reopen(reopen::ReopenArgs),
     /// Rebuild a lost or broken state.
     Recover(recover::RecoverArgs),
+    /// Settle the state of tasks that two branches moved.
+    Resolve(resolve::ResolveArgs),
+    /// Merge a state for git.
+    #[command(hide = true)]
+    MergeDriver(merge_driver::MergeDriverArgs),
     /// Show a task's history with its evidence.
     Log(log::LogArgs),
     /// Watch the tasks, and commit what the rules decide.

@@ -151,6 +151,8 @@ pub enum Kind {
     Reopen,
     /// A person said that unchanged bytes are right.
     Confirm,
+    /// The records of two branches were joined: by `orch`, or a person chose one.
+    Merge,
 }
 
 /// An artifact that a decision rests on.
@@ -320,6 +322,7 @@ impl Kind {
             Self::Rollback => "rollback",
             Self::Reopen => "reopen",
             Self::Confirm => "confirm",
+            Self::Merge => "merge",
         }
     }
 
@@ -334,6 +337,7 @@ impl Kind {
             Self::Rollback,
             Self::Reopen,
             Self::Confirm,
+            Self::Merge,
         ]
         .into_iter()
         .find(|kind| kind.as_str() == text)

@@ -20,14 +20,14 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
                 "state.json is gone, but transcript.jsonl says there was one",
             )
             .hint(command(&["orch", "recover", facts.task.as_str()]));
-            return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts));
+            return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts, "state-lost"));
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics
                 .iter()
                 .find(|diagnostic| diagnostic.is_error())
                 .map_or("state-invalid", |first| first.code);
-            return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts));
+            return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts, code));
         }
         Recorded::New => {
             fresh_state = initial_state(workflow);
@@ -120,7 +120,12 @@ fn broken(
 }
 
 /// How a state that cannot be used comes back.
-fn ways_out(facts: &Facts) -> Vec<Choice> {
+fn ways_out(facts: &Facts, code: &str) -> Vec<Choice> {
+    if code == "conflict-markers" {
+        // Taking the file back from git would throw away what the other branch did.
+        let effect = "derive the state from both sides of the merge";
+        return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];
+    }
     let state = facts.directory.join("state.json").map(|path| path.to_string()).unwrap_or_default();
     let effect = "rebuild state.json from git history, else from the transcript and the artifacts";
     vec![

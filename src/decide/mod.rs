@@ -11,6 +11,7 @@ mod derive;
 mod evaluate;
 mod expect;
 mod facts;
+mod merge;
 mod order;
 mod proof;
 mod replay;
@@ -28,9 +29,10 @@ pub use decision::{
 pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
+pub use merge::{Conflict, choose, join_histories, merge, merging};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
-pub use replay::{Disproof, Replayed, replay};
+pub use replay::{Disproof, Replayed, difference, replay};
 pub use settle::{Settled, Step, settle};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,

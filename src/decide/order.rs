@@ -179,7 +179,7 @@ fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transi
     }
 }
 
-fn given(reason: &str) -> Result<&str, Refusal> {
+pub(super) fn given(reason: &str) -> Result<&str, Refusal> {
     let reason = reason.trim();
     if !reason.chars().any(is_visible) {
         return Err(Refusal::new(

@@ -167,6 +167,7 @@ fn ordered(
         (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),
         (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),
         (Kind::Confirm, Some(artifact)) => confirm(workflow, state, facts, artifact.as_str(), reason),
+        (Kind::Merge, _) => return Err(disproof(entry, "nothing was joined here".to_owned())),
         _ => return Err(disproof(entry, "the record does not say what was confirmed".to_owned())),
     };
     let transition = order.map_err(|refusal| {

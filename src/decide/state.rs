@@ -122,7 +122,7 @@ pub enum ActorKind {
 /// One recorded transition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
-    /// Its number, from 1, without gaps.
+    /// Its number, from 1, without gaps; before a merge, two branches may have given the same one.
     pub seq: u64,
     /// When.
     pub at: Timestamp,
@@ -197,7 +197,7 @@ impl ActorKind {
 
 impl Actor {
     /// Adds what another actor of the same phase used up and counted; its own records stay.
-    fn take_over(&mut self, other: Self) {
+    pub(super) fn take_over(&mut self, other: Self) {
         self.attempt = self.attempt.max(other.attempt);
         for (artifact, digests) in other.spent {
             let own = self.spent.entry(artifact).or_default();

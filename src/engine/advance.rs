@@ -3,7 +3,7 @@
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Step, Transition, settle};
-use crate::record::{settled_lines, transcript_line, write_state};
+use crate::record::{settled_lines, with_line, without_markers, write_state};
 use crate::scan::NESTED;
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
@@ -174,7 +174,7 @@ impl Engine {
         let mut transcript = transcript_before(judged);
         let mut commits = Vec::new();
         for (index, step) in steps.iter().enumerate() {
-            transcript.extend(transcript_line(&step.state, &workflow.phase_key).into_bytes());
+            transcript = with_line(transcript, &step.state, &workflow.phase_key);
             let state = write_state(&step.state, &workflow.phase_key, &self.state_schema());
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
@@ -209,7 +209,7 @@ impl Engine {
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             let mut transcript = transcript_before(&judged);
             for step in &steps {
-                transcript.extend(transcript_line(&step.state, &workflow.phase_key).into_bytes());
+                transcript = with_line(transcript, &step.state, &workflow.phase_key);
             }
             let state = write_state(&last.state, &workflow.phase_key, &self.state_schema());
             // The transcript first: a crash in between leaves a line that the next write replaces.
@@ -292,10 +292,14 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
     Outcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
 }
 
-/// The transcript to append to.
+/// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
 fn transcript_before(judged: &Judged) -> Vec<u8> {
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    with_own_line_endings(&settled_lines(bytes, judged.state().map_or(1, |state| state.next_seq)))
+    with_own_line_endings(&match &judged.recorded {
+        Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
+        Recorded::New => settled_lines(bytes, 1),
+        Recorded::Known(state) => settled_lines(bytes, state.next_seq),
+    })
 }
 
 /// Without the carriage returns of a checkout that converts line endings; JSON itself holds none.

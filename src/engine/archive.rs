@@ -4,8 +4,10 @@ use super::setting::{InSource, OnDisk, Setting};
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
+use crate::decide::State;
 use crate::scan::{Files, Source, SourceError};
 use crate::store::{self, Store, TreeSource};
+use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -43,12 +45,14 @@ pub(super) struct Archive<'s> {
     held: RefCell<HashMap<RepoPath, HashSet<Held>>>,
     /// Whether history is walked from its first commit on, so that `held` knows every record.
     from_the_first: bool,
+    /// What the parents of a commit held whose state is in pieces, by the record in it.
+    made_of: RefCell<HashMap<(RepoPath, Held), Vec<State>>>,
 }
 
 impl<'s> Archive<'s> {
     /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
     pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
-        Self { store, settings, held: RefCell::default(), from_the_first }
+        Self { store, settings, held: RefCell::default(), from_the_first, made_of: RefCell::default() }
     }
 
     /// The settings that a commit holds.
@@ -185,6 +189,51 @@ impl<'s> Archive<'s> {
             Ok(false)
         })?;
         Ok(best.1)
+    }
+
+    /// Notes a state that a record in pieces was made of.
+    pub(super) fn note_made_of(&self, task: &TaskRef, record: Held, state: State) {
+        self.made_of.borrow_mut().entry((task.directory.clone(), record)).or_default().push(state);
+    }
+
+    /// The states that a record in pieces was made of, if it was walked.
+    pub(super) fn made_of(&self, task: &TaskRef, record: Held) -> Option<Vec<State>> {
+        self.made_of.borrow().get(&(task.directory.clone(), record)).cloned()
+    }
+
+    /// The states of a task in the commits that all of these come from.
+    pub(super) fn common_states(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Vec<u8>>, Error> {
+        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
+        let mut states = Vec::new();
+        for other in others {
+            for base in self.store.merge_bases(*one, *other)? {
+                states.extend(self.store.read_at(base, &task.state_path()?)?);
+            }
+        }
+        Ok(states)
+    }
+
+    /// What an ancestor holds whose transcript ends with this line.
+    pub(super) fn after_line(
+        &self,
+        parents: &[Digest],
+        task: &TaskRef,
+        line: &Value,
+    ) -> Result<Option<TreeSource<'s>>, Error> {
+        let path = task.transcript_path()?;
+        let line = line.to_string();
+        let mut known: HashMap<Digest, bool> = HashMap::new();
+        let found = self.store.ancestor(parents, None, |source| {
+            let Some((blob, _)) = source.object(&path)? else { return Ok(false) };
+            if let Some(known) = known.get(&blob) {
+                return Ok(*known);
+            }
+            let bytes = self.store.blob(blob)?.unwrap_or_default();
+            let ends_so = String::from_utf8_lossy(&bytes).lines().next_back() == Some(line.as_str());
+            known.insert(blob, ends_so);
+            Ok(ends_so)
+        })?;
+        Ok(found.map(|commit| self.store.tree_source(commit)))
     }
 }
 

@@ -8,11 +8,11 @@ use super::gates::Owner;
 use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
 use super::{Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command, shell_word};
+use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, Verdict};
 use crate::scan::{Content, Source, Verdicts};
-use crate::store::{IndexSource, KnownRefs, Range, Store, Visited};
+use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -317,9 +317,7 @@ fn record_finding(
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {
-    Diagnostic::error("unmerged", "it is unmerged")
-        .at(Place::file(path))
-        .hint(format!("resolve it, then: git add {}", shell_word(path.as_str())))
+    Diagnostic::error("unmerged", "it is unmerged").at(Place::file(path)).hint(resolving(path.as_str()))
 }
 
 fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {

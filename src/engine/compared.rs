@@ -3,6 +3,7 @@
 
 use super::archive::Archive;
 use super::audit::Side;
+use super::join::prove_joined;
 use super::proof::{Change, prove};
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
@@ -90,7 +91,7 @@ impl Compared<'_, '_> {
     }
 
     /// What became of a task's record: the best verdict against any side, because a merge may take
-    /// over what one of them has. `None` where the record is the same, or none of `orch`.
+    /// over what one of them has, or join them. `None` where the record is the same, or none of `orch`.
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
         let mut best: Option<Proof> = None;
@@ -107,6 +108,17 @@ impl Compared<'_, '_> {
             };
             if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
                 best = Some(proof);
+            }
+        }
+        if self.befores.len() > 1 && best.as_ref().is_some_and(|best| best.standing > Standing::Merged) {
+            let befores: Vec<Snapshot<'_>> =
+                self.befores.iter().map(|before| before.snapshot(self.verdicts)).collect();
+            let joined = prove_joined(task, &befores, &parents, &self.after, archive);
+            let joined =
+                joined.unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())));
+            let better = |proof: &Proof| best.as_ref().is_none_or(|best| proof.standing < best.standing);
+            if let Some(joined) = joined.filter(better) {
+                best = Some(joined);
             }
         }
         Ok(best)

@@ -1,6 +1,7 @@
 //! What a task held when a step was taken, as far as git and the step's own record tell.
 
-use super::proof::{Proving, Step};
+use super::proof::Proving;
+use super::records::Step;
 use super::{Error, Loaded};
 use crate::base::{ArtifactName, Digest, RepoPath};
 use crate::decide::{HistoryEntry, State};

@@ -57,7 +57,9 @@ impl Engine {
                     &initial
                 }
                 Recorded::Lost | Recorded::Broken(_) => {
-                    let hint = command(&["orch", "recover", judged.task.id.as_str()]);
+                    let way_out = judged.decision.options.first().map(|choice| command(&choice.argv));
+                    let hint =
+                        way_out.unwrap_or_else(|| command(&["orch", "recover", judged.task.id.as_str()]));
                     let message = judged.decision.reason.clone();
                     return Err(Refusal { code: "state", message, hint: Some(hint) }.into());
                 }

@@ -1,14 +1,17 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
-use super::archive::{Archive, Held};
-use super::moments::Noted;
+use super::archive::Archive;
+use super::join::prove_joined;
+use super::records::{
+    Records, Step, Unread, gap, is_later, is_own, known, named_workflow, schema_of, state_in, steps,
+};
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
-use crate::base::{Digest, RepoPath};
-use crate::decide::{
-    Approval, HISTORY_WINDOW, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Standing, State, replay,
+use crate::base::{Digest, command};
+use crate::decide::{Approval, Kind, Proof, ProvenStep, Recorded, Standing, State, replay};
+use crate::record::{
+    read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, write_state,
 };
-use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
 use crate::scan::{Content, Source};
 use serde_json::Value;
 
@@ -19,21 +22,6 @@ pub(super) struct Change<'a> {
     pub parents: &'a [Digest],
     pub before: Snapshot<'a>,
     pub after: Snapshot<'a>,
-}
-
-/// What a side keeps of a task beside its artifacts.
-#[derive(PartialEq)]
-struct Records {
-    state: Option<Vec<u8>>,
-    transcript: Vec<u8>,
-}
-
-/// One recorded step: its line, and the state after it.
-pub(super) struct Step {
-    pub entry: HistoryEntry,
-    line: String,
-    pub state: State,
-    pub noted: Noted,
 }
 
 /// Proves a change; `None` where the record did not change, or is not of `orch`.
@@ -64,59 +52,11 @@ pub(super) struct Proving<'a> {
     new: Records,
 }
 
-/// Why a record cannot be read.
-enum Unread {
-    /// It is not in this clone.
-    Elsewhere(String),
-    /// It is no file.
-    NoFile(String),
-    /// Nothing can be read.
-    Failed(Error),
-}
-
-impl From<Error> for Unread {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<Unread> for Error {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::Failed(error) => error,
-            Unread::Elsewhere(why) | Unread::NoFile(why) => {
-                Self::NotNow { code: "not-in-clone", message: why, hint: None }
-            }
-        }
-    }
-}
-
-impl Records {
-    fn of(task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Self, Unread> {
-        let read = |path: RepoPath| -> Result<Option<Vec<u8>>, Unread> {
-            match snapshot.source.read(&path, u64::MAX - 1).map_err(Error::from)? {
-                Content::Bytes(bytes) => Ok(Some(bytes)),
-                Content::Missing => Ok(None),
-                Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
-                Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
-                Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
-            }
-        };
-        let state = read(task.state_path()?)?;
-        Ok(Self { state, transcript: read(task.transcript_path()?)?.unwrap_or_default() })
-    }
-
-    fn digests(&self) -> Option<Held> {
-        let state = Digest::of_blob(self.state.as_deref()?);
-        Some((state, Digest::of_blob(&self.transcript)))
-    }
-}
-
 impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
         let Some(bytes) = &self.new.state else { return self.removed() };
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-            return self.unusable("state.json is not JSON any more");
+            return self.unparsable(bytes);
         };
         if value.get("version").is_none() && !self.old.state.as_deref().is_some_and(is_own) {
             let why = "a state without a record: nothing says how it came into its phase";
@@ -205,6 +145,9 @@ impl Proving<'_> {
         if let Some(renamed) = self.renamed(state) {
             return Ok(renamed);
         }
+        if let Some(joined) = self.joined(steps.as_deref())? {
+            return Ok(joined);
+        }
         let proof = match &steps {
             None => Proof::forged("transcript.jsonl, which only grows, was rewritten"),
             Some(steps) => match gap(steps, &before, state) {
@@ -216,6 +159,36 @@ impl Proving<'_> {
             return Ok(proof);
         }
         Ok(self.moved_on(&before, state, phase_key)?.unwrap_or(proof))
+    }
+
+    /// A record that says it joins branches, of which only one is a parent: a rebase, or a squash.
+    fn joined(&self, steps: Option<&[Step]>) -> Result<Option<Proof>, Error> {
+        let joins = |transcript: &[u8]| {
+            let events = read_transcript(&String::from_utf8_lossy(transcript));
+            events.iter().filter(|event| event.entry.kind == Kind::Merge).count()
+        };
+        let says_so = match steps {
+            Some(steps) => steps.iter().any(|step| step.entry.kind == Kind::Merge),
+            None => joins(&self.new.transcript) > joins(&self.old.transcript),
+        };
+        let Change { task, parents, before, after } = self.change;
+        if says_so { prove_joined(task, &[*before], parents, after, self.archive) } else { Ok(None) }
+    }
+
+    /// Either a merge was committed with its conflict, or the state was destroyed. What it was made of
+    /// is noted, so that whoever mends it can be believed.
+    fn unparsable(&self, bytes: &[u8]) -> Result<Option<Proof>, Error> {
+        let before = self.old.state.as_deref();
+        let before = before.and_then(|bytes| state_in(bytes, self.change.before.setting, self.archive));
+        if let (Some((state, _)), Some(digests)) = (before, self.new.digests()) {
+            self.archive.note_made_of(self.change.task, digests, state);
+        }
+        if std::str::from_utf8(bytes).ok().and_then(sides).is_none() {
+            return self.unusable("state.json is not JSON any more");
+        }
+        let way_out = command(&["orch", "resolve", self.change.task.id.as_str()]);
+        let why = format!("the conflict of a merge was committed; {way_out}");
+        Ok(Some(Proof::bare(Standing::Unverifiable, why)))
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
@@ -444,72 +417,8 @@ impl Proving<'_> {
     }
 }
 
-/// The steps that the added lines of a transcript tell of; `None` if they do not give states.
-fn steps(before: Option<&State>, added: &[u8], last: &State, phase_key: &str) -> Option<Vec<Step>> {
-    let mut steps: Vec<Step> = Vec::new();
-    for line in std::str::from_utf8(added).ok()?.split_inclusive('\n') {
-        let Some(event) = read_transcript(line).into_iter().next() else { continue };
-        let before = steps.last().map(|step| &step.state).or(before);
-        let state = if event.entry.seq + 1 == last.next_seq {
-            last.clone()
-        } else {
-            let mut state = rebuild(line, phase_key)?.ok()?;
-            // A line tells one step. What was before it stands in the state before it.
-            if let Some(before) = before {
-                state.history.splice(..0, before.history.iter().cloned());
-                state.history.drain(..state.history.len().saturating_sub(HISTORY_WINDOW));
-                state.errors.clone_from(&before.errors);
-            }
-            state
-        };
-        let noted = Noted::since(before, &state);
-        steps.push(Step { entry: event.entry, line: line.to_owned(), state, noted });
-    }
-    Some(steps)
-}
-
-/// Why these steps do not lead from the state before them to the one after; `None` where they do.
-fn gap(steps: &[Step], before: &Recorded, after: &State) -> Option<String> {
-    let Some(first) = steps.first() else {
-        return Some("the state changed without a recorded step".to_owned());
-    };
-    // A state that was taken over may have counted steps of its own.
-    let taken_over = *before == Recorded::New && first.entry.kind == Kind::Create;
-    let next = known(before).map_or(if taken_over { first.entry.seq } else { 1 }, |state| state.next_seq);
-    let end = next + steps.len() as u64;
-    let in_order = steps.iter().map(|step| step.entry.seq).eq(next..end) && after.next_seq == end;
-    (!in_order).then(|| format!("step {next} should follow, and the transcript tells of others"))
-}
-
-/// Whether steps were taken after everything that was recorded before. A time is believed, but steps
-/// taken anew bear a new one; the old ones told otherwise do not.
-fn is_later(steps: &[Step], before: &Recorded) -> bool {
-    let last = known(before).and_then(|before| before.history.last());
-    steps.first().zip(last).is_none_or(|(step, last)| step.entry.at > last.at)
-}
-
-fn known(recorded: &Recorded) -> Option<&State> {
-    match recorded {
-        Recorded::Known(state) => Some(state),
-        _ => None,
-    }
-}
-
 fn restored_from(commit: Digest) -> Proof {
     Proof::bare(Standing::Restored, format!("as in {}", commit.short()))
-}
-
-fn schema_of(state: &Value) -> &str {
-    state.get("$schema").and_then(Value::as_str).unwrap_or_default()
-}
-
-fn is_own(bytes: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.get("version").is_some())
-}
-
-fn named_workflow(value: &Value) -> Option<(String, Digest)> {
-    let workflow = value.get("workflow")?;
-    Some((workflow.get("name")?.as_str()?.to_owned(), Digest::parse(workflow.get("digest")?.as_str()?)?))
 }
 
 fn unknown_workflow(name: &str, digest: Digest) -> String {

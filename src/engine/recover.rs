@@ -1,7 +1,7 @@
 //! Rebuilding a lost or broken state: from git history, else from the transcript.
 
 use super::{Engine, Error, TaskRef};
-use crate::base::{Diagnostic, Digest, shell_word};
+use crate::base::{Diagnostic, Digest, command, shell_word};
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
 
@@ -24,6 +24,12 @@ impl Engine {
         let judged = self.judge(task)?;
         if judged.state().is_some() {
             return Ok(Recovered::NotNeeded);
+        }
+        if self.would_forget(task)? {
+            let message =
+                format!("two branches moved `{}`, and recovering would forget one of them", task.id);
+            let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
+            return Err(Error::NotNow { code: "conflict-markers", message, hint });
         }
         let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
         let path = task.state_path()?;

@@ -5,10 +5,10 @@
 use super::code::CodeAt;
 use super::setting::Setting;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, shell_word};
+use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::Recorded;
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state};
-use crate::scan::{Content, Observed, Source, Verdicts, observe, parse_json};
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
+use crate::scan::{Content, Observed, Source, Verdicts, conflict, observe, parse_json};
 use crate::workflow::Workflow;
 use std::rc::Rc;
 
@@ -234,8 +234,7 @@ impl Snapshot<'_> {
         let Ok(Content::Bytes(bytes)) = self.source.read(&path, self.setting.config.limit_bytes) else {
             return None;
         };
-        let value: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-        Some(value.pointer("/workflow/name")?.as_str()?.to_owned())
+        workflow_named_in(&bytes)
     }
 }
 
@@ -259,6 +258,13 @@ pub(super) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed)
         return Ok(Recorded::Broken(file.problems.clone()));
     }
     let path = task.state_path()?;
+    if let Some(torn) = torn(task, &path, &file.bytes) {
+        return Ok(Recorded::Broken(vec![torn]));
+    }
+    let transcript = observed.transcript.as_deref().unwrap_or_default();
+    if let Some(torn) = torn(task, &task.transcript_path()?, transcript) {
+        return Ok(Recorded::Broken(vec![torn]));
+    }
     let (value, problems) = parse_json(&path, &file.bytes);
     let Some(value) = value else { return Ok(Recorded::Broken(with_ways_out(task, problems))) };
     let text = String::from_utf8_lossy(&file.bytes);
@@ -274,6 +280,22 @@ pub(super) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed)
             Recorded::Broken(with_ways_out(task, diagnostics.collect()))
         }
     })
+}
+
+/// The workflow that a state names, without judging the rest of it; of one with conflict markers, that
+/// of its first side.
+pub(super) fn workflow_named_in(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let sides = sides(text);
+    let text = sides.as_ref().map_or(text, |sides| sides.ours.as_str());
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    Some(value.pointer("/workflow/name")?.as_str()?.to_owned())
+}
+
+/// What is wrong with a file of `orch`'s own that a merge left conflict markers in.
+fn torn(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
+    let found = conflict(path, std::str::from_utf8(bytes).ok()?)?;
+    Some(found.hint(command(&["orch", "resolve", task.id.as_str()])))
 }
 
 /// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.

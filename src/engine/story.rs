@@ -2,9 +2,10 @@
 
 use super::{Engine, Error, TaskRef};
 use crate::base::{Digest, RepoPath};
-use crate::decide::HistoryEntry;
+use crate::decide::{HistoryEntry, history_value, join_histories};
 use crate::record::read_transcript;
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 
 /// Recorded transitions, oldest first, each with the commit that recorded it.
 pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
@@ -12,8 +13,8 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 impl Engine {
     /// The story of each task, in the order given; one walk through history for all.
     ///
-    /// A transcript tells the story; a commit is joined to the transition whose number its state
-    /// holds last.
+    /// A transcript tells the story, in whatever order a merge left its lines; a commit is joined to the
+    /// transition that its state holds last.
     pub fn stories(&self, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
         let paths = tasks.iter().map(TaskRef::state_path).collect::<Result<Vec<_>, _>>()?;
         let mut history = match &self.store {
@@ -29,21 +30,23 @@ impl Engine {
     fn story(&self, task: &TaskRef, path: &RepoPath, commits: &[Digest]) -> Result<Story, Error> {
         let transcript = task.transcript_path()?.under(&self.root);
         let text = crate::store::durable::read_regular(&transcript).unwrap_or_default();
-        let mut entries: BTreeMap<u64, HistoryEntry> = BTreeMap::new();
-        for event in read_transcript(&String::from_utf8_lossy(&text)) {
-            entries.insert(event.entry.seq, event.entry);
-        }
-        let mut recorded: BTreeMap<u64, Digest> = BTreeMap::new();
+        let events = read_transcript(&String::from_utf8_lossy(&text));
+        let mut recorded: HashMap<String, Digest> = HashMap::new();
         for commit in commits {
             let bytes = self.store.as_ref().map(|store| store.read_at(*commit, path)).transpose()?.flatten();
-            let state: Option<serde_json::Value> =
-                bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            let last = state.and_then(|state| state.get("history")?.as_array()?.last()?.get("seq")?.as_u64());
-            if let Some(seq) = last {
-                // History runs from new to old, so the oldest commit with a number wins.
-                recorded.insert(seq, *commit);
+            let state: Option<Value> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let last = state.and_then(|state| Some(state.get("history")?.as_array()?.last()?.to_string()));
+            if let Some(last) = last {
+                // History runs from new to old, so the oldest commit with a transition wins.
+                recorded.insert(last, *commit);
             }
         }
-        Ok(entries.into_iter().map(|(seq, entry)| (entry, recorded.get(&seq).copied())).collect())
+        let commit = |entry: &HistoryEntry| recorded.get(&history_value(entry).to_string()).copied();
+        let entries = join_histories(events.iter().map(|event| &event.entry));
+        Ok(entries
+            .into_iter()
+            .map(|entry| (commit(&entry), entry))
+            .map(|(commit, entry)| (entry, commit))
+            .collect())
     }
 }

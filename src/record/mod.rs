@@ -4,14 +4,16 @@
 //! reports every fault with a JSON pointer, and rendering is deterministic, so that the same state
 //! always gives the same bytes.
 
+mod conflict;
 mod recover;
 mod seal;
 mod state;
 mod transcript;
 
+pub use conflict::{Sides, sides, united_lines, without_markers};
 pub use recover::rebuild;
 pub use state::{Fault, read_state, write_state};
-pub use transcript::{Event, read_transcript, settled_lines, transcript_line};
+pub use transcript::{Event, read_transcript, settled_lines, transcript_line, with_line};
 
 /// The file that holds a task's state.
 pub const STATE_FILE: &str = "state.json";

@@ -1,33 +1,26 @@
 //! Rebuilding a lost state from the transcript.
 
 use super::read_transcript;
-use super::state::{Fault, read_unsealed};
-use crate::decide::{HISTORY_WINDOW, STATE_VERSION, State, history_value};
-use serde_json::{Map, Value};
+use super::state::Fault;
+use crate::decide::{HISTORY_WINDOW, Kind, State, join_histories};
 
 /// The state after the last transition that a transcript records; `None` if it records none.
+///
+/// The lines of merged branches stand in any order. Branches that no record joins have no last
+/// transition, so that is a fault.
 #[must_use]
 pub fn rebuild(transcript: &str, phase_key: &str) -> Option<Result<State, Vec<Fault>>> {
     let events = read_transcript(transcript);
-    let last = events.last()?;
-    let mut members = Map::new();
-    members.insert("version".to_owned(), Value::from(STATE_VERSION));
-    for key in ["task", "title", "rev", "workflow", "actors", "waived"] {
-        if let Some(value) = last.after.get(key) {
-            members.insert(key.to_owned(), value.clone());
-        }
+    let history = join_histories(events.iter().map(|event| &event.entry));
+    let last = history.last()?;
+    let event = events.iter().find(|event| event.entry == *last)?;
+    let joined = history.iter().rposition(|entry| entry.kind == Kind::Merge).unwrap_or(0);
+    if let Some(pair) = history[joined..].windows(2).find(|pair| pair[0].seq == pair[1].seq) {
+        let message = format!("two branches record a step {}, and nothing joins them", pair[0].seq);
+        return Some(Err(vec![Fault { code: "state-forked", pointer: String::new(), message }]));
     }
-    members.insert(phase_key.to_owned(), Value::from(last.entry.to.as_str()));
-    let window = events.len().saturating_sub(HISTORY_WINDOW);
-    members.insert(
-        "history".to_owned(),
-        events[window..].iter().map(|event| history_value(&event.entry)).collect(),
-    );
-    if let Some(Value::Object(extra)) = last.after.get("state") {
-        members.extend(extra.clone());
-    }
-    members.insert("updated_at".to_owned(), Value::from(last.entry.at.to_string()));
-    Some(read_unsealed(&Value::Object(members), phase_key))
+    let window = history.len().saturating_sub(HISTORY_WINDOW);
+    Some(event.state(phase_key).map(|state| State { history: history[window..].to_vec(), ..state }))
 }
 
 #[cfg(test)]
@@ -35,7 +28,8 @@ mod tests {
     use super::super::{read_transcript, transcript_line};
     use super::*;
     use crate::base::{Digest, PhaseId, Timestamp, WorkflowName};
-    use crate::decide::{Actor, ActorKind, By, HistoryEntry, Kind, WorkflowRef};
+    use crate::decide::{Actor, ActorKind, By, HistoryEntry, WorkflowRef};
+    use serde_json::Value;
 
     #[test]
     fn the_transcript_alone_gives_the_state_back() {

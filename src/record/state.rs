@@ -240,7 +240,8 @@ pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
     let members = value.as_object()?;
     let actor = members.get("actor")?;
     let evidence = members.get("evidence").and_then(Value::as_object).into_iter().flatten();
-    let waived = members.get("waived").and_then(Value::as_array).into_iter().flatten();
+    let waived = members.get("waives").or_else(|| members.get("waived"));
+    let waived = waived.and_then(Value::as_array).into_iter().flatten();
     Some(HistoryEntry {
         seq: members.get("seq")?.as_u64()?,
         at: Timestamp::parse(members.get("at")?.as_str()?)?,

@@ -1,9 +1,9 @@
 //! `transcript.jsonl`: the whole story of a task, one JSON object a line, only ever appended to.
 
-use super::state::history_entry;
+use super::state::{Fault, history_entry, read_unsealed};
 use crate::base::{ArtifactName, WorkflowName};
-use crate::decide::{HistoryEntry, State, document, history_value};
-use serde_json::{Value, json};
+use crate::decide::{HistoryEntry, Kind, STATE_VERSION, State, document, history_value};
+use serde_json::{Map, Value, json};
 
 /// One line of a transcript that records a transition.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,13 +47,33 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
 
 fn event_name(entry: &HistoryEntry) -> &'static str {
     match entry.kind {
-        crate::decide::Kind::Override => "override",
-        crate::decide::Kind::Rollback => "rollback",
+        Kind::Override => "override",
+        Kind::Rollback => "rollback",
         _ => "transition",
     }
 }
 
-/// Reads the transitions of a transcript, oldest first; lines that are none are passed over.
+impl Event {
+    /// The state after it; of its history, only this.
+    pub fn state(&self, phase_key: &str) -> Result<State, Vec<Fault>> {
+        let mut members = Map::new();
+        members.insert("version".to_owned(), Value::from(STATE_VERSION));
+        for key in ["task", "title", "rev", "workflow", "actors", "waived"] {
+            if let Some(value) = self.after.get(key) {
+                members.insert(key.to_owned(), value.clone());
+            }
+        }
+        members.insert(phase_key.to_owned(), Value::from(self.entry.to.as_str()));
+        members.insert("history".to_owned(), Value::Array(vec![history_value(&self.entry)]));
+        if let Some(Value::Object(extra)) = self.after.get("state") {
+            members.extend(extra.clone());
+        }
+        members.insert("updated_at".to_owned(), Value::from(self.entry.at.to_string()));
+        read_unsealed(&Value::Object(members), phase_key)
+    }
+}
+
+/// Reads the transitions of a transcript, line by line; lines that are none are passed over.
 #[must_use]
 pub fn read_transcript(text: &str) -> Vec<Event> {
     text.lines()
@@ -89,4 +109,15 @@ pub fn settled_lines(transcript: &[u8], next: u64) -> Vec<u8> {
         kept.push(b'\n');
     }
     kept
+}
+
+/// A transcript with the line that records the last transition of a state, unless it is told already.
+#[must_use]
+pub fn with_line(mut transcript: Vec<u8>, state: &State, phase_key: &str) -> Vec<u8> {
+    let line = transcript_line(state, phase_key);
+    let is_told = transcript.split_inclusive(|byte| *byte == b'\n').any(|told| told == line.as_bytes());
+    if !is_told {
+        transcript.extend(line.into_bytes());
+    }
+    transcript
 }

@@ -15,7 +15,7 @@ mod verdicts;
 pub use files::Files;
 pub use matcher::Matcher;
 pub use observe::{Limits, NESTED, Observed, ObservedFile, StateFile, observe};
-pub use read::{Verdict, parse_json, read};
+pub use read::{Verdict, conflict, parse_json, read};
 pub use regular::open_regular;
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};

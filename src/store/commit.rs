@@ -98,7 +98,7 @@ impl Store {
     }
 
     /// One writer at a time, by a kernel lock that dies with its process.
-    fn lock(&self) -> Result<File, Error> {
+    pub(super) fn lock(&self) -> Result<File, Error> {
         for attempt in 0..TRIES {
             if let Some(lock) = self.try_lock()? {
                 return Ok(lock);

@@ -9,7 +9,8 @@ use super::lock::IndexLock;
 use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath, shell_word};
+use crate::base::{Digest, RepoPath, command};
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
@@ -252,10 +253,16 @@ pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Me
 pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     match staged.unmerged.first() {
         None => Ok(()),
-        Some(path) => Err(Error::NotNow {
-            why: format!("{path} is unmerged"),
-            hint: format!("resolve it, then: git add {}", shell_word(path.as_str())),
-        }),
+        Some(path) => Err(Error::NotNow { why: format!("{path} is unmerged"), hint: resolving(path) }),
+    }
+}
+
+/// How an unmerged path is resolved.
+#[must_use]
+pub fn resolving(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((task, STATE_FILE | TRANSCRIPT_FILE)) => command(&["orch", "resolve", task]),
+        _ => format!("resolve it, then: {}", command(&["git", "add", path])),
     }
 }
 

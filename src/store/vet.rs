@@ -1,7 +1,6 @@
 //! Whether this is a moment to commit.
 
 use super::{Error, Head, Store};
-use git2::RepositoryState;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -10,25 +9,9 @@ use std::time::Duration;
 impl Store {
     /// Refuses while the repository is in the middle of something, or the branch is out of bounds.
     pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {
-        let going_on = match self.repo.state() {
-            RepositoryState::Clean => None,
-            RepositoryState::Merge => Some(("a merge", "git merge --continue, or --abort")),
-            RepositoryState::Revert | RepositoryState::RevertSequence => {
-                Some(("a revert", "git revert --continue, or --abort"))
-            }
-            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
-                Some(("a cherry-pick", "git cherry-pick --continue, or --abort"))
-            }
-            RepositoryState::Bisect => Some(("a bisect", "git bisect reset")),
-            RepositoryState::Rebase | RepositoryState::RebaseInteractive | RepositoryState::RebaseMerge => {
-                Some(("a rebase", "git rebase --continue, or --abort"))
-            }
-            RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
-                Some(("applying a mailbox", "git am --continue, or --abort"))
-            }
-        };
-        if let Some((what, hint)) = going_on {
-            return Err(Error::NotNow { why: format!("{what} is going on"), hint: hint.to_owned() });
+        if let Some(operation) = self.operation() {
+            let why = format!("{} is going on", operation.what);
+            return Err(Error::NotNow { why, hint: operation.hint() });
         }
         match &head.branch {
             None if !self.options.detached_head => Err(Error::NotNow {

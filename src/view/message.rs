@@ -81,8 +81,11 @@ impl Message<'_> {
                 trailers.extend(proof.files.iter().map(|(path, _)| ("Orch-Unproven", quoted(path))));
             }
         }
-        let ordered =
-            matches!(transition.kind, Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm);
+        let ordered = match transition.kind {
+            Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => true,
+            Kind::Merge => transition.by_human,
+            Kind::Create | Kind::Advance | Kind::Regress => false,
+        };
         if ordered {
             trailers.push(("Orch-Override", one_line(&transition.reason)));
         }

@@ -18,6 +18,7 @@ mod next;
 mod order;
 mod paint;
 mod prompt;
+mod resolution;
 #[cfg(test)]
 mod samples;
 mod status;
@@ -39,6 +40,7 @@ pub use next::{Direction, Do, Kind, Next, next};
 pub use order::{Urgency, sort, urgency};
 pub use paint::{Paint, Style};
 pub use prompt::prompt;
+pub use resolution::{Resolution, Resolutions};
 pub use status::{PhaseCount, Status, TaskStatus};
 pub use text::suggestions;
 pub use transition::{Applied, TransitionLine, Transitions};

@@ -54,7 +54,7 @@ pub struct TransitionLine {
     pub from: Option<String>,
     /// The phase that was entered.
     pub to: String,
-    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen` or `confirm`.
+    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen`, `confirm` or `merge`.
     pub kind: &'static str,
     /// Where it leads.
     pub direction: Direction,

@@ -26,6 +26,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/nothing.schema.json", include_str!("../../system/schemas/output/nothing.schema.json")),
     ("schemas/output/prompt.schema.json", include_str!("../../system/schemas/output/prompt.schema.json")),
     ("schemas/output/recovery.schema.json", include_str!("../../system/schemas/output/recovery.schema.json")),
+    ("schemas/output/resolution.schema.json", include_str!("../../system/schemas/output/resolution.schema.json")),
     ("schemas/output/status.schema.json", include_str!("../../system/schemas/output/status.schema.json")),
     ("schemas/output/suggestions.schema.json", include_str!("../../system/schemas/output/suggestions.schema.json")),
     ("schemas/output/text.schema.json", include_str!("../../system/schemas/output/text.schema.json")),

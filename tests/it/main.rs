@@ -9,6 +9,7 @@ mod docs;
 mod faults;
 mod harness;
 mod hook;
+mod merge;
 mod model;
 mod odd;
 mod outputs;

@@ -14,7 +14,7 @@ fn schema(kind: &str) -> Schema {
 }
 
 #[track_caller]
-fn fits(value: &Value) {
+pub fn fits(value: &Value) {
     assert_eq!(value["schemaVersion"], 1, "{value:#}");
     let kind = value["kind"].as_str().expect("a kind");
     let problems = schema(kind).validate(value);

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::{Diagnostic, shell_word};
 use crate::config;
-use crate::engine::Engine;
+use crate::engine::{DRIVER, Engine};
 use crate::store::durable::write_atomic;
 use crate::workflow::{System, Workflow};
 use std::path::Path;
@@ -20,6 +20,9 @@ pub struct InitArgs {
     /// Leave AGENTS.md alone.
     #[arg(long)]
     no_agents_md: bool,
+    /// Also make orch the merge driver of `state.json`, in the settings of this clone.
+    #[arg(long)]
+    merge_driver: bool,
 }
 
 const BLOCK_START: &str = "<!-- orch:begin -->";
@@ -32,14 +35,17 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let bases: Vec<String> = engine.config().roots.bases().map(ToString::to_string).collect();
     for base in &bases {
         made.file(&join(base, ".gitignore"), IGNORED)?;
-        made.file(&join(base, ".gitattributes"), ATTRIBUTES)?;
+        let block = format!("{ATTRIBUTES_START}\n{ATTRIBUTES}{ATTRIBUTES_END}\n");
+        made.block(&join(base, ".gitattributes"), &block, ATTRIBUTES_START, ATTRIBUTES_END)?;
     }
     if !args.no_system {
         write_system(&engine, &mut made)?;
     }
     if !args.no_agents_md {
-        agents_md(&mut made)?;
+        let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
+        made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
     }
+    let driver = merge_driver(args, &engine, &mut made)?;
     if context.global.json {
         let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
         ui.answer(&format!("{answer:#}\n"))?;
@@ -57,6 +63,9 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         ui.status(&format!("next: git add orch.toml {bases}{paths}{agents} && git commit -m 'Set up orch'"));
         ui.status("then: orch new my-first-task");
     }
+    if !driver {
+        ui.status("to merge states without a conflict, in each clone: orch init --merge-driver");
+    }
     Ok(ExitCode::Fine)
 }
 
@@ -64,8 +73,11 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 const IGNORED: &str =
     "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
 
-/// How git treats the files of orch: a transcript is only ever appended to.
-const ATTRIBUTES: &str = "transcript.jsonl merge=union\n";
+/// How git merges the files of orch: a transcript is only ever appended to, and a state is derived
+/// where `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
+const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
+const ATTRIBUTES_START: &str = "# orch:begin";
+const ATTRIBUTES_END: &str = "# orch:end";
 
 struct Made {
     root: std::path::PathBuf,
@@ -80,6 +92,36 @@ impl Made {
             return Ok(());
         }
         self.write(path, &target, text)
+    }
+
+    /// Puts a block between two markers into a file, or brings the one that is there up to date.
+    fn block(&mut self, path: &str, block: &str, start: &str, end: &str) -> Result<(), Failure> {
+        self.block_at(&self.root.join(path), path, block, start, end)
+    }
+
+    fn block_at(
+        &mut self,
+        target: &Path,
+        path: &str,
+        block: &str,
+        start: &str,
+        end: &str,
+    ) -> Result<(), Failure> {
+        let before = match std::fs::read_to_string(target) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(cannot_write(path, &error.to_string())),
+        };
+        let after = match (before.find(start), before.find(end)) {
+            (Some(from), Some(to)) if from < to => {
+                let to = to + end.len();
+                let rest = before[to..].strip_prefix('\n').unwrap_or(&before[to..]);
+                format!("{}{block}{rest}", &before[..from])
+            }
+            _ if before.is_empty() => block.to_owned(),
+            _ => format!("{}\n\n{block}", before.trim_end()),
+        };
+        if after == before { Ok(()) } else { self.write(path, target, &after) }
     }
 
     fn write(&mut self, path: &str, target: &Path, text: &str) -> Result<(), Failure> {
@@ -143,24 +185,30 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
     system.text(path)
 }
 
-/// Puts the block for agents into `AGENTS.md`, or brings the one that is there up to date.
-fn agents_md(made: &mut Made) -> Result<(), Failure> {
-    let path = "AGENTS.md";
-    let target = made.root.join(path);
-    let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
-    let before = match std::fs::read_to_string(&target) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(cannot_write(path, &error.to_string())),
-    };
-    let after = match (before.find(BLOCK_START), before.find(BLOCK_END)) {
-        (Some(start), Some(end)) if start < end => {
-            let end = end + BLOCK_END.len();
-            let rest = before[end..].strip_prefix('\n').unwrap_or(&before[end..]);
-            format!("{}{block}{rest}", &before[..start])
-        }
-        _ if before.is_empty() => block,
-        _ => format!("{}\n\n{block}", before.trim_end()),
-    };
-    if after == before { Ok(()) } else { made.write(path, &target, &after) }
+/// Makes this program the merge driver of tasks' records if that is asked for; whether it is one now.
+///
+/// The shared attributes unite the lines of a transcript. In this clone it gets the line that joins
+/// them, too.
+fn merge_driver(args: &InitArgs, engine: &Engine, made: &mut Made) -> Result<bool, Failure> {
+    let Some(store) = engine.store() else { return Ok(true) };
+    if args.merge_driver {
+        let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
+        // Git starts it by the shell, and puts in the names of files.
+        let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
+        store.set_merge_driver(DRIVER, &command).map_err(crate::engine::Error::from)?;
+        let lines = engine.config().roots.bases().map(|base| {
+            let pattern = join(base.as_str(), "**/transcript.jsonl");
+            let pattern = if pattern.contains([' ', '"', '\\']) { format!("{pattern:?}") } else { pattern };
+            format!("{pattern} merge={DRIVER}\n")
+        });
+        let block = format!("{ATTRIBUTES_START}\n{}{ATTRIBUTES_END}\n", lines.collect::<String>());
+        made.block_at(
+            &store.own_attributes(),
+            ".git/info/attributes",
+            &block,
+            ATTRIBUTES_START,
+            ATTRIBUTES_END,
+        )?;
+    }
+    Ok(store.has_merge_driver(DRIVER))
 }

@@ -11,6 +11,7 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod log;
+pub mod merge_driver;
 pub mod new;
 pub mod next;
 mod prelude;
@@ -19,6 +20,7 @@ pub mod recover;
 mod reference_text;
 pub mod reopen;
 mod report;
+pub mod resolve;
 pub mod rollback;
 pub mod schema;
 pub mod status;
@@ -48,6 +50,8 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
         Some(Command::Recover(args)) => recover::run(&args, context, ui),
+        Some(Command::Resolve(args)) => resolve::run(&args, context, ui),
+        Some(Command::MergeDriver(args)) => merge_driver::run(&args, context, ui),
         Some(Command::Log(args)) => log::run(&args, context, ui),
         Some(Command::Watch(args)) => watch::run(&args, context, ui),
         Some(Command::Workflow(command)) => workflow::run(&command, context, ui),

@@ -23,7 +23,7 @@ fn section(command: &mut Command, page: &mut String) {
     let help = command.render_long_help().to_string();
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     page.push_str(&format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n")));
-    for sub in command.get_subcommands_mut() {
+    for sub in command.get_subcommands_mut().filter(|sub| !sub.is_hide_set()) {
         section(sub, page);
     }
 }

@@ -90,7 +90,8 @@ fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>
 }
 
 /// Conflict markers that a merge left behind.
-fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
+#[must_use]
+pub fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
     if !text.contains("<<<<<<< ") {
         return None;
     }

@@ -2,6 +2,7 @@
 //!
 //! `ORCH_MODEL_HISTORIES` says how many histories are tried, `ORCH_MODEL_SEED` which comes first.
 
+mod branches;
 mod history;
 mod worker;
 
@@ -16,20 +17,27 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 #[test]
 fn whatever_happened_a_diligent_worker_gets_done() {
+    let rounds = AtomicU32::new(0);
+    each_history(&|seed| {
+        rounds.fetch_max(live(seed), Ordering::Relaxed);
+    });
+    assert!(rounds.into_inner() > 5, "nothing was ever left to do: the histories are too tame");
+}
+
+/// Lives every history that is asked for, several at a time.
+fn each_history(live: &(dyn Fn(u64) + Sync)) {
     let first = number("ORCH_MODEL_SEED").unwrap_or(1);
     let next = AtomicU64::new(first);
     let end = first + number("ORCH_MODEL_HISTORIES").unwrap_or(200);
-    let rounds = AtomicU32::new(0);
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(seed) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < end) {
-                    rounds.fetch_max(live(seed), Ordering::Relaxed);
+                    live(seed);
                 }
             });
         }
     });
-    assert!(rounds.into_inner() > 5, "nothing was ever left to do: the histories are too tame");
 }
 
 /// One history and its happy end; how many rounds of work that took.

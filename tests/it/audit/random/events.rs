@@ -3,14 +3,15 @@
 
 use super::forgeries;
 use super::past::{
-    Past, TASKS, below, files_of_record, is_declared, look, state, text, transplant, whole, write,
+    Past, TASKS, Tree, below, files_of_record, is_declared, look, put, state, text, transplant, whole, write,
 };
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{PATHS, refusing};
 use orch::decide::{
-    ActorKind, Recorded, State, apply, confirm, create, evaluate, initial_state, override_to, reopen,
-    rollback, settle,
+    ActorKind, Kind, Recorded, State, apply, confirm, create, evaluate, initial_state, merge as merge_states,
+    override_to, reopen, rollback, settle,
 };
+use orch::record::{united_lines, with_line};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -214,7 +215,8 @@ fn switch(past: &mut Past) {
     past.work = past.tree().clone();
 }
 
-/// Merges the other branch. Of a task that was moved on both sides, one is taken as a whole.
+/// Merges the other branch, or rebases onto it. Of a task that was moved on both sides, one side is taken
+/// as a whole, or both are joined.
 fn merge(past: &mut Past) {
     let Some(theirs) = past.other.filter(|other| !past.ancestors(past.head).contains(other)) else { return };
     let ours = past.head;
@@ -224,6 +226,10 @@ fn merge(past: &mut Past) {
         return;
     }
     let common = past.ancestors(ours).intersection(&past.ancestors(theirs)).copied().max().expect("a root");
+    let is_forged = [ours, theirs]
+        .into_iter()
+        .flat_map(|tip| past.ancestors(tip))
+        .any(|commit| past.commits[commit].is_forged);
     let [base, one, two] = [common, ours, theirs].map(|commit| &past.commits[commit].tree);
     let mut tree = one.clone();
     let paths: Vec<&String> = base.keys().chain(one.keys()).chain(two.keys()).collect();
@@ -235,18 +241,47 @@ fn merge(past: &mut Past) {
             };
         }
     }
+    let mut joined = Vec::new();
+    let mut takes_a_side = is_forged;
     for task in TASKS {
         let [then, own, other] = [base, one, two].map(|tree| files_of_record(tree, task));
-        if own != other && own != then && other != then {
-            let side = if past.chance.below(2) == 0 { one } else { two };
-            transplant(&mut tree, side, task);
+        if own == other || own == then || other == then {
+            continue;
+        }
+        let way = past.chance.below(4);
+        match join(base, one, two, task).filter(|_| way < 2 && !is_forged) {
+            Some((state, lines)) => {
+                put(&mut tree, task, &state, &lines);
+                joined.extend(state.history.last().filter(|last| last.kind == Kind::Merge).map(|_| task));
+            }
+            None => {
+                transplant(&mut tree, if way % 2 == 0 { one } else { two }, task);
+                takes_a_side = true;
+            }
         }
     }
-    past.commit(vec![ours, theirs], tree, "merge");
-    if past.chance.below(6) == 0 {
+    if !takes_a_side && past.chance.below(3) == 0 {
+        past.commit(vec![theirs], tree, "rebase");
+    } else {
+        past.commit(vec![ours, theirs], tree, "merge");
+    }
+    if !joined.is_empty() && past.chance.below(3) == 0 {
+        forgeries::forge_joined(past, &joined);
+    } else if past.parent().is_none() && past.chance.below(6) == 0 {
         forgeries::forge_merge(past);
     }
     past.other = None;
+}
+
+/// What both sides recorded of a task, joined; `None` where a person would have to choose.
+fn join(base: &Tree, ours: &Tree, theirs: &Tree, task: &str) -> Option<(State, String)> {
+    let common = state(base, task);
+    let (one, other) = (state(ours, task)?, state(theirs, task)?);
+    let merged = merge_states(&LIFECYCLE, common.as_ref(), &one, &other).ok()?;
+    let lines = |tree: &Tree| text(tree, task, "transcript.jsonl").unwrap_or_default();
+    let united = united_lines(&lines(ours), &lines(theirs));
+    let lines = with_line(united.into_bytes(), &merged, "phase");
+    Some((merged, String::from_utf8(lines).expect("text")))
 }
 
 /// `git merge --squash` of the last few commits, whose branch is kept or not.

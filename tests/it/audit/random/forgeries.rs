@@ -49,11 +49,12 @@ const AMENDED: [(&str, Forge); 5] = [
 
 /// Every forgery by name.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED])
+    OWN.iter().chain(&AMENDED).map(|(name, _)| *name).chain([MERGED, JOINED])
 }
 
 const FINISHED: &str = "a finished state put back, with other files";
 const MERGED: &str = "a merge that tampers with a state";
+const JOINED: &str = "records of two branches joined, and tampered with";
 
 /// Forges something, in a commit of its own or in the last one.
 pub fn forge(past: &mut Past) {
@@ -93,6 +94,18 @@ pub fn forge_merge(past: &mut Past) {
     };
     if parents.iter().all(is_new) {
         past.commit(parents, tree, MERGED);
+        past.forged();
+    }
+}
+
+/// Forges something in the records of these tasks, which the commit that was just made has joined.
+pub fn forge_joined(past: &mut Past, joined: &[&'static str]) {
+    let task = *past.chance.pick(joined);
+    let parents = past.commits[past.head].parents.clone();
+    let forge = *past.chance.pick(&[tamper_with_state, tamper_with_both]);
+    let Some(tree) = forge(past, task) else { return };
+    if files_of_record(&tree, task) != files_of_record(past.tree(), task) {
+        past.commit(parents, tree, JOINED);
         past.forged();
     }
 }

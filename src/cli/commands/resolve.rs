@@ -1,0 +1,180 @@
+//! `orch resolve`: settles what a merge left of tasks' records.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::command;
+use crate::decide::HistoryEntry;
+use crate::engine::{Chosen, Dispute, Engine, Error, How, MergeSide, Resolved, Settlement, TaskRef};
+use crate::view::{Command, Finding, LogEntry, Resolution, Resolutions, pretty};
+use crate::workflow::Owner;
+
+/// Settles the state of tasks that two branches moved, after any merge, rebase or cherry-pick, or a
+/// pull request that a host refused to merge.
+///
+/// It does not pick a side but derives: if one side moved, that side stands; if both did, the task
+/// stands in the earlier phase of the two, all that either used up stays used up, and the rules judge
+/// the merged artifacts. In the middle of a merge the state and the transcript are staged, and nothing
+/// else; otherwise they are committed. Conflicts in other files are left to you.
+#[derive(Debug, Args)]
+pub struct ResolveArgs {
+    /// The tasks; without one, every task whose state or transcript is in conflict.
+    tasks: Vec<String>,
+    /// Where both sides are finished on different evidence: keep the one that HEAD holds.
+    #[arg(long, group = "side", requires = "reason", requires = "tasks")]
+    ours: bool,
+    /// The same with the side that is merged in.
+    #[arg(long, group = "side", requires = "reason", requires = "tasks")]
+    theirs: bool,
+    /// Why that side; it is recorded, and audits as overridden.
+    #[arg(long, value_name = "WHY", requires = "side")]
+    reason: Option<String>,
+}
+
+impl ResolveArgs {
+    fn chosen(&self) -> Option<Chosen> {
+        let side = if self.ours { MergeSide::Ours } else { MergeSide::Theirs };
+        self.reason.clone().filter(|_| self.ours || self.theirs).map(|reason| Chosen { side, reason })
+    }
+}
+
+pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
+        engine.torn_tasks()?
+    } else {
+        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
+    };
+    let chosen = args.chosen();
+    let mut rows = Vec::new();
+    for task in &tasks {
+        match engine.resolve(task, chosen.as_ref()) {
+            Ok(Some(Resolved::Settled(settlement))) => rows.push(settled(task, &settlement)),
+            Ok(Some(Resolved::Disputed(dispute))) => rows.push(disputed(&dispute)),
+            Ok(None) => {}
+            // One task does not keep the others from being settled.
+            Err(error) if tasks.len() > 1 => rows.push(failed(task, &error)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let is_whole = rows.is_empty();
+    let mut answer = Resolutions::new(engine.repository(), rows);
+    let operation = engine.operation();
+    answer.next = operation.map(|operation| operation.next.split(' ').map(str::to_owned).collect());
+    answer.blocked |= engine.is_unmerged()?;
+    if context.global.json {
+        ui.answer(&pretty(&answer))?;
+    } else if is_whole {
+        ui.answer("There is nothing to resolve.\n")?;
+    } else {
+        ui.answer(&answer.text(ui.paint, ui.width))?;
+        advise(&answer, operation.map(|operation| operation.next), &engine, ui)?;
+    }
+    Ok(match answer.tasks.iter().all(|task| task.settled) {
+        true if is_whole => ExitCode::Nothing,
+        true => ExitCode::Fine,
+        false => ExitCode::No,
+    })
+}
+
+/// What comes next.
+fn advise(answer: &Resolutions, next: Option<&str>, engine: &Engine, ui: &Ui) -> Result<(), Failure> {
+    for option in answer.tasks.iter().flat_map(|task| &task.options) {
+        ui.status(&format!("hint: {}", command(&option.argv)));
+    }
+    if answer.tasks.iter().any(|task| !task.settled) {
+        return Ok(());
+    }
+    match next {
+        Some(next) if engine.is_unmerged()? => {
+            ui.status(&format!("next: resolve the other conflicts (git status), git add them, then: {next}"));
+        }
+        Some(next) => ui.status(&format!("next: {next}")),
+        None => ui.status("next: orch status"),
+    }
+    Ok(())
+}
+
+fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
+    let reason = match settlement.how {
+        How::Moved(side) => format!("only {} had moved", name(side)),
+        How::Merged => {
+            "both sides had moved; the rules go on from the earlier phase, with the merged files".to_owned()
+        }
+        How::Chosen(side) => format!("{} was chosen, and what the other used up stays used up", name(side)),
+        How::Transcript => "the lines of both sides are kept".to_owned(),
+    };
+    Resolution {
+        task: task.id.to_string(),
+        path: task.directory.to_string(),
+        settled: true,
+        how: match settlement.how {
+            How::Moved(side) => name(side),
+            How::Merged => "merged",
+            How::Chosen(MergeSide::Ours) => "chosen-ours",
+            How::Chosen(MergeSide::Theirs) => "chosen-theirs",
+            How::Transcript => "transcript",
+        },
+        sides: settlement.phases.to_vec(),
+        phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
+        reason,
+        staged: settlement.staged,
+        commit: settlement.commit.map(|commit| commit.to_string()),
+        left: settlement.left.iter().map(Finding::of).collect(),
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        options: Vec::new(),
+    }
+}
+
+fn failed(task: &TaskRef, error: &Error) -> Resolution {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Resolution { how: "failed", ..unsettled(task, format!("{error}{hint}")) }
+}
+
+fn unsettled(task: &TaskRef, reason: String) -> Resolution {
+    Resolution {
+        task: task.id.to_string(),
+        path: task.directory.to_string(),
+        settled: false,
+        how: "disputed",
+        sides: Vec::new(),
+        phase: None,
+        reason,
+        staged: false,
+        commit: None,
+        left: Vec::new(),
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        options: Vec::new(),
+    }
+}
+
+fn disputed(dispute: &Dispute) -> Resolution {
+    let task = dispute.task.id.as_str();
+    let story =
+        |entries: &[HistoryEntry]| entries.iter().map(|entry| LogEntry::of(task, entry, None)).collect();
+    let option = |side: MergeSide, effect: &str| Command {
+        id: name(side).to_owned(),
+        argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
+            .map(str::to_owned)
+            .to_vec(),
+        by: Owner::Human.as_str(),
+        effect: effect.to_owned(),
+    };
+    Resolution {
+        sides: dispute.phases.to_vec(),
+        ours: story(&dispute.ours),
+        theirs: story(&dispute.theirs),
+        options: vec![
+            option(MergeSide::Ours, "keep the side that HEAD holds"),
+            option(MergeSide::Theirs, "keep the side that is merged in"),
+        ],
+        ..unsettled(&dispute.task, dispute.conflict.to_string())
+    }
+}
+
+fn name(side: MergeSide) -> &'static str {
+    match side {
+        MergeSide::Ours => "ours",
+        MergeSide::Theirs => "theirs",
+    }
+}

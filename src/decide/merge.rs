@@ -1,0 +1,424 @@
+//! Merging: what two branches recorded of one task becomes one state, whichever of them asks.
+//!
+//! No side is picked. The task stands where the side stands that is less far, and everything that
+//! either side used up stays used up; then the rules judge the merged artifacts. So a verdict that was
+//! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
+
+use super::{
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, Refusal, Stamp,
+    State, Transition, WorkflowRef, document, history_value,
+};
+use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
+use crate::workflow::{Phase, Workflow};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the record of a merge says.
+const REASON: &str = "two branches moved this task";
+/// What is said where there is nothing to record.
+const ONE_MOVED: &str = "one of two branches had moved this task";
+
+/// Why two states are not merged: a person has to say which one stands.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    /// Both are finished, and not on the same evidence.
+    #[error("both sides are finished (`{ours}` and `{theirs}`), on different evidence")]
+    Finished {
+        /// Where the one side ended.
+        ours: PhaseId,
+        /// Where the other side ended.
+        theirs: PhaseId,
+    },
+    /// They follow different workflows.
+    #[error("the two sides follow different workflows")]
+    Workflows,
+    /// A side is in a phase that the workflow does not know.
+    #[error("one side is in `{phase}`, which the workflow does not know")]
+    UnknownPhase {
+        /// What that side says.
+        phase: String,
+    },
+    /// A side was written by another tool, which has no rules to merge by.
+    #[error("one side of the state was written by another tool")]
+    Foreign,
+}
+
+impl Conflict {
+    /// A stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Finished { .. } => "both-finished",
+            Self::Workflows => "other-workflow",
+            Self::UnknownPhase { .. } => "unknown-phase",
+            Self::Foreign => "foreign-state",
+        }
+    }
+}
+
+/// Merges two states of one task; `base` is the one that both come from, where it is known.
+///
+/// If one side moved, that side. If both did, a new state that holds a record of kind
+/// [`Kind::Merge`]. It depends on the three states alone, so both branches get the same bytes.
+pub fn merge(
+    workflow: &Workflow,
+    base: Option<&State>,
+    ours: &State,
+    theirs: &State,
+) -> Result<State, Conflict> {
+    let is_base = |side: &State| base.is_some_and(|base| same(base, side));
+    if same(ours, theirs) || is_base(theirs) || (base.is_none() && follows(ours, theirs)) {
+        return Ok(ours.clone());
+    }
+    if is_base(ours) || (base.is_none() && follows(theirs, ours)) {
+        return Ok(theirs.clone());
+    }
+    if ours.foreign || theirs.foreign {
+        return Err(Conflict::Foreign);
+    }
+    let name = |state: &State| state.workflow.as_ref().map(|named| named.name.clone());
+    if name(ours) != name(theirs) {
+        return Err(Conflict::Workflows);
+    }
+    let (lead, other) = in_order(Side::new(workflow, ours)?, Side::new(workflow, theirs)?);
+    if lead.phase.terminal && other.phase.terminal && !lead.rests_on_the_same_as(&other) {
+        let named = |state: &State| Side::new(workflow, state).map(|side| side.phase.id.clone());
+        return Err(Conflict::Finished { ours: named(ours)?, theirs: named(theirs)? });
+    }
+    let own_names = base.map(|base| base.under_own_names(workflow));
+    let merging = Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other };
+    Ok(merging.state())
+}
+
+/// The state of the side that somebody chose against the other, on their word: the record names them.
+///
+/// What the other side used up stays used up, and its story stays told.
+pub fn choose(
+    workflow: &Workflow,
+    chosen: &State,
+    other: &State,
+    reason: &str,
+    stamp: &Stamp,
+) -> Result<State, Refusal> {
+    let reason = super::order::given(reason)?;
+    let refused = |conflict: Conflict| Refusal {
+        code: conflict.code(),
+        message: conflict.to_string(),
+        hint: Some("choose the other side, or mend this one first".to_owned()),
+    };
+    if chosen.foreign {
+        return Err(refused(Conflict::Foreign));
+    }
+    let side = Side::new(workflow, chosen).map_err(refused)?;
+    let left =
+        Side::new(workflow, other).map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
+    let mut state = side.state.into_owned();
+    for (name, actor) in &other.under_own_names(workflow).actors {
+        if let Some(own) = state.actors.get_mut(name) {
+            own.take_over(actor.clone());
+        } else if !actor.spent.is_empty() {
+            let status = ActorStatus::SentBack;
+            let (attempt, spent) = (actor.attempt, actor.spent.clone());
+            state.actors.insert(name.clone(), Actor { status, attempt, spent, ..Actor::default() });
+        }
+    }
+    let entry = HistoryEntry {
+        reason: reason.to_owned(),
+        at: stamp.at,
+        actor: stamp.by.clone(),
+        ..joining(left, side.phase.id.clone(), chosen.next_seq.max(other.next_seq), stamp.at)
+    };
+    state.phase = Some(side.phase.id.to_string());
+    Ok(recorded(workflow, state, [chosen, other], entry))
+}
+
+/// The transition by which a settled state is committed.
+#[must_use]
+pub fn merging(workflow: &Workflow, state: &State, by_person: bool) -> Transition {
+    let named = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    let here = named.map_or(&workflow.initial, |phase| &phase.id);
+    let joined = state.history.last().filter(|last| last.kind == Kind::Merge);
+    Transition {
+        from: joined.map_or_else(|| Some(here.clone()), |entry| entry.from.clone()),
+        to: here.clone(),
+        kind: Kind::Merge,
+        rule: None,
+        reason: joined.map_or_else(|| ONE_MOVED.to_owned(), |entry| entry.reason.clone()),
+        evidence: Vec::new(),
+        set: Vec::new(),
+        waive: Vec::new(),
+        confirm: None,
+        by_human: by_person,
+    }
+}
+
+/// The histories of two sides as one, each entry once.
+///
+/// The order keeps that of either side and does not depend on which is which.
+#[must_use]
+pub fn join_histories<'e>(entries: impl IntoIterator<Item = &'e HistoryEntry>) -> Vec<HistoryEntry> {
+    let mut joined: Vec<(String, &HistoryEntry)> =
+        entries.into_iter().map(|entry| (history_value(entry).to_string(), entry)).collect();
+    joined.sort_by(|(a, left), (b, right)| (left.seq, left.at, a).cmp(&(right.seq, right.at, b)));
+    joined.dedup_by(|(a, _), (b, _)| a == b);
+    joined.into_iter().map(|(_, entry)| entry.clone()).collect()
+}
+
+/// Whether two states say the same of the task, apart from how much of its history they keep.
+fn same(a: &State, b: &State) -> bool {
+    let bare = |state: &State| {
+        let history = state.history.last().cloned().into_iter().collect();
+        State { history, errors: Vec::new(), ..state.clone() }
+    };
+    bare(a) == bare(b)
+}
+
+/// Whether the first state comes after the second, as far as its history tells.
+fn follows(later: &State, earlier: &State) -> bool {
+    let last = earlier.history.last();
+    later.next_seq > earlier.next_seq && last.is_some_and(|last| later.history.contains(last))
+}
+
+/// One of the two states, and where it stands.
+struct Side<'s> {
+    state: Cow<'s, State>,
+    phase: &'s Phase,
+    position: usize,
+}
+
+impl<'s> Side<'s> {
+    fn new(workflow: &'s Workflow, state: &'s State) -> Result<Self, Conflict> {
+        let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
+        let position = workflow.phase_named(name).and_then(|phase| workflow.position(&phase.id));
+        let Some(position) = position else { return Err(Conflict::UnknownPhase { phase: name.to_owned() }) };
+        Ok(Self { state: state.under_own_names(workflow), phase: &workflow.phases[position], position })
+    }
+
+    /// Whether both are in one phase on the same evidence: every output as it was left, and what the
+    /// last step rests on.
+    fn rests_on_the_same_as(&self, other: &Self) -> bool {
+        let last = |side: &Self| {
+            let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&entry.to);
+            side.state.history.iter().rev().find(moved).map(|entry| entry.evidence.clone())
+        };
+        let left = |side: &Self| -> Vec<(String, Records)> {
+            let actors = side.state.actors.iter().filter(|(_, actor)| !actor.left_with.is_empty());
+            actors.map(|(name, actor)| (name.clone(), actor.left_with.clone())).collect()
+        };
+        self.phase.id == other.phase.id && left(self) == left(other) && last(self) == last(other)
+    }
+}
+
+/// What a phase was left or entered with.
+type Records = BTreeMap<ArtifactName, Option<Digest>>;
+
+/// The side that is less far first; of two in one phase, the one that moved last.
+fn in_order<'s>(a: Side<'s>, b: Side<'s>) -> (Side<'s>, Side<'s>) {
+    let key = |side: &Side<'_>| (side.phase.terminal, side.position, Reverse(side.state.updated_at));
+    let text = |side: &Side<'_>| document(&side.state, "phase").to_string();
+    match key(&a).cmp(&key(&b)).then_with(|| text(&a).cmp(&text(&b))) {
+        Ordering::Greater => (b, a),
+        Ordering::Less | Ordering::Equal => (a, b),
+    }
+}
+
+/// A merge under way. Where nothing else tells, the side that is less far does.
+struct Merging<'m> {
+    workflow: &'m Workflow,
+    base: Option<&'m State>,
+    lead: &'m Side<'m>,
+    other: &'m Side<'m>,
+}
+
+impl Merging<'_> {
+    fn state(&self) -> State {
+        let (lead, other) = (&*self.lead.state, &*self.other.state);
+        let names: BTreeSet<&String> = lead.actors.keys().chain(other.actors.keys()).collect();
+        let state = State {
+            title: {
+                let base = self.base.and_then(|base| base.title.as_ref());
+                three_way(base, lead.title.as_ref(), other.title.as_ref())
+                    .map_or_else(|| lead.title.clone(), |title| title.cloned())
+            },
+            phase: Some(self.lead.phase.id.to_string()),
+            actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
+            waived: self.waived(),
+            errors: self.errors(),
+            extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
+            ..lead.clone()
+        };
+        let last = |state: &State| state.updated_at.max(state.history.last().map(|entry| entry.at));
+        let at = last(lead).max(last(other)).unwrap_or_else(|| Timestamp::from_seconds(0));
+        let (from, to) = (self.other.phase.id.clone(), self.lead.phase.id.clone());
+        let entry = joining(from, to, lead.next_seq.max(other.next_seq), at);
+        recorded(self.workflow, state, [lead, other], entry)
+    }
+
+    fn actor(&self, name: &str) -> Actor {
+        let nothing = Actor::default();
+        let side = |state: Option<&'_ State>| state.and_then(|state| state.actors.get(name)).cloned();
+        let base = side(self.base);
+        let (own, others) = (side(Some(&self.lead.state)), side(Some(&self.other.state)));
+        let (lead, other) = (own.as_ref().unwrap_or(&nothing), others.as_ref().unwrap_or(&nothing));
+        let base = base.as_ref();
+        let mut spent = Actor { spent: lead.spent.clone(), attempt: lead.attempt, ..Actor::default() };
+        spent.take_over(other.clone());
+        let substate = three_way(
+            base.and_then(|base| base.substate.as_ref()),
+            lead.substate.as_ref(),
+            other.substate.as_ref(),
+        );
+        Actor {
+            status: self.status(name, own.as_ref(), others.as_ref()),
+            attempt: spent.attempt,
+            // Where both sides went on, the rules say it anew when the phase is left.
+            substate: substate.flatten().cloned(),
+            left_with: records(base.map(|base| &base.left_with), &lead.left_with, &other.left_with),
+            entered_with: records(
+                base.map(|base| &base.entered_with),
+                &lead.entered_with,
+                &other.entered_with,
+            ),
+            spent: spent.spent,
+            extra: objects(base.map(|base| &base.extra), &lead.extra, &other.extra),
+        }
+    }
+
+    /// The status that follows from where the task stands now.
+    fn status(&self, name: &str, lead: Option<&Actor>, other: Option<&Actor>) -> ActorStatus {
+        let recorded: Vec<&ActorStatus> = [lead, other]
+            .into_iter()
+            .flatten()
+            .map(|actor| &actor.status)
+            .filter(|status| **status != ActorStatus::Active)
+            .collect();
+        let position = self.workflow.phases.iter().position(|phase| phase.id.as_str() == name);
+        match position.map(|position| position.cmp(&self.lead.position)) {
+            Some(Ordering::Equal) => ActorStatus::Active,
+            Some(Ordering::Less) if recorded.contains(&&ActorStatus::Done) => ActorStatus::Done,
+            Some(Ordering::Less) if recorded.contains(&&ActorStatus::Skipped) => ActorStatus::Skipped,
+            Some(Ordering::Greater) if recorded.windows(2).all(|pair| pair[0] == pair[1]) => {
+                recorded.first().map_or(ActorStatus::SentBack, |status| (*status).clone())
+            }
+            Some(Ordering::Greater) => ActorStatus::SentBack,
+            Some(Ordering::Less) | None => {
+                recorded.first().map_or(ActorStatus::SentBack, |status| (*status).clone())
+            }
+        }
+    }
+
+    /// What either side waived, unless the other one dropped it since.
+    fn waived(&self) -> BTreeMap<ArtifactName, u64> {
+        let (lead, other) = (&self.lead.state.waived, &self.other.state.waived);
+        let dropped = |name: &ArtifactName| {
+            let was = self.base.is_some_and(|base| base.waived.contains_key(name));
+            was && !(lead.contains_key(name) && other.contains_key(name))
+        };
+        let mut waived = BTreeMap::new();
+        for (name, seq) in lead.iter().chain(other).filter(|(name, _)| !dropped(name)) {
+            let known = waived.entry(name.clone()).or_insert(*seq);
+            *known = (*known).max(*seq);
+        }
+        waived
+    }
+
+    fn errors(&self) -> Vec<Value> {
+        let mut errors = self.lead.state.errors.clone();
+        for error in &self.other.state.errors {
+            if !errors.contains(error) {
+                errors.push(error.clone());
+            }
+        }
+        errors.drain(..errors.len().saturating_sub(ERRORS_WINDOW));
+        errors
+    }
+}
+
+/// The record that joins two sides. It says nothing that the two do not, so it is the same for everybody.
+fn joining(from: PhaseId, to: PhaseId, seq: u64, at: Timestamp) -> HistoryEntry {
+    HistoryEntry {
+        seq,
+        at,
+        from: Some(from),
+        to,
+        kind: Kind::Merge,
+        rule: None,
+        reason: REASON.to_owned(),
+        actor: By { kind: ActorKind::Orch, name: "orch".to_owned() },
+        evidence: Vec::new(),
+        waived: Vec::new(),
+        confirmed: None,
+    }
+}
+
+/// The state with the histories of both sides and this record at their end.
+fn recorded(workflow: &Workflow, state: State, sides: [&State; 2], entry: HistoryEntry) -> State {
+    let mut history = join_histories(sides.iter().flat_map(|side| &side.history));
+    history.push(entry.clone());
+    history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+    State {
+        rev: sides[0].rev.max(sides[1].rev).saturating_add(1),
+        workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
+        history,
+        next_seq: entry.seq.saturating_add(1),
+        updated_at: Some(entry.at),
+        foreign: false,
+        ..state
+    }
+}
+
+/// What stands where at most one side differs from the base; `None` where both do, and differ.
+fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -> Option<Option<T>> {
+    if lead == other || other == base {
+        return Some(lead);
+    }
+    (lead == base).then_some(other)
+}
+
+/// The records of both sides, key by key. A conflict is null: whatever is there now has changed.
+fn records(base: Option<&Records>, lead: &Records, other: &Records) -> Records {
+    let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
+    let record = |name: &ArtifactName| {
+        let base = base.and_then(|base| base.get(name));
+        three_way(base, lead.get(name), other.get(name)).map_or(Some(None), |record| record.copied())
+    };
+    names.into_iter().filter_map(|name| Some((name.clone(), record(name)?))).collect()
+}
+
+/// The keys of a workflow, or of others: three-way, and below objects too.
+fn objects(
+    base: Option<&Map<String, Value>>,
+    lead: &Map<String, Value>,
+    other: &Map<String, Value>,
+) -> Map<String, Value> {
+    let more = other.keys().filter(|key| !lead.contains_key(*key));
+    let value = |key: &String| {
+        let base = base.and_then(|base| base.get(key));
+        let (lead, other) = (lead.get(key), other.get(key));
+        match (three_way(base, lead, other), lead, other) {
+            (Some(value), ..) => value.cloned(),
+            (None, Some(lead), Some(other)) => Some(both_changed(base, lead, other)),
+            (None, one, another) => one.or(another).cloned(),
+        }
+    };
+    lead.keys().chain(more).filter_map(|key| Some((key.clone(), value(key)?))).collect()
+}
+
+/// Numbers count something, so the larger stands; else the side that is less far.
+fn both_changed(base: Option<&Value>, lead: &Value, other: &Value) -> Value {
+    match (lead, other) {
+        (Value::Object(lead), Value::Object(other)) => {
+            Value::Object(objects(base.and_then(Value::as_object), lead, other))
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let larger = match (a.as_i64(), b.as_i64()) {
+                (Some(a), Some(b)) => b > a,
+                _ => b.as_f64() > a.as_f64(),
+            };
+            if larger { other.clone() } else { lead.clone() }
+        }
+        _ => lead.clone(),
+    }
+}

@@ -1,0 +1,154 @@
+//! What a side keeps of a task beside its artifacts, and the steps that a transcript tells of.
+
+use super::archive::{Archive, Held};
+use super::moments::Noted;
+use super::setting::Setting;
+use super::snapshot::Snapshot;
+use super::{Error, TaskRef};
+use crate::base::{Digest, RepoPath};
+use crate::decide::{HISTORY_WINDOW, HistoryEntry, Kind, Recorded, State};
+use crate::record::{read_state, read_transcript, rebuild};
+use crate::scan::Content;
+use serde_json::Value;
+
+/// What a side keeps of a task beside its artifacts.
+#[derive(PartialEq)]
+pub(super) struct Records {
+    pub state: Option<Vec<u8>>,
+    pub transcript: Vec<u8>,
+}
+
+/// One recorded step: its line, and the state after it.
+pub(super) struct Step {
+    pub entry: HistoryEntry,
+    pub line: String,
+    pub state: State,
+    pub noted: Noted,
+}
+
+/// Why a record cannot be read.
+pub(super) enum Unread {
+    /// It is not in this clone.
+    Elsewhere(String),
+    /// It is no file.
+    NoFile(String),
+    /// Nothing can be read.
+    Failed(Error),
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Unread> for Error {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Failed(error) => error,
+            Unread::Elsewhere(why) | Unread::NoFile(why) => {
+                Self::NotNow { code: "not-in-clone", message: why, hint: None }
+            }
+        }
+    }
+}
+
+impl Records {
+    pub(super) fn of(task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Self, Unread> {
+        let read = |path: RepoPath| -> Result<Option<Vec<u8>>, Unread> {
+            match snapshot.source.read(&path, u64::MAX - 1).map_err(Error::from)? {
+                Content::Bytes(bytes) => Ok(Some(bytes)),
+                Content::Missing => Ok(None),
+                Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
+                Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
+                Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
+            }
+        };
+        let state = read(task.state_path()?)?;
+        Ok(Self { state, transcript: read(task.transcript_path()?)?.unwrap_or_default() })
+    }
+
+    pub(super) fn digests(&self) -> Option<Held> {
+        let state = Digest::of_blob(self.state.as_deref()?);
+        Some((state, Digest::of_blob(&self.transcript)))
+    }
+}
+
+/// The steps that the added lines of a transcript tell of; `None` if they do not give states.
+pub(super) fn steps(
+    before: Option<&State>,
+    added: &[u8],
+    last: &State,
+    phase_key: &str,
+) -> Option<Vec<Step>> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in std::str::from_utf8(added).ok()?.split_inclusive('\n') {
+        let Some(event) = read_transcript(line).into_iter().next() else { continue };
+        let before = steps.last().map(|step| &step.state).or(before);
+        let state = if event.entry.seq + 1 == last.next_seq {
+            last.clone()
+        } else {
+            let mut state = rebuild(line, phase_key)?.ok()?;
+            // A line tells one step. What was before it stands in the state before it.
+            if let Some(before) = before {
+                state.history.splice(..0, before.history.iter().cloned());
+                state.history.drain(..state.history.len().saturating_sub(HISTORY_WINDOW));
+                state.errors.clone_from(&before.errors);
+            }
+            state
+        };
+        let noted = Noted::since(before, &state);
+        steps.push(Step { entry: event.entry, line: line.to_owned(), state, noted });
+    }
+    Some(steps)
+}
+
+/// Why these steps do not lead from the state before them to the one after; `None` where they do.
+pub(super) fn gap(steps: &[Step], before: &Recorded, after: &State) -> Option<String> {
+    let Some(first) = steps.first() else {
+        return Some("the state changed without a recorded step".to_owned());
+    };
+    // A state that was taken over may have counted steps of its own.
+    let taken_over = *before == Recorded::New && first.entry.kind == Kind::Create;
+    let next = known(before).map_or(if taken_over { first.entry.seq } else { 1 }, |state| state.next_seq);
+    let end = next + steps.len() as u64;
+    let in_order = steps.iter().map(|step| step.entry.seq).eq(next..end) && after.next_seq == end;
+    (!in_order).then(|| format!("step {next} should follow, and the transcript tells of others"))
+}
+
+/// Whether steps were taken after everything that was recorded before. A time is believed, but steps
+/// taken anew bear a new one; the old ones told otherwise do not.
+pub(super) fn is_later(steps: &[Step], before: &Recorded) -> bool {
+    let last = known(before).and_then(|before| before.history.last());
+    steps.first().zip(last).is_none_or(|(step, last)| step.entry.at > last.at)
+}
+
+pub(super) fn known(recorded: &Recorded) -> Option<&State> {
+    match recorded {
+        Recorded::Known(state) => Some(state),
+        _ => None,
+    }
+}
+
+pub(super) fn schema_of(state: &Value) -> &str {
+    state.get("$schema").and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(super) fn is_own(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(bytes).is_ok_and(|value| value.get("version").is_some())
+}
+
+pub(super) fn named_workflow(value: &Value) -> Option<(String, Digest)> {
+    let workflow = value.get("workflow")?;
+    Some((workflow.get("name")?.as_str()?.to_owned(), Digest::parse(workflow.get("digest")?.as_str()?)?))
+}
+
+/// The whole state of `orch` in the bytes of a `state.json`, and where its workflow holds the phase.
+pub(super) fn state_in(bytes: &[u8], near: &Setting, archive: &Archive<'_>) -> Option<(State, String)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let value: Value = serde_json::from_str(text).ok()?;
+    let (name, _) = named_workflow(&value)?;
+    let phase_key = archive.phase_key(near, &name);
+    let state = read_state(&value, text, &phase_key).ok()?;
+    Some((state, phase_key))
+}

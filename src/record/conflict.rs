@@ -1,0 +1,107 @@
+//! Texts in which a merge left conflict markers, taken apart again.
+
+use std::collections::HashSet;
+
+/// The sides of a text with conflict markers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sides {
+    /// The side above the `=======`.
+    pub ours: String,
+    /// What both come from, where the markers show it (`merge.conflictStyle` diff3 or zdiff3).
+    pub base: Option<String>,
+    /// The side below the `=======`.
+    pub theirs: String,
+}
+
+/// Takes a text apart at its conflict markers; `None` where it holds none.
+#[must_use]
+pub fn sides(text: &str) -> Option<Sides> {
+    #[derive(PartialEq)]
+    enum In {
+        Both,
+        Ours,
+        Base,
+        Theirs,
+    }
+    let (mut ours, mut base, mut theirs) = (String::new(), String::new(), String::new());
+    let (mut place, mut conflicts, mut shown) = (In::Both, 0, 0);
+    for line in text.split_inclusive('\n') {
+        let is = |marker: &str| {
+            line.strip_prefix(marker)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r', '\n']))
+        };
+        match place {
+            In::Both if is("<<<<<<<") => (place, conflicts) = (In::Ours, conflicts + 1),
+            In::Ours if is("|||||||") => (place, shown) = (In::Base, shown + 1),
+            In::Ours | In::Base if is("=======") => place = In::Theirs,
+            In::Theirs if is(">>>>>>>") => place = In::Both,
+            In::Both => [&mut ours, &mut base, &mut theirs].into_iter().for_each(|side| side.push_str(line)),
+            In::Ours => ours.push_str(line),
+            In::Base => base.push_str(line),
+            In::Theirs => theirs.push_str(line),
+        }
+    }
+    (conflicts > 0 && place == In::Both).then(|| Sides {
+        ours,
+        base: (shown == conflicts).then_some(base),
+        theirs,
+    })
+}
+
+/// The lines of both sides of a transcript, each once: what they share, then what each has beside it.
+///
+/// The side whose first own line comes first in the alphabet comes first, whichever asks.
+#[must_use]
+pub fn united_lines(ours: &str, theirs: &str) -> String {
+    let shared = ours.split_inclusive('\n').zip(theirs.split_inclusive('\n')).take_while(|(a, b)| a == b);
+    let shared: usize = shared.map(|(line, _)| line.len()).sum();
+    let (mut first, mut second) = (&ours[shared..], &theirs[shared..]);
+    if second < first {
+        (first, second) = (second, first);
+    }
+    let mut told = HashSet::new();
+    let mut united = ours[..shared].to_owned();
+    for line in first.lines().chain(second.lines()).filter(|line| told.insert(*line)) {
+        united.push_str(line);
+        united.push('\n');
+    }
+    united
+}
+
+/// The lines of a transcript that may hold conflict markers: those of both sides, each once.
+#[must_use]
+pub fn without_markers(transcript: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(transcript).ok();
+    match text.and_then(sides) {
+        Some(sides) => united_lines(&sides.ours, &sides.theirs).into_bytes(),
+        None => transcript.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_are_cut_out() {
+        let text =
+            "a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nd\n>>>>>>> x\ne\n<<<<<<<\n=======\nf\n>>>>>>>\n";
+        let found = sides(text).expect("markers");
+        assert_eq!((found.ours.as_str(), found.theirs.as_str()), ("a\nb\ne\n", "a\nc\nd\ne\nf\n"));
+        assert_eq!(found.base, None, "only one of the two conflicts shows it");
+        let shown = sides("<<<<<<< a\n1\n||||||| b\n0\n=======\n2\n>>>>>>> c\n").expect("markers");
+        assert_eq!(shown.base.as_deref(), Some("0\n"));
+        for whole in ["", "a\n=======\nb\n", "<<<<<<<<< a\nb\n", "<<<<<<< a\nb\n=======\nc\n"] {
+            assert_eq!(sides(whole), None, "{whole:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_united_whichever_side_asks() {
+        let (a, b) = ("1\n2\n4a\n5a\n", "1\n2\n4b\n4a\n");
+        assert_eq!(united_lines(a, b), "1\n2\n4a\n5a\n4b\n");
+        assert_eq!(united_lines(b, a), united_lines(a, b));
+        assert_eq!(united_lines(a, a), a);
+        assert_eq!(united_lines("", a), a);
+    }
+}

@@ -1,0 +1,150 @@
+//! `orch resolve`: what became of the records that a merge left in pieces.
+
+use super::json::SCHEMA_VERSION;
+use super::layout::{one_line, paragraph};
+use super::{Command, Finding, Log, LogEntry, Paint, Repository, Style};
+use serde::Serialize;
+
+/// The envelope of an `orch resolve`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolutions {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// `resolution`.
+    pub kind: &'static str,
+    /// What was looked at.
+    pub repository: Repository,
+    /// Every task whose record was in pieces.
+    pub tasks: Vec<Resolution>,
+    /// The command that goes on with the operation of git; null where none is going on.
+    pub next: Option<Vec<String>>,
+    /// Whether something stands in its way: a record, or any other unmerged path.
+    pub blocked: bool,
+}
+
+/// What became of one record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Resolution {
+    /// The task.
+    pub task: String,
+    /// Its directory.
+    pub path: String,
+    /// Whether its record is whole again.
+    pub settled: bool,
+    /// `ours` or `theirs` where only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`,
+    /// `transcript`, `disputed`, or `failed`.
+    pub how: &'static str,
+    /// The phases of the two sides, ours first.
+    pub sides: Vec<String>,
+    /// The phase that the task is in now.
+    pub phase: Option<String>,
+    /// Why, or why not.
+    pub reason: String,
+    /// Whether its two files were marked as resolved in the index.
+    pub staged: bool,
+    /// The commit that was made, where no operation of git is going on.
+    pub commit: Option<String>,
+    /// Other files of the task that are left to people.
+    pub left: Vec<Finding>,
+    /// What our side alone tells, where the two are disputed.
+    pub ours: Vec<LogEntry>,
+    /// What the other side alone tells.
+    pub theirs: Vec<LogEntry>,
+    /// The ways out of a dispute.
+    pub options: Vec<Command>,
+}
+
+impl Resolutions {
+    /// The envelope of these records.
+    #[must_use]
+    pub fn new(repository: Repository, tasks: Vec<Resolution>) -> Self {
+        let (next, blocked) = (None, tasks.iter().any(|task| !task.settled));
+        Self { schema_version: SCHEMA_VERSION, kind: "resolution", repository, tasks, next, blocked }
+    }
+
+    /// Each record in a line, and under it what is left to people.
+    #[must_use]
+    pub fn text(&self, paint: Paint, width: usize) -> String {
+        self.tasks.iter().map(|task| task.text(&self.repository, paint, width)).collect()
+    }
+}
+
+impl Resolution {
+    fn text(&self, repository: &Repository, paint: Paint, width: usize) -> String {
+        let style = if self.settled { Style::Good } else { Style::Bad };
+        let phase = self.phase.as_deref().map(|phase| format!(" -> {phase}")).unwrap_or_default();
+        let sides = self.sides.join(" + ");
+        let head = format!("{}: {sides}{phase}", one_line(&self.task));
+        let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
+        let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };
+        let mut out =
+            format!("{}  ({}){}\n", paint.paint(style, &head), self.how, paint.paint(Style::Dim, &tail));
+        paragraph(&mut out, &self.reason, 4, 0, width);
+        for (name, story) in [("ours", &self.ours), ("theirs", &self.theirs)] {
+            if !story.is_empty() {
+                out.push_str(&format!("    {name}:\n"));
+                let log = Log::new(repository.clone(), story.clone()).text(paint, width.saturating_sub(6));
+                log.lines().for_each(|line| out.push_str(&format!("      {line}\n")));
+            }
+        }
+        for finding in &self.left {
+            let place = paint.paint(Style::Strong, &one_line(&finding.place()));
+            out.push_str(&format!("    {place}: {}\n", one_line(&finding.message)));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::samples;
+    use snapbox::{assert_data_eq, str};
+
+    fn settled() -> Resolution {
+        Resolution {
+            task: "t-42".to_owned(),
+            path: "tasks/t-42".to_owned(),
+            settled: true,
+            how: "merged",
+            sides: vec!["codegen".to_owned(), "review".to_owned()],
+            phase: Some("codegen".to_owned()),
+            reason: "both sides had moved".to_owned(),
+            staged: true,
+            commit: None,
+            left: Vec::new(),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_settled_is_a_line_and_a_dispute_tells_both_stories() {
+        let disputed = Resolution {
+            settled: false,
+            how: "disputed",
+            phase: None,
+            reason: "both sides are finished".to_owned(),
+            ours: samples::log()[..1].to_vec(),
+            ..settled()
+        };
+        let all = Resolutions::new(samples::repository(), vec![settled(), disputed]);
+        assert!(all.blocked);
+        assert_data_eq!(
+            all.text(Paint::PLAIN, 80),
+            str![[r#"
+t-42: codegen + review -> codegen  (merged)
+    both sides had moved
+t-42: codegen + review  (disputed)
+    both sides are finished
+    ours:
+      2026-11-21T04:50:00Z  new -> planning  create
+          the task is new
+          by Ada (human)
+
+"#]]
+        );
+    }
+}

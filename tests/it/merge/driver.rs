@@ -1,0 +1,113 @@
+//! The merge driver, in clones that have it and in clones that have not.
+
+use super::{WAYS, Way, coded, finish, forked, reviewed, rolled_back, standings};
+use crate::harness::World;
+
+fn with_driver(world: &World) {
+    world.orch(&["init", "--merge-driver"]).succeeds();
+    let driver = world.git(&["config", "merge.orch.driver"]);
+    assert!(driver.ends_with("merge-driver %O %A %B %P\n"), "{driver}");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn with_the_driver_nobody_sees_a_conflict() {
+    for way in WAYS {
+        let world = forked("plan_review", reviewed, coded);
+        with_driver(&world);
+        let ended = way.begin(&world);
+        assert_eq!(ended.code, 0, "{way:?}: {ended:?}");
+        assert_eq!((world.phase("t").as_str(), world.dirty().as_str()), ("codegen", ""), "{way:?}");
+        world.orch(&["check"]).succeeds();
+        world.orch(&["resolve", "t"]).ends(3);
+        assert_eq!(standings(&world).last().map(String::as_str), Some("merged"), "{way:?}");
+        world.orch(&["next", "t"]).succeeds();
+        let lines = world.read("tasks/t/transcript.jsonl");
+        assert!(lines.contains("\"kind\":\"merge\""), "{way:?}: {lines}");
+        finish(&world);
+        standings(&world);
+    }
+}
+
+#[test]
+fn the_driver_makes_what_resolve_makes() {
+    let state = |prepare: fn(&World), conflict: bool| {
+        let world = forked("plan_review", rolled_back, coded);
+        prepare(&world);
+        assert_eq!(Way::Merge.begin(&world).code != 0, conflict);
+        if conflict {
+            world.orch(&["resolve"]).succeeds();
+        }
+        world.read("tasks/t/state.json")
+    };
+    assert_eq!(state(with_driver, false), state(|_| {}, true));
+}
+
+#[test]
+fn what_the_driver_cannot_derive_stays_in_conflict() {
+    fn ended(world: &World) {
+        world.accept("t");
+        world.orch(&["next", "t"]).succeeds();
+    }
+    fn ended_otherwise(world: &World) {
+        world.write(
+            "tasks/t/accept/decision.json",
+            r#"{"verdict": "accepted", "reasons": ["Why not."], "decider": "Bob"}"#,
+        );
+        world.orch(&["next", "t"]).succeeds();
+    }
+    let world = forked("accept", ended, ended_otherwise);
+    with_driver(&world);
+    let merged = Way::Merge.begin(&world);
+    assert_ne!(merged.code, 0, "{merged:?}");
+    assert!(world.read("tasks/t/state.json").contains("<<<<<<< "));
+    world.orch(&["resolve"]).ends(1).says("both sides are finished");
+    world.git(&["merge", "--abort"]);
+    // Where only the state had the driver, it would tell what the transcript does not.
+    let world = forked("plan_review", reviewed, coded);
+    with_driver(&world);
+    world.write(".git/info/attributes", "");
+    assert_ne!(Way::Merge.begin(&world).code, 0);
+    world.orch(&["resolve"]).succeeds();
+    Way::Merge.go_on(&world).succeeds();
+    standings(&world);
+    // Another file of that name is merged as text.
+    let world = forked("plan_review", |_| {}, |_| {});
+    with_driver(&world);
+    let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n{last}\n");
+    world.write("tasks/t/code/state.json", text("1", "6"));
+    world.commit("a state of something else");
+    world.git(&["branch", "-f", "work"]);
+    world.write("tasks/t/code/state.json", text("one", "6"));
+    world.commit("the first line");
+    world.git(&["switch", "-q", "work"]);
+    world.write("tasks/t/code/state.json", text("1", "six"));
+    world.commit("the last line");
+    world.git(&["merge", "-q", "--no-edit", "main"]);
+    assert_eq!(world.read("tasks/t/code/state.json"), text("one", "six"));
+}
+
+#[test]
+fn a_driver_that_is_gone_leaves_a_conflict_that_resolve_settles() {
+    let world = forked("plan_review", reviewed, coded);
+    world.git(&["config", "merge.orch.driver", "/nowhere/orch merge-driver %O %A %B %P"]);
+    assert_ne!(Way::Merge.begin(&world).code, 0);
+    world.orch(&["resolve"]).succeeds();
+    Way::Merge.go_on(&world).succeeds();
+    assert_eq!(world.phase("t"), "codegen");
+    assert_eq!(standings(&world).last().map(String::as_str), Some("merged"));
+}
+
+#[test]
+fn init_adds_to_attributes_that_are_there() {
+    let world = World::new();
+    world.write("tasks/.gitattributes", "*.patch -text");
+    world.orch(&["init"]).succeeds().says("orch init --merge-driver");
+    let text = world.read("tasks/.gitattributes");
+    assert!(text.starts_with("*.patch -text\n\n# orch:begin\nstate.json merge=orch\n"), "{text}");
+    assert_eq!(world.git_ended(&["config", "merge.orch.driver"]).code, 1, "settings are not touched unasked");
+    world.write("tasks/.gitattributes", text.replace("merge=orch", "merge=text"));
+    world.orch(&["init"]).succeeds().says("made tasks/.gitattributes");
+    assert_eq!(world.read("tasks/.gitattributes"), text);
+    world.orch(&["init"]).succeeds().says("Everything is there already.");
+}
