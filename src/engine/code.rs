@@ -1,10 +1,12 @@
 //! Code as evidence: what was committed outside of tasks, as facts of the artifacts that it is.
+//!
+//! A step is taken on the code of the commit before it, since its own commit holds none.
 
 use super::snapshot::Snapshot;
-use super::{Error, TaskRef};
-use crate::base::{Diagnostic, Digest};
+use super::{Error, Loaded, TaskRef};
+use crate::base::{ArtifactName, Diagnostic, Digest, RepoPath};
 use crate::config::Roots;
-use crate::decide::{Facts, FileFact, Recorded, State};
+use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
 use crate::scan::Observed;
 use crate::store::{Code, Since, Start, Store};
 use crate::workflow::{Artifact, Part, TreeScope, Workflow, tree_name};
@@ -16,14 +18,11 @@ use std::sync::Arc;
 pub(super) enum CodeAt<'a> {
     /// None: there is no repository.
     Nowhere,
-    /// That of HEAD.
+    /// That of HEAD, whose notes may be used.
     Head(&'a Store),
     /// That of a commit; of none, nothing.
     Commit(&'a Store, Option<Digest>),
 }
-
-/// The code that a history does not reach back to.
-pub(super) const TOO_SHALLOW: &str = "not-in-clone";
 
 impl Snapshot<'_> {
     /// Adds to the facts what the code is, of each artifact that may be code, and what happened to it
@@ -55,9 +54,9 @@ impl Snapshot<'_> {
             let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
             if let Some((head, baselines)) = changed {
                 let record = task.state_path()?;
-                let is_committed = store.read_at(head, &record)?.is_some_and(|held| {
-                    observed.state.as_ref().is_some_and(|state| is_same(&held, &state.bytes))
-                });
+                let held = store.read_at(head, &record)?;
+                let present = observed.state.as_ref().map(|state| state.bytes.as_slice());
+                let is_committed = held.is_some_and(|held| !is_now || present.is_some_and(|now| is_same(&held, now)));
                 let start = if is_committed { Start::Changed(record) } else { Start::Was(baselines) };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
                     Some(since) => fact.data = Some(Arc::new(value(&since))),
@@ -77,35 +76,157 @@ impl Snapshot<'_> {
         format!("{}\n\n{}", scope.texts().join("\n"), roots.join("\n\n"))
     }
 
-    /// The digest of the code that an artifact may be, in a commit or in none.
-    pub(super) fn has_code(
+    /// What a task held when a step was taken after `before`. Of the code it is what was committed, or
+    /// what the step `told` of it; then also what of that was not committed.
+    pub(super) fn observe_step<'l>(
         &self,
-        store: &Store,
-        from: &[Digest],
-        scope: &TreeScope,
-        wanted: Digest,
-    ) -> Result<bool, Error> {
-        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-        let code = Code { name: self.name_of(scope), part: &part };
-        if store.code_digest(None, &code)? == wanted {
-            return Ok(true);
-        }
-        for commit in from {
-            if store.commit_with_code(*commit, wanted, &code)?.is_some() {
-                return Ok(true);
+        task: &TaskRef,
+        loaded: &'l Loaded,
+        before: &Recorded,
+        told: &[Told],
+    ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
+        let (workflow, mut observed) = self.observe_by(task, loaded)?;
+        self.look_at_code(task, workflow, before, &mut observed)?;
+        let mut untrue = Vec::new();
+        for one in told {
+            let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
+            for tree in files.filter(|file| file.is_tree && file.digest != Some(one.digest)) {
+                tree.digest = Some(one.digest);
+                untrue.push(one.clone());
             }
         }
-        Ok(false)
+        Ok((workflow, observed, untrue))
+    }
+
+    /// Why code that a step told of otherwise than it was committed may be honest and yet not known
+    /// here; `None` where all of it only says from where a change is counted, and was committed earlier.
+    pub(super) fn code_unknown(
+        &self,
+        workflow: &Workflow,
+        parents: &[Digest],
+        untrue: &[Told],
+    ) -> Result<Option<String>, Error> {
+        for Told { artifact, digest, is_evidence } in untrue {
+            let name = tree_name(artifact.as_str());
+            if *is_evidence {
+                let why = format!("{name}, {}, is not the code that was committed before it", digest.short());
+                return Ok(Some(why));
+            }
+            let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
+            let Some(scope) = scope else { continue };
+            if !self.stood(scope, parents, *digest, |_| true)? {
+                return Ok(Some(format!("{name}, {}, as it was then, is not in git", digest.short())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Why a step that rests on code counts it from somewhere that nobody can find: a commit has to hold
+    /// both that code and a record that says so.
+    pub(super) fn miscounted(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        before: &Recorded,
+        step: &[Told],
+    ) -> Result<Option<String>, Error> {
+        let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code) else {
+            return Ok(None);
+        };
+        let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
+            return Ok(None);
+        };
+        let record = task.state_path()?;
+        for one in step.iter().filter(|one| one.is_evidence && phase.produces.contains(&one.artifact)) {
+            let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
+            else {
+                continue;
+            };
+            let entered = state.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
+            let Some(entered) = entered else { continue };
+            let says_so = |commit| {
+                let text = store.read_at(commit, &record).ok().flatten();
+                let value: Option<Value> = text.and_then(|text| serde_json::from_slice(&text).ok());
+                let names = ["actors", phase.id.as_str(), "entered_with", one.artifact.as_str()];
+                let found = value.as_ref().and_then(|value| names.iter().try_fold(value, |at, name| at.get(name)));
+                found.and_then(Value::as_str).and_then(Digest::parse) == Some(entered)
+            };
+            if !self.stood(scope, &[head], entered, says_so)? {
+                let name = tree_name(one.artifact.as_str());
+                let phase = &phase.id;
+                return Ok(Some(format!("{name} was not {} when `{phase}` was entered", entered.short())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a part of the tree was this at or before some commits, in one that is meant.
+    fn stood(
+        &self,
+        scope: &TreeScope,
+        from: &[Digest],
+        wanted: Digest,
+        is_meant: impl Fn(Digest) -> bool,
+    ) -> Result<bool, Error> {
+        let CodeAt::Commit(store, _) = self.code else { return Ok(false) };
+        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
+        let code = Code { name: self.name_of(scope), part: &part };
+        let found = store.ancestor(from, None, |source| {
+            let commit = source.commit();
+            Ok(store.code_digest(commit, &code)? == wanted && commit.is_some_and(&is_meant))
+        })?;
+        Ok(found.is_some())
     }
 }
 
+/// What a recorded step says of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told {
+    artifact: ArtifactName,
+    digest: Digest,
+    /// Whether the step rests on it; else it only says what a phase was entered with.
+    is_evidence: bool,
+}
+
+impl Told {
+    /// Whether it says that an artifact was this.
+    pub(super) fn is(&self, artifact: &ArtifactName, digest: Digest) -> bool {
+        self.artifact == *artifact && self.digest == digest
+    }
+}
+
+/// Why it cannot be known here what happened to some code.
+pub(super) fn code_out_of_reach(facts: &Facts) -> Option<String> {
+    let trees = facts.artifacts.values().flatten().filter(|file| file.is_tree);
+    let mut problems = trees.flat_map(|tree| tree.problems.iter().map(move |problem| (tree, problem)));
+    problems.next().map(|(tree, problem)| format!("{}: {}", tree.path, problem.message))
+}
+
+/// What a step says of the code that was there when it was taken.
+pub(super) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> Vec<Told> {
+    let told = |artifact: &Artifact| {
+        let name = tree_name(artifact.name.as_str());
+        let named = entry.evidence.iter().find(|(path, _)| *path == name);
+        let evidence = named.and_then(|(_, digest)| Digest::parse(digest));
+        let makes = workflow.phase(&entry.to).is_some_and(|phase| phase.produces.contains(&artifact.name));
+        let to = after.actor(&entry.to).filter(|_| makes);
+        let entered = to.and_then(|actor| *actor.entered_with.get(&artifact.name)?);
+        Some(Told {
+            artifact: artifact.name.clone(),
+            digest: evidence.or(entered)?,
+            is_evidence: evidence.is_some(),
+        })
+    };
+    trees(workflow).filter_map(|(artifact, _)| told(artifact)).collect()
+}
+
 /// The artifacts that may be code, and which.
-pub(super) fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
+fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
     workflow.artifacts.iter().filter_map(|artifact| Some((artifact, artifact.tree.as_ref()?)))
 }
 
 /// Code of which nothing more is known than what it is.
-pub(super) fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
+fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
     FileFact {
         pattern: artifact.paths.len(),
         is_tree: true,
@@ -117,21 +238,21 @@ pub(super) fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
 }
 
 /// Notes that nobody can know here what happened to the code.
-pub(super) fn unknown(fact: &mut FileFact) {
-    let message = "the history here does not reach back to the task's last step, so nobody knows what was committed since";
+fn unknown(fact: &mut FileFact) {
+    let message = "the history in this clone does not reach back to the task's last step";
     fact.data = None;
-    fact.problems = vec![Diagnostic::error(TOO_SHALLOW, message).hint("git fetch --unshallow")];
+    fact.problems = vec![Diagnostic::error("not-in-clone", message).hint("git fetch --unshallow")];
 }
 
 /// Puts what is known of an artifact's code in the place of what was known.
-pub(super) fn put(facts: &mut Facts, artifact: &Artifact, fact: FileFact) {
+fn put(facts: &mut Facts, artifact: &Artifact, fact: FileFact) {
     let files = facts.artifacts.entry(artifact.name.clone()).or_default();
     files.retain(|file| !file.is_tree);
     files.push(fact);
 }
 
 /// How much of what lies at a path is this part of the code: what lies where tasks do is none.
-fn part_of(scope: &TreeScope, roots: &Roots, path: &crate::base::RepoPath, is_directory: bool) -> Part {
+fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool) -> Part {
     match (scope.part(path), roots.part(path, is_directory)) {
         (Part::None, _) | (_, Part::Whole) => Part::None,
         (Part::Whole, Part::None) => Part::Whole,

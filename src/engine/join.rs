@@ -4,6 +4,7 @@
 //! side's steps then stand in the transcript alone, and are replayed as far as git has what they rest on.
 
 use super::archive::Archive;
+use super::code::told;
 use super::records::{Records, state_in};
 use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
@@ -251,15 +252,18 @@ impl Join<'_> {
             let after = State { history, ..after.clone() };
             for files in self.moments(previous, entry)? {
                 let snapshot = Snapshot { source: &files, ..*self.after };
-                let (workflow, observed) = snapshot.observe_by(self.task, loaded)?;
+                let (workflow, observed, untrue) =
+                    snapshot.observe_step(self.task, loaded, &before, &told(workflow, entry, &after))?;
                 if let Ok(replayed) = replay(workflow, &before, &observed.facts, entry, Some(&after)) {
+                    let why = snapshot.code_unknown(workflow, self.parents, &untrue)?;
+                    let standing = if why.is_some() { Standing::Unverifiable } else { replayed.standing };
                     self.worlds.push((entry.clone(), files));
                     return Ok(Some(ProvenStep {
                         entry: entry.clone(),
-                        standing: replayed.standing,
+                        standing,
                         approval: replayed.by_person.then_some(Approval::Claimed),
                         is_judged: true,
-                        why: None,
+                        why,
                     }));
                 }
             }

@@ -1,6 +1,7 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
 use super::archive::Archive;
+use super::code::{Told, told};
 use super::join::prove_joined;
 use super::records::{
     Records, Step, Unread, gap, is_later, is_own, known, named_workflow, schema_of, state_in, steps,
@@ -13,6 +14,7 @@ use crate::record::{
     read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, write_state,
 };
 use crate::scan::{Content, Source};
+use crate::workflow::is_tree_name;
 use serde_json::Value;
 
 /// A task before and after.
@@ -345,9 +347,14 @@ impl Proving<'_> {
         };
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
-        let mut attempt = |source: &dyn Source| -> Result<Option<ProvenStep>, Error> {
+        let told = loaded.workflow.as_ref().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
+        let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
             let snapshot = Snapshot { source, ..self.change.after };
-            let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
+            let task = self.change.task;
+            let (workflow, observed, untrue) = snapshot.observe_step(task, &loaded, before, by)?;
+            if untrue.is_empty() && !by.is_empty() {
+                return Ok(None);
+            }
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
                 Ok(replayed) => {
                     let (standing, why) = match replayed.standing {
@@ -356,6 +363,13 @@ impl Proving<'_> {
                         }
                         standing => (standing, None),
                     };
+                    let code = match snapshot.code_unknown(workflow, self.change.parents, &untrue)? {
+                        None => snapshot.miscounted(task, workflow, before, &told)?,
+                        unknown => unknown,
+                    };
+                    if code.is_some() {
+                        return Ok(Some(verdict(Standing::Unverifiable, code)));
+                    }
                     Ok(Some(ProvenStep {
                         approval: replayed.by_person.then_some(Approval::Claimed),
                         ..verdict(standing, why.map(str::to_owned))
@@ -369,12 +383,15 @@ impl Proving<'_> {
                 }
             }
         };
-        if let Some(proven) = attempt(self.change.after.source)? {
-            return Ok(proven);
+        for by in [&[], told.as_slice()] {
+            if let Some(proven) = attempt(self.change.after.source, by)? {
+                return Ok(proven);
+            }
         }
         if steps.len() > 1 {
-            for files in self.moments(&loaded, old, steps, index)? {
-                if let Some(mut proven) = attempt(&files)? {
+            let moments = self.moments(&loaded, old, steps, index)?;
+            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+                if let Some(mut proven) = attempt(files, by)? {
                     if let Some(missing) = self.not_kept(steps, index) {
                         proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
                         proven.standing = Standing::Unverifiable;
@@ -402,6 +419,9 @@ impl Proving<'_> {
         };
         let evidence = &steps[index].entry.evidence;
         let kept = |name: &str, digest: &str| {
+            if is_tree_name(name) {
+                return true;
+            }
             let bytes = self
                 .change
                 .task

@@ -29,7 +29,7 @@ mod text;
 mod transition;
 mod wire;
 
-pub use audit::{AuditChange, AuditReport};
+pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use error::Failure;
 pub use event::{Event, Happening};
 pub use explain::{Explanation, Explanations};

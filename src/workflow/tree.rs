@@ -92,7 +92,7 @@ impl fmt::Display for TreeScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.paths {
             Some(_) => f.write_str(&self.texts.join(", ")),
-            None => f.write_str("what is no task"),
+            None => f.write_str("the code outside of tasks"),
         }
     }
 }
