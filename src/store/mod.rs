@@ -159,6 +159,18 @@ impl Store {
         Ok(Head { branch: Some(name), commit })
     }
 
+    /// The directories whose files change when HEAD moves, and whether that is so below them too: those of
+    /// this work tree and of the repository, and the branches.
+    #[must_use]
+    pub fn head_places(&self) -> Vec<(PathBuf, bool)> {
+        let common = self.repo.commondir();
+        let mut places = vec![(self.repo.path().to_owned(), false), (common.join("refs/heads"), true)];
+        if common != self.repo.path() {
+            places.push((common.to_owned(), false));
+        }
+        places.into_iter().filter_map(|(path, below)| Some((path.canonicalize().ok()?, below))).collect()
+    }
+
     /// The name that git would write into a commit now.
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {
