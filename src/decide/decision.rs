@@ -1,7 +1,7 @@
 //! What the rules say about one task now, with everything that made them say it.
 
 use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName};
-use crate::workflow::{Format, Owner};
+use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -341,6 +341,13 @@ impl Kind {
         ]
         .into_iter()
         .find(|kind| kind.as_str() == text)
+    }
+}
+
+impl BrokenNeed {
+    /// The artifact, and where it belongs.
+    pub(super) fn named(&self) -> String {
+        if is_tree_name(&self.path) { self.path.clone() } else { format!("{} ({})", self.artifact, self.path) }
     }
 }
 

@@ -278,12 +278,7 @@ impl Judge<'_> {
         let named: Vec<String> = unmet
             .iter()
             .map(|need| {
-                format!(
-                    "{} ({}) is {}",
-                    need.artifact,
-                    need.path,
-                    if need.missing { "missing" } else { "invalid" }
-                )
+                format!("{} is {}", need.named(), if need.missing { "missing" } else { "invalid" })
             })
             .collect();
         let role = if *phase == self.phase.id { "needs" } else { "would need" };
