@@ -205,7 +205,8 @@ fn backward(workflow: &Workflow, start: usize, end: usize, kind: Kind, seen: &[S
             let now = present(seen, artifact);
             let judged = if position < start { left_with.or(now) } else { now };
             // Code as it is now is what the target would be entered with, and no change any more.
-            let is_code = seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
+            let is_code =
+                seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
             let used: [Option<Digest>; 2] =
                 if by_person || is_code { [left_with, now] } else { [judged, None] };
             for digest in used.into_iter().flatten() {

@@ -347,7 +347,11 @@ impl Kind {
 impl BrokenNeed {
     /// The artifact, and where it belongs.
     pub(super) fn named(&self) -> String {
-        if is_tree_name(&self.path) { self.path.clone() } else { format!("{} ({})", self.artifact, self.path) }
+        if is_tree_name(&self.path) {
+            self.path.clone()
+        } else {
+            format!("{} ({})", self.artifact, self.path)
+        }
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn look<'f>(
         workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
     let present: Present<'_> = (workflow.artifacts.iter().zip(&all))
         .map(|(artifact, seen)| {
-            let tree = artifact.tree.as_ref().filter(|_| seen.derived.tree.is_some() || !seen.derived.present);
+            let tree =
+                artifact.tree.as_ref().filter(|_| seen.derived.tree.is_some() || !seen.derived.present);
             (seen.derived.name.clone(), (seen.derived.digest, tree))
         })
         .collect();
@@ -175,12 +176,7 @@ fn judged(file: &FileFact) -> Option<Vec<(String, Option<Digest>)>> {
     Some(of.iter().map(|(name, digest)| (name.clone(), digest.as_str().and_then(Digest::parse))).collect())
 }
 
-fn judge_freshness(
-    workflow: &Workflow,
-    state: &State,
-    present: &Present<'_>,
-    derived: &mut Derived,
-) {
+fn judge_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
     if !derived.present {
         return;
     }
@@ -194,11 +190,7 @@ fn judge_freshness(
 }
 
 /// Why what a report says it judged is not what is there now; `None` where it is.
-fn stands_no_more(
-    present: &Present<'_>,
-    name: &str,
-    judged: Option<Digest>,
-) -> Option<String> {
+fn stands_no_more(present: &Present<'_>, name: &str, judged: Option<Digest>) -> Option<String> {
     match present.get(name) {
         None => Some(format!("it judged `{name}`, which the workflow does not know")),
         Some((present, tree)) if judged.is_none() || *present != judged => Some(match tree {

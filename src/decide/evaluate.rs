@@ -277,9 +277,7 @@ impl Judge<'_> {
         let last_consistent = self.last_consistent();
         let named: Vec<String> = unmet
             .iter()
-            .map(|need| {
-                format!("{} is {}", need.named(), if need.missing { "missing" } else { "invalid" })
-            })
+            .map(|need| format!("{} is {}", need.named(), if need.missing { "missing" } else { "invalid" }))
             .collect();
         let role = if *phase == self.phase.id { "needs" } else { "would need" };
         decision.reason = format!("`{phase}` {role} what is not there: {}", named.join("; "));

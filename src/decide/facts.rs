@@ -66,7 +66,7 @@ impl FileFact {
     /// The data of a tree to which nothing was committed.
     #[must_use]
     pub fn no_commits() -> Value {
-        json!({"commits": [], "files": []})
+        json!({"commits": [], "files": [], "confirmed": false})
     }
 
     /// Whether it parses and its schema accepts it.

@@ -47,7 +47,8 @@ impl Snapshot<'_> {
             _ => None,
         };
         for (artifact, scope) in trees(workflow) {
-            let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
+            let part =
+                |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
             let code = Code { name: self.name_of(scope), part: &part };
             let digest = store.code_digest(head, &code)?;
             let mut fact = tree_fact(artifact, digest);
@@ -56,10 +57,11 @@ impl Snapshot<'_> {
                 let record = task.state_path()?;
                 let held = store.read_at(head, &record)?;
                 let present = observed.state.as_ref().map(|state| state.bytes.as_slice());
-                let is_committed = held.is_some_and(|held| !is_now || present.is_some_and(|now| is_same(&held, now)));
+                let is_committed =
+                    held.is_some_and(|held| !is_now || present.is_some_and(|now| is_same(&held, now)));
                 let start = if is_committed { Start::Changed(record) } else { Start::Was(baselines) };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
-                    Some(since) => fact.data = Some(Arc::new(value(&since))),
+                    Some(since) => fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact)))),
                     None => unknown(&mut fact),
                 }
             }
@@ -148,7 +150,8 @@ impl Snapshot<'_> {
                 let text = store.read_at(commit, &record).ok().flatten();
                 let value: Option<Value> = text.and_then(|text| serde_json::from_slice(&text).ok());
                 let names = ["actors", phase.id.as_str(), "entered_with", one.artifact.as_str()];
-                let found = value.as_ref().and_then(|value| names.iter().try_fold(value, |at, name| at.get(name)));
+                let found =
+                    value.as_ref().and_then(|value| names.iter().try_fold(value, |at, name| at.get(name)));
                 found.and_then(Value::as_str).and_then(Digest::parse) == Some(entered)
             };
             if !self.stood(scope, &[head], entered, says_so)? {
@@ -280,12 +283,18 @@ fn is_same(committed: &[u8], present: &[u8]) -> bool {
     committed == present || plain(committed) == plain(present)
 }
 
-fn value(since: &Since) -> Value {
+/// Whether the last recorded step says that the code is right as it is.
+fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
+    let last = state.and_then(|state| state.history.last());
+    last.is_some_and(|last| last.confirmed.as_ref() == Some(&artifact.name))
+}
+
+fn value(since: &Since, confirmed: bool) -> Value {
     let commits: Vec<Value> = since
         .commits
         .iter()
         .map(|commit| json!({"id": commit.id.to_string(), "subject": commit.subject, "tasks": commit.tasks}))
         .collect();
     let files: Vec<&str> = since.files.iter().map(|path| path.as_str()).collect();
-    json!({"commits": commits, "files": files})
+    json!({"commits": commits, "files": files, "confirmed": confirmed})
 }

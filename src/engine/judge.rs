@@ -45,7 +45,8 @@ impl Judged {
     /// Whether committed code may move it.
     #[must_use]
     pub fn rests_on_code(&self) -> bool {
-        let has_tree = |workflow: &Workflow| workflow.artifacts.iter().any(|artifact| artifact.tree.is_some());
+        let has_tree =
+            |workflow: &Workflow| workflow.artifacts.iter().any(|artifact| artifact.tree.is_some());
         self.workflow().is_some_and(has_tree) && !self.decision.is_done()
     }
 

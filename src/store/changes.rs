@@ -262,7 +262,9 @@ pub(super) fn unlike<'t>(
 }
 
 /// Entries of a tree by name: object, mode, and whether it is a tree itself.
-pub(super) fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, (Oid, i32, bool)> {
+pub(super) fn entries<'t>(
+    entries: impl IntoIterator<Item = TreeEntry<'t>>,
+) -> BTreeMap<String, (Oid, i32, bool)> {
     entries
         .into_iter()
         .filter_map(|entry| {

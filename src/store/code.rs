@@ -80,9 +80,9 @@ impl Store {
         let begun = match start {
             Start::Changed(path) if may_note => self.last_changes(std::slice::from_ref(path))?.remove(0),
             Start::Changed(path) => self.find(head, |commit| self.is_changed_by(commit, path))?,
-            Start::Was(digests) => self.find(head, |commit| {
-                Ok(digests.contains(&self.digest_of_part(&commit.tree()?, code)?))
-            })?,
+            Start::Was(digests) => {
+                self.find(head, |commit| Ok(digests.contains(&self.digest_of_part(&commit.tree()?, code)?)))?
+            }
         };
         let is_known = begun.map_or(boundary.is_empty(), |begun| !boundary.contains(&begun));
         if !is_known {

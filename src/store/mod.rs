@@ -33,8 +33,8 @@ mod vet;
 mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
-pub use commit::{Committed, Planned, Transaction, Write};
 pub use code::{Code, CodeCommit, Since, Start};
+pub use commit::{Committed, Planned, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};

@@ -160,8 +160,15 @@ impl AuditReport {
             }
             for code in change.steps.iter().flat_map(|step| &step.code) {
                 let short = |digest: &str| digest.chars().take(10).collect::<String>();
-                let place = code.commit.as_ref().map_or(String::new(), |commit| format!(" of {}", short(commit)));
-                paragraph(&mut out, &format!("on {}, {}{place}", code.path, short(&code.digest)), 4, 0, width);
+                let place =
+                    code.commit.as_ref().map_or(String::new(), |commit| format!(" of {}", short(commit)));
+                paragraph(
+                    &mut out,
+                    &format!("on {}, {}{place}", code.path, short(&code.digest)),
+                    4,
+                    0,
+                    width,
+                );
             }
             for step in change.steps.iter().filter(|step| step.rule.is_none() && step.kind != "create") {
                 let by = format!("{} ({})", step.actor.name, step.actor.kind);

@@ -122,7 +122,10 @@ fn commit_section(out: &mut String, task: &str, expected: &Expected) {
         out.push_str("\nWhat is wrong with it now:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
     }
-    out.push_str(&format!("\nIt is what is committed in `{}`. Name the task in the message:\n\n", expected.tree.join("`, `")));
+    out.push_str(&format!(
+        "\nIt is what is committed in `{}`. Name the task in the message:\n\n",
+        expected.tree.join("`, `")
+    ));
     out.push_str(&commit_command(task));
 }
 

@@ -1,10 +1,10 @@
 //! Suggestions as text for people: calm, few lines, ending with what to type.
 
-use crate::workflow::is_tree_name;
 use super::layout::{Cell, columns, counted, one_line, paragraph, plain, shorten, styled};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Direction, Do, Kind, Paint, Style};
 use crate::base::command;
+use crate::workflow::is_tree_name;
 
 /// How far the lines below a headline are indented.
 const INDENT: usize = 4;

@@ -192,7 +192,10 @@ fn a_clone_that_is_too_shallow_says_so_and_guesses_nothing() {
     let shallow = clone("shallow", "1");
     assert_eq!(shallow["suggestedNext"], "codegen", "{shallow:#}");
     let problem = &shallow["expects"][0]["problems"][0];
-    assert_eq!((&problem["code"], &problem["hint"]), (&"not-in-clone".into(), &"git fetch --unshallow".into()));
+    assert_eq!(
+        (&problem["code"], &problem["hint"]),
+        (&"not-in-clone".into(), &"git fetch --unshallow".into())
+    );
     assert_eq!(clone("deep", "4")["suggestedNext"], "review");
     assert_eq!(world.suggestion("t")["suggestedNext"], "review");
     world.moves_to("review");
@@ -244,7 +247,9 @@ fn each_work_tree_has_its_own_code() {
     let linked = world.path("../linked");
     let linked = linked.to_str().expect("UTF-8");
     world.git(&["worktree", "add", "-q", "-b", "task/t", linked]);
-    let next = |place: &str| world.orch_json(&["-C", place, "suggest", "t"])["suggestions"][0]["suggestedNext"].clone();
+    let next = |place: &str| {
+        world.orch_json(&["-C", place, "suggest", "t"])["suggestions"][0]["suggestedNext"].clone()
+    };
     world.commit_code("1", Some("t"));
     assert_eq!((next("."), next(linked)), ("review".into(), "codegen".into()));
     world.git(&["-C", linked, "merge", "-q", "--ff-only", "main"]);

@@ -3,8 +3,8 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::engine::Engine;
-use crate::view::layout::counted;
 use crate::store::Store;
+use crate::view::layout::counted;
 use crate::view::{self, Suggestions, pretty};
 use crate::watch::{Options, Signal, Watcher};
 use crate::workflow::Owner;

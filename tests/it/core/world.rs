@@ -98,7 +98,9 @@ impl World {
                 is_tree: true,
                 path: tree_name(artifact.name.as_str()),
                 digest: Some(Digest::of_blob(self.code.as_bytes())),
-                data: Some(Arc::new(json!({"commits": self.commits, "files": ["src/lib.rs"]}))),
+                data: Some(Arc::new(
+                    json!({"commits": self.commits, "files": ["src/lib.rs"], "confirmed": false}),
+                )),
                 problems: Vec::new(),
             });
             artifacts.insert(artifact.name.clone(), found.chain(tree).collect());

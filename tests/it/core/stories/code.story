@@ -317,7 +317,7 @@ test#1 waits for agent: report.json is missing
   option orch next t-1 --override WHY
 //- commit t-1: before
 //- show
-test#1 inconsistent, last was code: `test` needs what is not there: change (change (tree)) is missing
+test#1 inconsistent, last was code: `test` needs what is not there: change (tree) is missing
   expects change (tree) missing, of plan
   option orch rollback t-1 --to code --reason WHY
 
