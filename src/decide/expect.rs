@@ -81,7 +81,8 @@ fn for_output(judge: &Judge<'_>, seen: &Seen<'_>, optional: bool) -> Option<Expe
     } else if !derived.fresh {
         (ExpectState::Stale, derived.stale_because.clone().unwrap_or_default())
     } else if !derived.valid {
-        let first = seen.files.iter().flat_map(|file| &file.problems).find(|problem| problem.is_error());
+        let problems = || seen.files.iter().flat_map(|file| &file.problems);
+        let first = problems().find(|problem| problem.is_error()).or_else(|| problems().next());
         (ExpectState::Invalid, first.map(|problem| problem.message.clone()).unwrap_or_default())
     } else {
         return None;

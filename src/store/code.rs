@@ -8,7 +8,7 @@ use super::tree::entry_at;
 use super::{Error, Store, digest, oid, trailers};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::Part;
-use git2::{Commit as GitCommit, ObjectType, Oid, Sort, Tree};
+use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,8 +17,17 @@ const MOST_COMMITS: usize = 1000;
 /// How many files are told at most.
 const MOST_FILES: usize = 1000;
 
-/// Digests that were computed: by the name of the part and the whole tree.
-pub(super) type Parts = RefCell<HashMap<String, HashMap<Oid, Digest>>>;
+/// What was computed of parts, by their names.
+pub(super) type Parts = RefCell<HashMap<String, Known>>;
+
+/// What was computed of one part.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Its digest in whole trees.
+    digests: HashMap<Oid, Digest>,
+    /// The commits that were looked at, and what is told of those that changed it.
+    commits: HashMap<Oid, Option<CodeCommit>>,
+}
 
 /// A part of every commit's tree.
 pub struct Code<'a> {
@@ -62,7 +71,7 @@ impl Store {
     /// nothing.
     pub fn code_digest(&self, commit: Option<Digest>, code: &Code<'_>) -> Result<Digest, Error> {
         match commit {
-            Some(commit) => self.digest_of_part(&self.tree_of(commit)?, code),
+            Some(commit) => self.digest_of_part(self.repo.find_commit(oid(commit)?)?.tree_id(), code),
             None => Ok(tree_id(&[])),
         }
     }
@@ -81,7 +90,7 @@ impl Store {
             Start::Changed(path) if may_note => self.last_changes(std::slice::from_ref(path))?.remove(0),
             Start::Changed(path) => self.find(head, |commit| self.is_changed_by(commit, path))?,
             Start::Was(digests) => {
-                self.find(head, |commit| Ok(digests.contains(&self.digest_of_part(&commit.tree()?, code)?)))?
+                self.find(head, |commit| Ok(digests.contains(&self.digest_of_part(commit.tree_id(), code)?)))?
             }
         };
         let is_known = begun.map_or(boundary.is_empty(), |begun| !boundary.contains(&begun));
@@ -90,7 +99,6 @@ impl Store {
         }
         let begun = begun.map(|begun| Ok::<_, Error>(self.repo.find_commit(oid(begun)?)?)).transpose()?;
         let mut walk = self.repo.revwalk()?;
-        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME)?;
         walk.push(oid(head)?)?;
         if let Some(commit) = &begun {
             match start {
@@ -105,15 +113,15 @@ impl Store {
             if boundary.contains(&digest(id)) {
                 return Ok(None);
             }
-            let commit = self.repo.find_commit(id)?;
-            if self.changes_part(&commit, code)? {
-                since.commits.push(CodeCommit::of(&commit));
-                oldest = Some(commit);
+            if let Some(commit) = self.told_of(id, code)? {
+                since.commits.push(commit);
+                oldest = Some(id);
             }
         }
         let before = match (begun, start) {
             (Some(commit), Start::Was(_)) => Some(commit),
-            (begun, _) => begun.or(oldest).and_then(|commit| commit.parent(0).ok()),
+            (Some(commit), _) => commit.parent(0).ok(),
+            (None, _) => oldest.and_then(|oldest| self.repo.find_commit(oldest).ok()?.parent(0).ok()),
         };
         let before = before.map(|commit| commit.tree()).transpose()?;
         if !since.commits.is_empty() {
@@ -126,31 +134,35 @@ impl Store {
         Ok(Some(since))
     }
 
-    /// An ancestor of a commit, or the commit itself, in which this part was the same.
-    pub fn commit_with_code(
-        &self,
-        from: Digest,
-        wanted: Digest,
-        code: &Code<'_>,
-    ) -> Result<Option<Digest>, Error> {
-        self.find(from, |commit| Ok(self.digest_of_part(&commit.tree()?, code)? == wanted))
-    }
-
     /// The newest commit that is meant, among those that another reaches; not all of history is searched.
     fn find(
         &self,
         from: Digest,
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
-        let (mut found, mut left) = (None, 10 * MOST_COMMITS);
-        self.walk_between(from, None, |commit| {
-            left -= 1;
+        // Any order but the one that walks have by themselves would need all of history first.
+        let mut walk = self.repo.revwalk()?;
+        walk.push(oid(from)?)?;
+        for id in walk.take(10 * MOST_COMMITS) {
+            // A shallow clone ends where its history does.
+            let Ok(commit) = self.repo.find_commit(id?) else { break };
             if is_meant(&commit)? {
-                found = Some(digest(commit.id()));
+                return Ok(Some(digest(commit.id())));
             }
-            Ok(found.is_none() && left > 0)
-        })?;
-        Ok(found)
+        }
+        Ok(None)
+    }
+
+    /// What is told of a commit that changed this part; `None` of any other.
+    fn told_of(&self, id: Oid, code: &Code<'_>) -> Result<Option<CodeCommit>, Error> {
+        let known = self.parts.borrow().get(&code.name).and_then(|known| known.commits.get(&id).cloned());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let commit = self.repo.find_commit(id)?;
+        let told = self.changes_part(&commit, code)?.then(|| CodeCommit::of(&commit));
+        self.parts.borrow_mut().entry(code.name.clone()).or_default().commits.insert(id, told.clone());
+        Ok(told)
     }
 
     /// Whether a file is not what it was in any parent.
@@ -173,25 +185,26 @@ impl Store {
 
     /// Whether this part is not what it was in any parent.
     fn changes_part(&self, commit: &GitCommit<'_>, code: &Code<'_>) -> Result<bool, Error> {
-        let own = self.digest_of_part(&commit.tree()?, code)?;
+        let own = self.digest_of_part(commit.tree_id(), code)?;
         if commit.parent_count() == 0 {
             return Ok(own != tree_id(&[]));
         }
         for parent in commit.parents() {
-            if self.digest_of_part(&parent.tree()?, code)? == own {
+            if self.digest_of_part(parent.tree_id(), code)? == own {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn digest_of_part(&self, tree: &Tree<'_>, code: &Code<'_>) -> Result<Digest, Error> {
-        let known = self.parts.borrow().get(&code.name).and_then(|known| known.get(&tree.id()).copied());
+    fn digest_of_part(&self, tree: Oid, code: &Code<'_>) -> Result<Digest, Error> {
+        let known = self.parts.borrow().get(&code.name).and_then(|known| known.digests.get(&tree).copied());
         if let Some(known) = known {
             return Ok(known);
         }
-        let found = self.part_of(tree, &RepoPath::root(), code)?.unwrap_or_else(|| tree_id(&[]));
-        self.parts.borrow_mut().entry(code.name.clone()).or_default().insert(tree.id(), found);
+        let part = self.part_of(&self.repo.find_tree(tree)?, &RepoPath::root(), code)?;
+        let found = part.unwrap_or_else(|| tree_id(&[]));
+        self.parts.borrow_mut().entry(code.name.clone()).or_default().digests.insert(tree, found);
         Ok(found)
     }
 

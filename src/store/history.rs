@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// The same for what `from` reaches and `until` does not.
-    pub(super) fn walk_between(
+    fn walk_between(
         &self,
         from: Digest,
         until: Option<Digest>,
