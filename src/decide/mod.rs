@@ -32,10 +32,10 @@ pub use facts::{Facts, FileFact};
 pub use merge::{Conflict, choose, join_histories, merge, merging};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
-pub use replay::{Disproof, Replayed, difference, replay};
+pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use settle::{Settled, Step, settle};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,
     WorkflowRef,
 };
-pub use state_document::{STATE_VERSION, document, history_value};
+pub use state_document::{STATE_VERSION, document, history_value, standing};

@@ -5,11 +5,11 @@
 //! that made it.
 
 use super::{
-    ActorKind, Facts, HistoryEntry, Kind, Recorded, Refusal, Stamp, Standing, State, Transition, apply,
-    confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    ActorKind, Facts, HistoryEntry, Kind, Part, Recorded, Refusal, Stamp, Standing, State, Transition, Truth,
+    apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
 use crate::base::PhaseId;
-use crate::workflow::Workflow;
+use crate::workflow::{Outcome, Workflow};
 use serde_json::Value;
 
 /// A step that the rules yield.
@@ -59,6 +59,50 @@ pub fn replay(
     }
 }
 
+/// Why no facts at all would make the rules yield the step `entry`; `None` where some would.
+///
+/// This is asked of a step whose facts are not all known: what its rule says of phases, and what a
+/// guard says of the state alone, is known all the same.
+#[must_use]
+pub fn refute(
+    workflow: &Workflow,
+    before: &Recorded,
+    facts: &Facts,
+    entry: &HistoryEntry,
+) -> Option<Disproof> {
+    let (Kind::Advance | Kind::Regress, Some(name), Recorded::Known(state)) =
+        (entry.kind, &entry.rule, before)
+    else {
+        return None;
+    };
+    let from = workflow.phase_named(state.phase.as_deref()?)?;
+    let Some(rule) = workflow.rules_from(&from.id).find(|rule| rule.id.as_str() == name) else {
+        return Some(disproof(entry, format!("no rule `{name}` leads out of `{}`", from.id)));
+    };
+    if !matches!(&rule.outcome, Outcome::To(to) if *to == entry.to) {
+        return Some(disproof(entry, format!("rule `{name}` does not lead to `{}`", entry.to)));
+    }
+    if rule.by_human && entry.actor.kind != ActorKind::Human {
+        return Some(disproof(entry, asks_for_a_person(entry)));
+    }
+    let reads_artifacts = |part: &Part| {
+        let roots = part.saw.iter().map(|(path, _)| path.split(['.', '[']).next().unwrap_or(path));
+        roots.into_iter().any(|root| {
+            workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == root)
+                || workflow.defines.iter().any(|(name, _)| name == root)
+        })
+    };
+    let decision = evaluate(workflow, before, facts);
+    let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
+    let parts = tried.parts.iter().filter(|part| part.within.is_none() && !reads_artifacts(part));
+    let broken = parts.into_iter().find(|part| part.result == Truth::False)?;
+    Some(disproof(entry, format!("rule `{name}` did not hold, whatever lay there: {}", broken.text)))
+}
+
+fn asks_for_a_person(entry: &HistoryEntry) -> String {
+    format!("this rule asks for a person, and the record names {}", entry.actor.name)
+}
+
 /// The step that follows from a state, if it is the recorded one.
 fn follow(
     workflow: &Workflow,
@@ -75,7 +119,8 @@ fn follow(
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
     let next = apply(workflow, state, facts, &transition, &stamp);
-    if let Some(after) = after {
+    // Equal states have equal documents, which are made only to say where they differ.
+    if let Some(after) = after.filter(|after| next != **after) {
         let (yielded, recorded) =
             (document(&next, &workflow.phase_key), document(after, &workflow.phase_key));
         if let Some(difference) = difference(&yielded, &recorded, "") {
@@ -149,8 +194,7 @@ fn due(
         return Err(disproof(entry, message));
     }
     if transition.by_human && entry.actor.kind != ActorKind::Human {
-        let message = format!("this rule asks for a person, and the record names {}", entry.actor.name);
-        return Err(disproof(entry, message));
+        return Err(disproof(entry, asks_for_a_person(entry)));
     }
     Ok(transition.clone())
 }

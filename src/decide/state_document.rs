@@ -13,6 +13,21 @@ pub const STATE_VERSION: u64 = 1;
 /// The state as one JSON object, keys in their documented order.
 #[must_use]
 pub fn document(state: &State, phase_key: &str) -> Value {
+    let mut members = standing(state, phase_key);
+    members.insert("history".to_owned(), state.history.iter().map(history_value).collect());
+    members.insert("errors".to_owned(), Value::Array(state.errors.clone()));
+    for (key, value) in &state.extra {
+        members.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    if let Some(at) = state.updated_at {
+        members.insert("updated_at".to_owned(), Value::from(at.to_string()));
+    }
+    Value::Object(members)
+}
+
+/// Where a state stands: its members before the history, which is by far the longest.
+#[must_use]
+pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
     let mut members = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -40,15 +55,7 @@ pub fn document(state: &State, phase_key: &str) -> Value {
     let waived: Map<String, Value> =
         state.waived.iter().map(|(name, seq)| (name.to_string(), Value::from(*seq))).collect();
     put("waived", Some(Value::Object(waived)));
-    put("history", Some(state.history.iter().map(history_value).collect()));
-    put("errors", Some(Value::Array(state.errors.clone())));
-    for (key, value) in &state.extra {
-        members.entry(key.clone()).or_insert_with(|| value.clone());
-    }
-    if let Some(at) = state.updated_at {
-        members.insert("updated_at".to_owned(), Value::from(at.to_string()));
-    }
-    Value::Object(members)
+    members
 }
 
 fn actor_value(actor: &Actor) -> Value {

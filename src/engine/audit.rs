@@ -10,7 +10,11 @@ use crate::base::{Diagnostic, Digest, RepoPath};
 use crate::decide::{Approval, Proof, Standing};
 use crate::scan::Verdicts;
 use crate::store::{Range, Signature, Store, TreeSource, Visited};
+use std::collections::VecDeque;
 use std::rc::Rc;
+
+/// How many sides are kept: a parent is mostly looked at shortly before its child.
+const SIDES_KEPT: usize = 8;
 
 /// A replayed range of history.
 pub struct Audit {
@@ -48,6 +52,38 @@ impl<'s> Side<'s> {
     }
 }
 
+/// The sides of changes, of which the last are kept: what follows in one change is followed in the next.
+pub(super) struct Sides<'a, 's> {
+    pub store: &'s Store,
+    pub archive: &'a Archive<'s>,
+    recent: VecDeque<Rc<Side<'s>>>,
+}
+
+impl<'a, 's> Sides<'a, 's> {
+    pub(super) fn new(store: &'s Store, archive: &'a Archive<'s>) -> Self {
+        Self { store, archive, recent: VecDeque::new() }
+    }
+
+    /// What a commit holds.
+    pub(super) fn of(&mut self, commit: Digest) -> Result<Rc<Side<'s>>, Error> {
+        if let Some(known) = self.recent.iter().find(|side| side.source.commit() == Some(commit)) {
+            return Ok(Rc::clone(known));
+        }
+        let side = Rc::new(Side::new(self.archive, self.store.tree_source(commit))?);
+        self.recent.push_front(Rc::clone(&side));
+        self.recent.truncate(SIDES_KEPT);
+        Ok(side)
+    }
+
+    /// What the parents of a commit hold; of the first commit, nothing.
+    pub(super) fn before(&mut self, commit: &Visited) -> Result<Vec<Rc<Side<'s>>>, Error> {
+        if commit.parents.is_empty() {
+            return Ok(vec![Rc::new(Side::new(self.archive, self.store.empty_source())?)]);
+        }
+        commit.parents.iter().map(|parent| self.of(*parent)).collect()
+    }
+}
+
 impl Engine {
     /// Replays a range of history, by default all of HEAD's.
     pub fn audit(&self, range: Option<&str>) -> Result<Audit, Error> {
@@ -72,10 +108,11 @@ impl Engine {
     ) -> Result<Audit, Error> {
         // What is known to be valid is not taken from the clone's own notes: an audit trusts git alone.
         let verdicts = Verdicts::default();
+        let mut sides = Sides::new(store, archive);
         let mut audit = Audit { commits: commits.len(), changes: Vec::new() };
         for commit in commits {
-            let after = Side::new(archive, store.tree_source(commit.id))?;
-            let befores = befores(store, archive, &commit)?;
+            let after = sides.of(commit.id)?;
+            let befores = sides.before(&commit)?;
             let differing = |before: &Side<'_>, directory: &RepoPath| {
                 Ok(store.changed(&before.source, &after.source, directory)?)
             };
@@ -140,16 +177,4 @@ fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// What the parents of a commit hold; of the first commit, nothing.
-pub(super) fn befores<'s>(
-    store: &'s Store,
-    archive: &Archive<'_>,
-    commit: &Visited,
-) -> Result<Vec<Side<'s>>, Error> {
-    if commit.parents.is_empty() {
-        return Ok(vec![Side::new(archive, store.empty_source())?]);
-    }
-    commit.parents.iter().map(|parent| Side::new(archive, store.tree_source(*parent))).collect()
 }

@@ -1,7 +1,7 @@
 //! What is wrong with tasks: in the work directory, in what is staged, in a commit.
 
 use super::archive::Archive;
-use super::audit::{Side, befores};
+use super::audit::{Side, Sides};
 use super::code::CodeAt;
 use super::compared::Compared;
 use super::gates::Owner;
@@ -79,12 +79,12 @@ impl Engine {
         store.refuse_bare()?;
         let archive = Archive::new(store, &self.history, false);
         let index = store.index_source()?;
-        let mut befores = vec![Side::new(&archive, store.head_source()?)?];
+        let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
         let code = CodeAt::Commit(store, befores[0].source.commit());
         let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts, code };
         for merged in store.merge_heads()? {
-            befores.push(Side::new(&archive, store.tree_source(merged))?);
+            befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
         }
         let differing = |before: &Side<'_>, directory: &RepoPath| {
             Ok(store.staged_changes(&before.source, &index, directory)?)
@@ -157,27 +157,28 @@ impl Engine {
         let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
         let archive = Archive::new(store, &self.history, is_whole);
         let verdicts = Verdicts::default();
+        let mut sides = Sides::new(store, &archive);
         let mut checked = Checked::default();
         for commit in commits {
-            self.check_commit(store, &archive, commit, branch, &verdicts, &mut checked)?;
+            self.check_commit(&mut sides, commit, branch, &verdicts, &mut checked)?;
         }
         Ok(checked)
     }
 
     fn check_commit(
         &self,
-        store: &Store,
-        archive: &Archive<'_>,
+        sides: &mut Sides<'_, '_>,
         commit: &Visited,
         branch: Option<&str>,
         verdicts: &Verdicts,
         checked: &mut Checked,
     ) -> Result<(), Error> {
-        let after = Side::new(archive, store.tree_source(commit.id))?;
+        let Sides { store, archive, .. } = *sides;
+        let after = sides.of(commit.id)?;
         if commit.is_boundary {
             return Ok(());
         }
-        let befores = befores(store, archive, commit)?;
+        let befores = sides.before(commit)?;
         let differing = |before: &Side<'_>, directory: &RepoPath| {
             Ok(store.changed(&before.source, &after.source, directory)?)
         };

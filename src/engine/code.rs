@@ -245,7 +245,7 @@ fn unknown(fact: &mut FileFact) {
     let message = "the history in this clone does not reach back to the task's last step";
     fact.data = None;
     // Nothing is wrong with the code, so a check in a shallow clone may pass.
-    fact.problems = vec![Diagnostic::warning("not-in-clone", message).hint("git fetch --unshallow")];
+    fact.problems = vec![Diagnostic::note("not-in-clone", message).hint("git fetch --unshallow")];
 }
 
 /// Puts what is known of an artifact's code in the place of what was known.

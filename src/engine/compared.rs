@@ -12,6 +12,7 @@ use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::Verdicts;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// The files below a directory that something holds otherwise than a side.
 pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
@@ -19,7 +20,7 @@ pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<R
 /// A set of files, and those that it follows.
 pub(super) struct Compared<'a, 's> {
     /// HEAD, or the parents; of a merge, several.
-    pub befores: &'a [Side<'s>],
+    pub befores: &'a [Rc<Side<'s>>],
     /// What follows.
     pub after: Snapshot<'a>,
     /// The files below a directory that it holds otherwise than one of them.

@@ -9,7 +9,7 @@ use super::records::{
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, command};
-use crate::decide::{Approval, Kind, Proof, ProvenStep, Recorded, Standing, State, replay};
+use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
 use crate::record::{
     read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, write_state,
 };
@@ -347,6 +347,7 @@ impl Proving<'_> {
         };
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
+        let mut impossible: Option<Disproof> = None;
         let told =
             loaded.workflow.as_ref().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
         let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
@@ -379,6 +380,8 @@ impl Proving<'_> {
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
+                    impossible =
+                        impossible.take().or_else(|| refute(workflow, before, &observed.facts, entry));
                     excuse = excuse.take().or_else(|| self.excuse(steps, index, workflow, &observed));
                     Ok(None)
                 }
@@ -401,9 +404,10 @@ impl Proving<'_> {
                 }
             }
         }
-        Ok(match excuse {
-            Some(why) => verdict(Standing::Unverifiable, Some(why)),
-            None => verdict(Standing::Forged, refused),
+        Ok(match (excuse, impossible) {
+            (None, _) => verdict(Standing::Forged, refused),
+            (Some(_), Some(disproof)) => verdict(Standing::Forged, Some(disproof.message)),
+            (Some(why), None) => verdict(Standing::Unverifiable, Some(why)),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::state::{Fault, history_entry, read_unsealed};
 use crate::base::{ArtifactName, WorkflowName};
-use crate::decide::{HistoryEntry, Kind, STATE_VERSION, State, document, history_value};
+use crate::decide::{HistoryEntry, Kind, STATE_VERSION, State, history_value, standing};
 use serde_json::{Map, Value, json};
 
 /// One line of a transcript that records a transition.
@@ -25,7 +25,7 @@ pub struct Event {
 pub fn transcript_line(state: &State, phase_key: &str) -> String {
     let Some(entry) = state.history.last() else { return String::new() };
     let mut value = json!({ "event": event_name(entry) });
-    let whole = document(state, phase_key);
+    let standing = standing(state, phase_key);
     if let (Value::Object(line), Value::Object(entry)) = (&mut value, history_value(entry)) {
         line.extend(entry);
         // Under `waived` stands all that is waived after it.
@@ -34,7 +34,7 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
         }
         line.insert("rev".to_owned(), Value::from(state.rev));
         for key in ["task", "title", "workflow", "actors", "waived"] {
-            if let Some(member) = whole.get(key) {
+            if let Some(member) = standing.get(key).or_else(|| state.extra.get(key)) {
                 line.insert(key.to_owned(), member.clone());
             }
         }

@@ -1,5 +1,6 @@
 //! What changed between two trees, or between a tree and the index; and which commits there are.
 
+use super::sources::TREE;
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest, oid};
 use crate::base::{Digest, RepoPath, Timestamp};
 use git2::{ObjectType, Oid, Sort, Tree, TreeEntry};
@@ -141,44 +142,13 @@ impl Store {
     ) -> Result<Vec<RepoPath>, Error> {
         let tree = |source: &TreeSource<'_>| -> Result<Option<Oid>, Error> {
             match source.object(directory)? {
-                Some((id, 0o040_000)) => Ok(Some(oid(id)?)),
+                Some((id, TREE)) => Ok(Some(oid(id)?)),
                 _ => Ok(None),
             }
         };
         let mut found = Vec::new();
-        self.differ(tree(before)?, tree(after)?, directory, &mut found)?;
+        differ((before, tree(before)?), (after, tree(after)?), directory, &mut found)?;
         Ok(found)
-    }
-
-    pub(super) fn differ(
-        &self,
-        before: Option<Oid>,
-        after: Option<Oid>,
-        directory: &RepoPath,
-        found: &mut Vec<RepoPath>,
-    ) -> Result<(), Error> {
-        if before == after {
-            return Ok(());
-        }
-        let tree = |id: Option<Oid>| id.map(|id| self.repo.find_tree(id)).transpose();
-        let (before, after) = (tree(before)?, tree(after)?);
-        let (before, after) = unlike(before.as_ref(), after.as_ref());
-        let (before, after) = (entries(before), entries(after));
-        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-        for name in names {
-            let (old, new) = (before.get(name), after.get(name));
-            let Ok(path) = directory.join(name) else { continue };
-            if old == new {
-                continue;
-            }
-            let subtree =
-                |entry: Option<&(Oid, i32, bool)>| entry.filter(|entry| entry.2).map(|entry| entry.0);
-            self.differ(subtree(old), subtree(new), &path, found)?;
-            if [old, new].into_iter().flatten().any(|(.., is_tree)| !is_tree) {
-                found.push(path);
-            }
-        }
-        Ok(())
     }
 
     /// The files below a directory that the index holds otherwise than a commit.
@@ -231,9 +201,38 @@ impl Store {
     }
 }
 
-/// The modes of a directory and of a submodule, as git writes them.
-const TREE: u32 = 0o040_000;
+/// The mode of a submodule, as git writes it.
 const SUBMODULE: i32 = 0o160_000;
+
+/// The files in which two directories differ, each of its own commit.
+pub(super) fn differ(
+    (one, before): (&TreeSource<'_>, Option<Oid>),
+    (other, after): (&TreeSource<'_>, Option<Oid>),
+    directory: &RepoPath,
+    found: &mut Vec<RepoPath>,
+) -> Result<(), Error> {
+    if before == after {
+        return Ok(());
+    }
+    let before = before.map(|id| one.directory(id)).transpose()?;
+    let after = after.map(|id| other.directory(id)).transpose()?;
+    let (before, after) = unlike(before.as_ref(), after.as_ref());
+    let (before, after) = (entries(before), entries(after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for name in names {
+        let (old, new) = (before.get(name), after.get(name));
+        let Ok(path) = directory.join(name) else { continue };
+        if old == new {
+            continue;
+        }
+        let subtree = |entry: Option<&(Oid, i32, bool)>| entry.filter(|entry| entry.2).map(|entry| entry.0);
+        differ((one, subtree(old)), (other, subtree(new)), &path, found)?;
+        if [old, new].into_iter().flatten().any(|(.., is_tree)| !is_tree) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
 
 /// The entries of two trees that are not the same in both. Both are in one order, so that what is the
 /// same is passed over without a look at its name.

@@ -3,9 +3,9 @@
 //! A part is known by the ids of a few objects. Its digest is the id that git itself would give to a
 //! tree of this part alone, so that equal code has equal digests in every clone.
 
-use super::changes::{entries, unlike};
+use super::changes::{differ, entries, unlike};
 use super::tree::entry_at;
-use super::{Error, Store, digest, oid, trailers};
+use super::{Error, Store, TreeSource, digest, oid, trailers};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::Part;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
@@ -123,11 +123,15 @@ impl Store {
             (Some(commit), _) => commit.parent(0).ok(),
             (None, _) => oldest.and_then(|oldest| self.repo.find_commit(oldest).ok()?.parent(0).ok()),
         };
-        let before = before.map(|commit| commit.tree()).transpose()?;
         if !since.commits.is_empty() {
-            let after = self.tree_of(head)?;
-            let (before, after) = (before.as_ref(), Some(&after));
-            self.changed_in_part(before, after, &RepoPath::root(), code, &mut since.files)?;
+            let before = match before {
+                Some(commit) => self.tree_source(digest(commit.id())),
+                None => self.empty_source(),
+            };
+            let after = self.tree_source(head);
+            let tree = |source: &TreeSource<'_>| Ok::<_, Error>(source.tree()?.map(Tree::id));
+            let (one, other) = (tree(&before)?, tree(&after)?);
+            changed_in_part((&before, one), (&after, other), &RepoPath::root(), code, &mut since.files)?;
             since.files.sort();
             since.files.truncate(MOST_FILES);
         }
@@ -232,40 +236,37 @@ impl Store {
         }
         Ok((!kept.is_empty()).then(|| tree_id(&kept)))
     }
+}
 
-    /// The files of this part that two trees hold differently. Costs what differs.
-    fn changed_in_part(
-        &self,
-        before: Option<&Tree<'_>>,
-        after: Option<&Tree<'_>>,
-        at: &RepoPath,
-        code: &Code<'_>,
-        found: &mut Vec<RepoPath>,
-    ) -> Result<(), Error> {
-        let (before, after) = unlike(before, after);
-        let (before, after) = (entries(before), entries(after));
-        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-        for name in names {
-            let Ok(path) = at.join(name) else { continue };
-            let sides = [before.get(name), after.get(name)];
-            let trees = sides.map(|side| side.filter(|side| side.2).map(|side| side.0));
-            match (code.part)(&path, trees.iter().any(Option::is_some)) {
-                Part::None => {}
-                Part::Whole => {
-                    self.differ(trees[0], trees[1], &path, found)?;
-                    if sides.iter().flatten().any(|(.., is_tree)| !is_tree) {
-                        found.push(path);
-                    }
-                }
-                Part::Within => {
-                    let tree = |id: Option<Oid>| id.map(|id| self.repo.find_tree(id)).transpose();
-                    let (one, other) = (tree(trees[0])?, tree(trees[1])?);
-                    self.changed_in_part(one.as_ref(), other.as_ref(), &path, code, found)?;
+/// The files of this part in which two directories differ, each of its own commit. Costs what differs.
+fn changed_in_part(
+    (one, before): (&TreeSource<'_>, Option<Oid>),
+    (other, after): (&TreeSource<'_>, Option<Oid>),
+    at: &RepoPath,
+    code: &Code<'_>,
+    found: &mut Vec<RepoPath>,
+) -> Result<(), Error> {
+    let before = before.map(|id| one.directory(id)).transpose()?;
+    let after = after.map(|id| other.directory(id)).transpose()?;
+    let (before, after) = unlike(before.as_ref(), after.as_ref());
+    let (before, after) = (entries(before), entries(after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for name in names {
+        let Ok(path) = at.join(name) else { continue };
+        let sides = [before.get(name), after.get(name)];
+        let [old, new] = sides.map(|side| side.filter(|side| side.2).map(|side| side.0));
+        match (code.part)(&path, old.or(new).is_some()) {
+            Part::None => {}
+            Part::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
+            Part::Whole => {
+                differ((one, old), (other, new), &path, found)?;
+                if sides.iter().flatten().any(|(.., is_tree)| !is_tree) {
+                    found.push(path);
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 impl CodeCommit {

@@ -20,6 +20,7 @@ mod hooks;
 mod index;
 mod journal;
 mod lock;
+mod recent;
 mod sign;
 mod sources;
 mod sparse;
@@ -49,8 +50,9 @@ pub use staged::{IndexSource, StagedFile};
 
 use crate::base::{Digest, Patterns};
 use git2::{ErrorCode, Oid, Repository};
+use recent::Recent;
 use sign::Person;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -62,6 +64,7 @@ pub struct Store {
     shared_attributes: OnceCell<Vec<PathBuf>>,
     /// What parts of trees are, as far as they were computed.
     parts: code::Parts,
+    recent: RefCell<Recent>,
 }
 
 /// What the settings allow.
@@ -96,6 +99,7 @@ impl Store {
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
             parts: code::Parts::default(),
+            recent: RefCell::default(),
         }))
     }
 

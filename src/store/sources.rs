@@ -3,8 +3,9 @@
 use super::{Error, Store, digest, oid};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source, SourceError};
-use git2::{ErrorCode, ObjectType, Tree};
-use std::cell::OnceCell;
+use git2::{ErrorCode, ObjectType, Oid, Tree};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 impl Clean for Store {
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
@@ -17,6 +18,9 @@ pub struct TreeSource<'s> {
     store: &'s Store,
     commit: Option<Digest>,
     tree: OnceCell<Option<Tree<'s>>>,
+    /// The directories that were looked into. Every path leads through the large ones, which the library
+    /// reads and verifies anew each time.
+    directories: RefCell<HashMap<Oid, Tree<'s>>>,
 }
 
 impl Store {
@@ -35,18 +39,18 @@ impl Store {
     /// What no commit holds: nothing.
     #[must_use]
     pub fn empty_source(&self) -> TreeSource<'_> {
-        TreeSource { store: self, commit: None, tree: OnceCell::new() }
+        TreeSource::new(self, None)
     }
 
     /// What a commit holds.
     #[must_use]
     pub fn tree_source(&self, commit: Digest) -> TreeSource<'_> {
-        TreeSource { store: self, commit: Some(commit), tree: OnceCell::new() }
+        TreeSource::new(self, Some(commit))
     }
 
     /// What HEAD holds; nothing on a branch without a commit.
     pub fn head_source(&self) -> Result<TreeSource<'_>, Error> {
-        Ok(TreeSource { store: self, commit: self.head()?.commit, tree: OnceCell::new() })
+        Ok(TreeSource::new(self, self.head()?.commit))
     }
 
     pub(super) fn content(&self, blob: Option<(Digest, u32)>, limit: u64) -> Result<Content, Error> {
@@ -54,24 +58,35 @@ impl Store {
         if mode & 0o170_000 != 0o100_000 {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
         }
-        let (size, _) = match self.repo.odb()?.read_header(oid(blob)?) {
-            Ok(header) => header,
-            // A partial clone fetches blobs when they are needed; here nothing is fetched.
-            Err(error) if error.code() == ErrorCode::NotFound => {
-                return Ok(Content::Absent);
-            }
-            Err(error) => return Err(error.into()),
+        let id = oid(blob)?;
+        let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
+        let size = match known {
+            // What is asked for without any limit is read at once.
+            None if limit < u64::MAX - 1 => match self.repo.odb()?.read_header(id) {
+                Ok((size, _)) => Some(size as u64),
+                // A partial clone fetches blobs when they are needed; here nothing is fetched.
+                Err(error) if error.code() == ErrorCode::NotFound => return Ok(Content::Absent),
+                Err(error) => return Err(error.into()),
+            },
+            known => known,
         };
-        if size as u64 > limit {
-            return Ok(Content::TooLarge(size as u64));
+        if let Some(size) = size.filter(|size| *size > limit) {
+            return Ok(Content::TooLarge(size));
         }
-        Ok(Content::Bytes(self.repo.find_blob(oid(blob)?)?.content().to_vec()))
+        Ok(self.blob(blob)?.map_or(Content::Absent, Content::Bytes))
     }
 
     /// The bytes of a blob; `None` if this clone has none.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
-        match self.repo.find_blob(oid(blob)?) {
-            Ok(found) => Ok(Some(found.content().to_vec())),
+        let id = oid(blob)?;
+        if let Some(known) = self.recent.borrow_mut().get(id) {
+            return Ok(Some(known.to_vec()));
+        }
+        match self.repo.find_blob(id) {
+            Ok(found) => {
+                self.recent.borrow_mut().put(id, found.content().into());
+                Ok(Some(found.content().to_vec()))
+            }
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -79,6 +94,10 @@ impl Store {
 }
 
 impl<'s> TreeSource<'s> {
+    fn new(store: &'s Store, commit: Option<Digest>) -> Self {
+        Self { store, commit, tree: OnceCell::new(), directories: RefCell::default() }
+    }
+
     pub(super) fn tree(&self) -> Result<Option<&Tree<'s>>, Error> {
         if let Some(tree) = self.tree.get() {
             return Ok(tree.as_ref());
@@ -102,13 +121,61 @@ impl<'s> TreeSource<'s> {
     /// The object and mode at a path: a blob, or the tree of a directory.
     pub fn object(&self, path: &RepoPath) -> Result<Option<(Digest, u32)>, Error> {
         let Some(tree) = self.tree()? else { return Ok(None) };
-        if path.as_str().is_empty() {
-            return Ok(Some((digest(tree.id()), 0o040_000)));
+        let (mut id, mut mode) = (tree.id(), TREE);
+        for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
+            if mode != TREE {
+                return Ok(None);
+            }
+            let directory = match self.directory(id) {
+                Ok(directory) => directory,
+                Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let Some(entry) = directory.get_name(name) else { return Ok(None) };
+            (id, mode) = (entry.id(), mode_of(entry.filemode()));
         }
-        let entry = super::tree::entry_at(tree, path)?;
-        Ok(entry.map(|entry| (digest(entry.id()), mode_of(entry.filemode()))))
+        Ok(Some((digest(id), mode)))
+    }
+
+    /// The directory with this id, read once.
+    pub(super) fn directory(&self, id: Oid) -> Result<Tree<'s>, git2::Error> {
+        if let Some(known) = self.directories.borrow().get(&id) {
+            return Ok(known.clone());
+        }
+        let tree = self.store.repo.find_tree(id)?;
+        self.directories.borrow_mut().insert(id, tree.clone());
+        Ok(tree)
+    }
+
+    /// Every file below a directory: path, blob id, mode.
+    pub(super) fn files(&self, directory: &RepoPath) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
+        let mut files = Vec::new();
+        if let Some((tree, TREE)) = self.object(directory)? {
+            self.collect(oid(tree)?, directory, &mut files)?;
+        }
+        Ok(files)
+    }
+
+    fn collect(
+        &self,
+        tree: Oid,
+        directory: &RepoPath,
+        files: &mut Vec<(RepoPath, Digest, u32)>,
+    ) -> Result<(), Error> {
+        for entry in &self.directory(tree)? {
+            let Some(path) = entry.name().ok().and_then(|name| directory.join(name).ok()) else { continue };
+            match entry.kind() {
+                Some(ObjectType::Tree) => self.collect(entry.id(), &path, files)?,
+                Some(ObjectType::Blob) => files.push((path, digest(entry.id()), mode_of(entry.filemode()))),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
+
+/// The mode of a directory, as git writes it.
+pub(super) const TREE: u32 = 0o040_000;
 
 fn mode_of(mode: i32) -> u32 {
     u32::try_from(mode).unwrap_or_default()
@@ -116,19 +183,13 @@ fn mode_of(mode: i32) -> u32 {
 
 impl Source for TreeSource<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
-        let files = || -> Result<_, Error> {
-            match self.tree()? {
-                Some(tree) => self.store.files_in(tree, directory),
-                None => Ok(Vec::new()),
-            }
-        };
-        let files = files().map_err(|error| refused(directory, &error))?;
-        Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode_of(mode))).collect())
+        let files = self.files(directory).map_err(|error| refused(directory, &error))?;
+        Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode)).collect())
     }
 
     fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
         let (id, _) = self.object(directory).ok()??;
-        let tree = self.store.repo.find_tree(oid(id).ok()?).ok()?;
+        let tree = self.directory(oid(id).ok()?).ok()?;
         let child = |entry: git2::TreeEntry<'_>| {
             let is_directory = entry.kind() == Some(ObjectType::Tree);
             Some(Child::new(entry.name().ok()?, is_directory))

@@ -80,44 +80,7 @@ impl Store {
 
     /// Every file that HEAD holds below a directory, in path order.
     pub fn files_at_head(&self, directory: &RepoPath) -> Result<Vec<RepoPath>, Error> {
-        let Some(tree) = self.head_tree()? else { return Ok(Vec::new()) };
-        Ok(self.files_in(&tree, directory)?.into_iter().map(|(path, ..)| path).collect())
-    }
-
-    /// Every file of a tree below a directory: path, blob id, mode.
-    pub(super) fn files_in(
-        &self,
-        tree: &Tree<'_>,
-        directory: &RepoPath,
-    ) -> Result<Vec<(RepoPath, Digest, i32)>, Error> {
-        let below = if directory.as_str().is_empty() {
-            tree.clone()
-        } else {
-            match entry_at(tree, directory)? {
-                Some(entry) if entry.kind() == Some(ObjectType::Tree) => self.repo.find_tree(entry.id())?,
-                _ => return Ok(Vec::new()),
-            }
-        };
-        let mut files = Vec::new();
-        self.collect(&below, directory, &mut files)?;
-        Ok(files)
-    }
-
-    fn collect(
-        &self,
-        tree: &Tree<'_>,
-        directory: &RepoPath,
-        files: &mut Vec<(RepoPath, Digest, i32)>,
-    ) -> Result<(), Error> {
-        for entry in tree {
-            let Some(path) = entry.name().ok().and_then(|name| directory.join(name).ok()) else { continue };
-            match entry.kind() {
-                Some(ObjectType::Tree) => self.collect(&self.repo.find_tree(entry.id())?, &path, files)?,
-                Some(ObjectType::Blob) => files.push((path, digest(entry.id()), entry.filemode())),
-                _ => {}
-            }
-        }
-        Ok(())
+        Ok(self.head_source()?.files(directory)?.into_iter().map(|(path, ..)| path).collect())
     }
 
     /// Whether git's rules ignore a path.

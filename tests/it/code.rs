@@ -196,7 +196,7 @@ fn a_clone_that_is_too_shallow_says_so_and_guesses_nothing() {
         (&problem["code"], &problem["hint"]),
         (&"not-in-clone".into(), &"git fetch --unshallow".into())
     );
-    world.orch(&["-C", world.path("../shallow").to_str().expect("UTF-8"), "check"]).succeeds().says("not-in-clone");
+    world.orch(&["-C", world.path("../shallow").to_str().expect("UTF-8"), "check"]).succeeds();
     assert_eq!(clone("deep", "4")["suggestedNext"], "review");
     assert_eq!(world.suggestion("t")["suggestedNext"], "review");
     world.moves_to("review");

@@ -38,11 +38,42 @@ fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
     claimed.workflow.as_mut().expect("named").digest = orch::base::Digest::of_blob(b"nowhere");
     put(&world, &claimed, false);
     skip(&world, "done", "accepted");
+    let claimed = state(&world);
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
+    // A number that was left out says that a step is hidden, whoever decided.
+    let transcript = world.read("tasks/t/transcript.jsonl");
+    let mut hidden = state(&world);
+    hidden.history.last_mut().expect("an entry").seq += 1;
+    hidden.next_seq += 1;
+    let lines: Vec<&str> = transcript.split_inclusive('\n').collect();
+    world.write("tasks/t/transcript.jsonl", lines[..lines.len() - 1].concat());
+    put(&world, &hidden, true);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(1).says("should follow, and the transcript tells of others");
+    world.write("tasks/t/transcript.jsonl", transcript);
+    put(&world, &claimed, false);
+    world.git(&["add", "-A"]);
     world.commit("a step by a workflow that nobody has");
     last(&world, "unverifiable");
     world.orch(&["check", "--commit", "HEAD"]).ends(1).says("unverifiable");
+}
+
+#[test]
+fn a_filter_excuses_no_step_that_no_content_allows() {
+    for (to, rule, says) in [
+        ("done", "accepted", "no rule `accepted` leads out of `codegen`"),
+        ("done", "code-ready", "does not lead to `done`"),
+    ] {
+        let world = started("codegen");
+        world.write(".gitattributes", "tasks/**/code/* filter=shout\n");
+        world.patch("t", 1);
+        world.commit("a filter");
+        skip(&world, to, rule);
+        world.commit("skipped");
+        last(&world, "forged");
+        world.orch(&["audit"]).ends(1).says(says);
+    }
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn merge(past: &mut Past) {
                 joined.extend(state.history.last().filter(|last| last.kind == Kind::Merge).map(|_| task));
             }
             None => {
-                transplant(&mut tree, if way % 2 == 0 { one } else { two }, task);
+                transplant(&mut tree, if way.is_multiple_of(2) { one } else { two }, task);
                 takes_a_side = true;
             }
         }

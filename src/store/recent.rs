@@ -1,0 +1,65 @@
+//! The blobs that were read last: whoever walks history asks for most of them again.
+
+use git2::Oid;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How many bytes a generation holds.
+const MOST: usize = 8 << 20;
+
+/// Blobs in two generations. When the young one is full it grows old, and what nobody asked for since
+/// the last time is forgotten.
+#[derive(Default)]
+pub(super) struct Recent {
+    young: HashMap<Oid, Rc<[u8]>>,
+    old: HashMap<Oid, Rc<[u8]>>,
+    /// How many bytes the young ones have.
+    bytes: usize,
+}
+
+impl Recent {
+    pub(super) fn get(&mut self, id: Oid) -> Option<Rc<[u8]>> {
+        if let Some(known) = self.young.get(&id) {
+            return Some(Rc::clone(known));
+        }
+        let known = self.old.remove(&id)?;
+        self.put(id, Rc::clone(&known));
+        Some(known)
+    }
+
+    pub(super) fn put(&mut self, id: Oid, blob: Rc<[u8]>) {
+        if blob.len() > MOST / 8 {
+            return;
+        }
+        if self.bytes + blob.len() > MOST {
+            self.old = std::mem::take(&mut self.young);
+            self.bytes = 0;
+        }
+        self.bytes += blob.len();
+        self.young.insert(id, blob);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_asks_for_is_forgotten() {
+        let id = |number: u8| Oid::from_bytes(&[number; 20]).expect("an id");
+        let blob: Rc<[u8]> = vec![0; MOST / 8].into();
+        let mut recent = Recent::default();
+        for number in 0..8 {
+            recent.put(id(number), Rc::clone(&blob));
+        }
+        recent.put(id(8), Rc::clone(&blob));
+        assert!(recent.get(id(1)).is_some(), "the last generation is still there");
+        for number in 9..16 {
+            recent.put(id(number), Rc::clone(&blob));
+        }
+        assert!(recent.get(id(1)).is_some(), "it was asked for since");
+        assert!(recent.get(id(2)).is_none(), "it was not");
+        recent.put(id(99), vec![0; MOST / 8 + 1].into());
+        assert!(recent.get(id(99)).is_none(), "a large one would drive out all others");
+    }
+}
