@@ -2,7 +2,7 @@
 //!
 //! A task is a directory; a workflow is a Markdown document with rules; the files say which phase
 //! the task is in. The rooms of this library import in one direction only, lowest first:
-//! `base`, `workflow`, `decide`, `record`, `config`, `view` compute; `scan`, `store`, `watch`,
+//! `base`, `workflow`, `scaffold`, `decide`, `record`, `config`, `view` compute; `scan`, `store`, `watch`,
 //! `engine` and `cli` move bytes. See `ARCHITECTURE.md`.
 
 pub mod base;
@@ -11,6 +11,8 @@ pub mod config;
 pub mod decide;
 pub mod engine;
 pub mod record;
+pub mod run;
+pub mod scaffold;
 pub mod scan;
 pub mod store;
 pub mod view;

@@ -1,8 +1,9 @@
 //! The command line as clap sees it: global options here, each command's own in its file.
 
 use super::commands::{
-    approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new, next,
-    prompt, recover, reopen, resolve, rollback, schema, status, suggest, watch, workflow,
+    answer, approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new,
+    next, pause, prompt, recover, reopen, resolve, resume, rollback, run, runs, schema, status, stop,
+    suggest, watch, workflow,
 };
 use super::ui::Colour;
 use clap::{Args, Parser, Subcommand};
@@ -55,6 +56,18 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     /// Show one line a task.
     Status(status::StatusArgs),
+    /// Run the agents of a task, action by action, until the rules ask for nothing more.
+    Run(run::RunArgs),
+    /// Let a run end after the action that is going on.
+    Pause(pause::PauseArgs),
+    /// Go on with a run that was paused.
+    Resume(resume::ResumeArgs),
+    /// End a run, and the action that is going on.
+    Stop(stop::StopArgs),
+    /// Answer what a task waits for.
+    Answer(answer::AnswerArgs),
+    /// Show who runs what.
+    Runs(runs::RunsArgs),
     /// Validate artifacts and state.
     Check(check::CheckArgs),
     /// Agree, as a person, to what a rule leaves to people.
@@ -80,7 +93,7 @@ pub enum Command {
     Log(log::LogArgs),
     /// Watch the tasks, and commit what the rules decide.
     Watch(watch::WatchArgs),
-    /// List, show, check, format or draw workflows.
+    /// List, show, check, format, draw or make workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
     /// Install, remove or show the hooks of git that judge commits and pushes.

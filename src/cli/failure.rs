@@ -44,10 +44,10 @@ impl ExitCode {
         match self {
             Self::Fine => "fine",
             Self::No => {
-                "the answer is no: findings, a refused move, nothing for --for, a wait that timed out"
+                "the answer is no: findings, a refused move, nothing for --for, a wait that timed out, a run that failed, stalled or reached a limit"
             }
             Self::Usage => "the command line, orch.toml or a workflow document is wrong",
-            Self::Nothing => "there is nothing to apply",
+            Self::Nothing => "there is nothing to apply, or a run waits for somebody, was paused or stopped",
             Self::Busy => "busy, or the branch moved meanwhile: try again",
             Self::NotNow => {
                 "the repository does not allow it now (a merge going on, a protected branch, no identity)"

@@ -1,6 +1,6 @@
 //! Ctrl-C and termination: an end at once, but for the moment in which we hold a lock of git's.
 
-use crate::store;
+use crate::{run, store};
 use std::sync::{Mutex, PoisonError};
 
 type Wish = Box<dyn FnOnce() + Send>;
@@ -25,6 +25,7 @@ pub(super) fn on_interrupt(then: impl FnOnce() + Send + 'static) {
 }
 
 fn end() {
+    run::kill_now();
     let _quiet = store::let_go();
     #[expect(clippy::exit, reason = "the user asked for it; nothing here holds what a kill could lose")]
     std::process::exit(super::ExitCode::Interrupted as i32);

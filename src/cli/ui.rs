@@ -27,6 +27,8 @@ pub struct Ui {
     pub paint_status: Paint,
     /// Columns of the terminal the answer goes to; 0 where it is none.
     pub width: usize,
+    /// Whether status goes to a terminal, so that a line of it may be written over.
+    pub live: bool,
     /// Whether a person can be asked: both input and status are terminals.
     pub interactive: bool,
 }
@@ -49,6 +51,7 @@ impl Ui {
             paint: Paint { colour: coloured(&out) && (out.is_term() || colour == Colour::Always) },
             paint_status: Paint { colour: coloured(&err) && (err.is_term() || colour == Colour::Always) },
             width,
+            live: err.is_term() && !quiet,
             interactive,
         }
     }
@@ -67,6 +70,35 @@ impl Ui {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
+    }
+
+    /// Shows what goes on, in a line that the next one is written over; nothing where it could not be.
+    pub fn passing(&self, text: &str) {
+        if self.live {
+            let width = usize::from(Term::stderr().size().1).saturating_sub(1);
+            let shown: String = text.chars().take(width).collect();
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[2K{shown}");
+        }
+    }
+
+    /// Takes that line away.
+    pub fn passed(&self) {
+        if self.live {
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[2K");
+        }
+    }
+
+    /// Asks a person for a line; `None` where nothing more is typed.
+    #[must_use]
+    pub fn ask(&self, prompt: &str) -> Option<String> {
+        let mut err = io::stderr().lock();
+        let _ = write!(err, "{prompt}").and_then(|()| err.flush());
+        drop(err);
+        let mut line = String::new();
+        match io::stdin().read_line(&mut line) {
+            Ok(count) if count > 0 => Some(line.trim().to_owned()),
+            _ => None,
+        }
     }
 
     /// Prints one line of status, unless the user wants quiet.

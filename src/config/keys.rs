@@ -13,20 +13,26 @@ pub(super) enum Section {
     Watch,
     /// `[hook]`.
     Hook,
+    /// `[executor.NAME]`.
+    Executor,
 }
 
 impl Section {
     /// Every table.
-    pub(super) const ALL: [Self; 5] = [Self::Top, Self::Root, Self::Git, Self::Watch, Self::Hook];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Top, Self::Root, Self::Git, Self::Watch, Self::Hook, Self::Executor];
 
     /// The keys of this table.
     pub(super) fn keys(self) -> &'static [&'static str] {
         match self {
-            Self::Top => &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch", "hook"],
+            Self::Top => {
+                &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch", "hook", "executor"]
+            }
             Self::Root => &["path", "workflow", "exclude"],
             Self::Git => &["commit", "protected", "task_branch", "subject", "sign_off", "detached_head"],
             Self::Watch => &["apply", "adopt", "poll", "reconcile_seconds"],
             Self::Hook => &["on_fault", "timeout_seconds"],
+            Self::Executor => &["command", "timeout", "soft_timeout", "idle_timeout", "grace"],
         }
     }
 
@@ -38,6 +44,7 @@ impl Section {
             Self::Git => "`[git]`",
             Self::Watch => "`[watch]`",
             Self::Hook => "`[hook]`",
+            Self::Executor => "`[executor.NAME]`",
         }
     }
 

@@ -3,6 +3,7 @@
 //! Text goes in, a [`Config`] and its findings come out; nothing here reads a file. A field is named
 //! as its key is, and without the file every field has the default that the template shows.
 
+mod executors;
 mod keys;
 mod parse;
 mod reader;
@@ -12,6 +13,7 @@ mod subject;
 mod task_branch;
 
 pub use crate::base::Patterns;
+pub use executors::{ExecutorConfig, Executors};
 pub use parse::{parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
@@ -46,6 +48,8 @@ pub struct Config {
     pub watch: Watch,
     /// `[hook]`: what the installed hooks of git do where `orch` cannot judge.
     pub hook: Hook,
+    /// `[executor.NAME]`: the programs that perform actions and do the work of agents.
+    pub executors: Executors,
 }
 
 /// The table `[git]`.
@@ -179,6 +183,7 @@ impl Default for Config {
             git: Git::default(),
             watch: Watch::default(),
             hook: Hook::default(),
+            executors: Executors::default(),
         }
     }
 }
@@ -233,9 +238,10 @@ mod tests {
     fn the_template_shows_every_key() {
         let text = everything();
         for key in keys::Section::ALL.iter().flat_map(|section| section.keys()) {
-            let shown = text
-                .lines()
-                .any(|line| line.starts_with(&format!("{key} = ")) || line.trim_matches(['[', ']']) == *key);
+            let shown = text.lines().any(|line| {
+                line.starts_with(&format!("{key} = "))
+                    || line.trim_matches(['[', ']']).split('.').next() == Some(*key)
+            });
             assert!(shown, "{key}");
         }
     }

@@ -1,5 +1,6 @@
 //! From the text of `orch.toml` to a `Config`, with everything that is wrong with it.
 
+use super::executors::executors;
 use super::keys::Section;
 use super::reader::{Reader, Value};
 use super::{
@@ -73,6 +74,7 @@ fn config<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Config {
             .map(|table| watch(reader, table))
             .unwrap_or_default(),
         hook: reader.table(top, "hook", Section::Hook).map(|table| hook(reader, table)).unwrap_or_default(),
+        executors: executors(reader, top),
     }
 }
 
@@ -242,6 +244,12 @@ mod tests {
             [hook]
             on_fault = "block"
             timeout_seconds = 3
+            [executor.reviewer]
+            command = ["claude", "-p"]
+            timeout = "10m"
+            idle_timeout = "2m"
+            [executor.none]
+            command = []
         "#;
         let (config, findings) = parse(text, "orch.toml");
         assert_eq!(findings, []);
@@ -254,6 +262,11 @@ mod tests {
         assert_eq!((&config.watch.apply, &config.watch.adopt), (&Apply::None, &Adopt::All));
         assert_eq!((config.watch.poll, config.watch.reconcile_seconds), (true, 30));
         assert_eq!(config.hook, Hook { on_fault: OnFault::Block, timeout_seconds: 3 });
+        assert_eq!(config.executors.names().collect::<Vec<_>>(), ["reviewer"]);
+        let reviewer = config.executors.find(["nobody", "reviewer"]).expect("an executor");
+        assert_eq!(reviewer.command, ["claude", "-p"]);
+        assert_eq!(reviewer.times.hard.map(|hard| hard.to_string()).as_deref(), Some("10m"));
+        assert_eq!(config.executors.find(["nobody"]), None);
         let found = |path: &str| config.roots.match_directory(&RepoPath::new(path).expect("valid"));
         assert_eq!(found("work/a"), Some((0, TaskId::new("a").expect("valid"))));
         assert_eq!(found("work/old"), None);
@@ -307,6 +320,13 @@ mod tests {
                 "2:12: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
             ),
             ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
+            ("executor = 1", "1:12: config-value: expected a table, found an integer"),
+            ("[executor]\na = 1", "2:5: config-value: expected a table, found an integer"),
+            (
+                "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
+                "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: it is no length of time",
+            ),
+            ("[executor.a]\ncommand = ['']", "2:11: config-value: the first word, the program, is empty"),
             (
                 "a = 1\nb = 2\n[git]\nc = 3",
                 "1:1: config-unknown-key: unknown key `a`\n2:1: config-unknown-key: unknown key `b`\n4:1: config-unknown-key: unknown key `c`",

@@ -1,13 +1,15 @@
 //! Applying a transition: the state before, and what was seen, give the state after.
 
+use super::data::{bound, set_pointer};
 use super::derive::{Seen, look};
 use super::scope::TaskScope;
 use super::{
-    Actor, ActorStatus, By, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State, Transition, WorkflowRef,
+    Actor, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State,
+    Transition, WorkflowRef,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::Workflow;
-use serde_json::{Map, Value};
+use serde_json::json;
 
 /// Who applies a transition, and when; the core has no clock of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +54,7 @@ pub fn apply(
         match transition.kind {
             Kind::Create => {}
             Kind::Confirm => confirm(workflow, transition, &mut next),
+            kind if kind.stays() => stay(transition, seq, stamp, &mut next),
             _ => step(workflow, from, transition, &seen, seq, &mut next),
         }
     }
@@ -61,9 +64,13 @@ pub fn apply(
     for (key, value) in &workflow.state.defaults {
         next.extra.entry(key.clone()).or_insert_with(|| value.clone());
     }
+    if let Some(Change::Data(data)) = &transition.change {
+        next.extra.clone_from(data);
+    }
     for (pointer, value) in &transition.set {
         set_pointer(&mut next.extra, pointer, value.clone());
     }
+    bound(&workflow.state, &mut next.extra);
     next.history.push(entry(transition, seq, stamp));
     let surplus = next.history.len().saturating_sub(HISTORY_WINDOW);
     next.history.drain(..surplus);
@@ -95,6 +102,7 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
             .collect(),
         waived: transition.waive.clone(),
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
+        action: transition.action.clone(),
     }
 }
 
@@ -148,6 +156,37 @@ fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
     }
 }
 
+/// What a record counts that stays in its phase.
+fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
+    let run = &mut next.run;
+    if let Some(Change::Mode(mode)) = transition.change {
+        run.mode = Some(mode);
+    }
+    let Some(action) = &transition.action else { return };
+    if transition.kind == Kind::Answer {
+        run.chosen = Some(action.clone());
+        return;
+    }
+    let tally = run.actions.entry(action.clone()).or_default();
+    match transition.kind {
+        Kind::Run => tally.done = tally.done.saturating_add(1),
+        Kind::Skip => {
+            tally.skipped = true;
+            run.errors = run.errors.saturating_add(1);
+            next.errors.push(json!({
+                "seq": seq,
+                "at": stamp.at.to_string(),
+                "action": action.as_str(),
+                "message": transition.reason,
+            }));
+            let surplus = next.errors.len().saturating_sub(ERRORS_WINDOW);
+            next.errors.drain(..surplus);
+        }
+        _ => return,
+    }
+    run.chosen = run.chosen.take().filter(|chosen| chosen != action);
+}
+
 fn step(
     workflow: &Workflow,
     from: &PhaseId,
@@ -166,6 +205,13 @@ fn step(
     } else {
         forward(workflow, start, end, seen, next);
     }
+    if transition.kind == Kind::Reopen {
+        // Only a person opens a task again, and wants it to be tried.
+        next.run.errors = 0;
+    }
+    // What was given up may be tried anew; what it counted stays counted.
+    next.run.actions.values_mut().for_each(|tally| tally.skipped = false);
+    next.run.chosen = None;
     let target = actor(next, to);
     target.status = ActorStatus::Active;
     target.attempt = target.attempt.saturating_add(1);
@@ -233,21 +279,4 @@ fn actor<'s>(state: &'s mut State, phase: &PhaseId) -> &'s mut Actor {
 
 fn present(seen: &[Seen<'_>], artifact: &ArtifactName) -> Option<Digest> {
     seen.iter().find(|seen| seen.derived.name == *artifact)?.derived.digest
-}
-
-/// Sets the value at a JSON pointer (RFC 6901), making objects on the way.
-fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value: Value) {
-    let segments: Vec<String> =
-        pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
-    let Some((last, above)) = segments.split_last() else { return };
-    let mut members = members;
-    for segment in above {
-        let slot = members.entry(segment.clone()).or_insert_with(|| Value::Object(Map::new()));
-        if !slot.is_object() {
-            *slot = Value::Object(Map::new());
-        }
-        let Value::Object(inner) = slot else { return };
-        members = inner;
-    }
-    members.insert(last.clone(), value);
 }

@@ -2,7 +2,7 @@
 
 use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName};
 use crate::workflow::{Format, Owner, is_tree_name};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,6 +132,28 @@ pub struct Transition {
     pub confirm: Option<(ArtifactName, Digest)>,
     /// Whether the rule asks for a person.
     pub by_human: bool,
+    /// The action that it tells of.
+    pub action: Option<ActionName>,
+    /// What it changes beside the phase.
+    pub change: Option<Change>,
+}
+
+/// What a record changes that stays in its phase.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// The workflow's own keys, as they are before its bookkeeping.
+    Data(Map<String, Value>),
+    /// How a run goes on from here.
+    Mode(Mode),
+}
+
+/// Whether a run asks people, or goes by the defaults of the questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// People are asked.
+    Interactive,
+    /// Nobody is asked where a question has a default.
+    Auto,
 }
 
 /// What kind of transition.
@@ -151,6 +173,18 @@ pub enum Kind {
     Reopen,
     /// A person said that unchanged bytes are right.
     Confirm,
+    /// The result of an action was accepted.
+    Run,
+    /// An action failed too often and was given up.
+    Skip,
+    /// A question was answered, or an action picked.
+    Answer,
+    /// A person gave an order that a rule answers to.
+    Order,
+    /// A run began.
+    Start,
+    /// A run ended.
+    End,
     /// The records of two branches were joined: by `orch`, or a person chose one.
     Merge,
 }
@@ -322,6 +356,12 @@ impl Kind {
             Self::Rollback => "rollback",
             Self::Reopen => "reopen",
             Self::Confirm => "confirm",
+            Self::Run => "run",
+            Self::Skip => "skip",
+            Self::Answer => "answer",
+            Self::Order => "order",
+            Self::Start => "start",
+            Self::End => "end",
             Self::Merge => "merge",
         }
     }
@@ -329,18 +369,48 @@ impl Kind {
     /// The kind that a text of a record means.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
-        [
-            Self::Create,
-            Self::Advance,
-            Self::Regress,
-            Self::Override,
-            Self::Rollback,
-            Self::Reopen,
-            Self::Confirm,
-            Self::Merge,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == text)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::Create,
+        Self::Advance,
+        Self::Regress,
+        Self::Override,
+        Self::Rollback,
+        Self::Reopen,
+        Self::Confirm,
+        Self::Run,
+        Self::Skip,
+        Self::Answer,
+        Self::Order,
+        Self::Start,
+        Self::End,
+        Self::Merge,
+    ];
+
+    /// Whether the task stays in its phase, and only its record grows.
+    #[must_use]
+    pub fn stays(self) -> bool {
+        matches!(self, Self::Confirm | Self::Run | Self::Skip | Self::Answer | Self::Start | Self::End)
+    }
+}
+
+impl Mode {
+    /// The mode as records and guards spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Auto => "auto",
+        }
+    }
+
+    /// The mode with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Interactive, Self::Auto].into_iter().find(|mode| mode.as_str() == name)
     }
 }
 

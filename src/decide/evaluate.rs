@@ -316,6 +316,16 @@ impl Judge<'_> {
         }
     }
 
+    /// How the question is answered that a rule asks, if it asks one.
+    pub(super) fn ask_options(&self, decision: &mut Decision) {
+        let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));
+        let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else { return };
+        let keys = ask.writes.iter().map(|pointer| format!("{}=VALUE", pointer[1..].replace('/', ".")));
+        let argv = ["orch", "answer", self.facts.task.as_str()].map(str::to_owned).into_iter().chain(keys);
+        let effect = format!("answer: {}", ask.title);
+        decision.options.push(Choice { id: "answer", argv: argv.collect(), by: Owner::Human, effect });
+    }
+
     /// Actions that a person may pick, each as a command.
     pub(super) fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
         for action in actions {

@@ -201,6 +201,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
             }
         }
         Verdict::Choose(actions) => judge.choose_options(&actions, decision),
+        Verdict::Wait { .. } => judge.ask_options(decision),
         _ => {}
     }
     let mut stale: Vec<ArtifactName> = decision

@@ -5,10 +5,10 @@
 //! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
 
 use super::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, Refusal, Stamp,
-    State, Transition, WorkflowRef, document, history_value,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, Refusal, RunRecord,
+    Stamp, State, Tally, Transition, WorkflowRef, document, history_value,
 };
-use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
+use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -130,6 +130,7 @@ pub fn choose(
         actor: stamp.by.clone(),
         ..joining(left, side.phase.id.clone(), chosen.next_seq.max(other.next_seq), stamp.at)
     };
+    state.run.errors = state.run.errors.max(other.run.errors);
     state.phase = Some(side.phase.id.to_string());
     Ok(recorded(workflow, state, [chosen, other], entry))
 }
@@ -151,6 +152,8 @@ pub fn merging(workflow: &Workflow, state: &State, by_person: bool) -> Transitio
         waive: Vec::new(),
         confirm: None,
         by_human: by_person,
+        action: None,
+        change: None,
     }
 }
 
@@ -246,6 +249,7 @@ impl Merging<'_> {
             actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
             waived: self.waived(),
             errors: self.errors(),
+            run: self.run(),
             extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
             ..lead.clone()
         };
@@ -324,6 +328,25 @@ impl Merging<'_> {
         waived
     }
 
+    /// What both sides counted, each failure and each result once; nothing is given back.
+    fn run(&self) -> RunRecord {
+        let (lead, other) = (&self.lead.state.run, &self.other.state.run);
+        let base = self.base.map(|base| base.run.clone()).unwrap_or_default();
+        let both = |a: u32, b: u32, base: u32| a.saturating_add(b.saturating_sub(base)).max(b);
+        let names: BTreeSet<&ActionName> = lead.actions.keys().chain(other.actions.keys()).collect();
+        let tally = |name: &ActionName| {
+            let of = |run: &RunRecord| run.actions.get(name).copied().unwrap_or_default();
+            let (lead, other, base) = (of(lead), of(other), of(&base));
+            Tally { done: both(lead.done, other.done, base.done), skipped: lead.skipped || other.skipped }
+        };
+        RunRecord {
+            mode: lead.mode.or(other.mode),
+            errors: both(lead.errors, other.errors, base.errors),
+            chosen: lead.chosen.clone(),
+            actions: names.into_iter().map(|name| (name.clone(), tally(name))).collect(),
+        }
+    }
+
     fn errors(&self) -> Vec<Value> {
         let mut errors = self.lead.state.errors.clone();
         for error in &self.other.state.errors {
@@ -350,6 +373,7 @@ fn joining(from: PhaseId, to: PhaseId, seq: u64, at: Timestamp) -> HistoryEntry 
         evidence: Vec::new(),
         waived: Vec::new(),
         confirmed: None,
+        action: None,
     }
 }
 

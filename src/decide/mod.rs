@@ -6,7 +6,9 @@
 //! same bytes they all give the same verdict.
 
 mod apply;
+mod data;
 mod decision;
+mod deeds;
 mod derive;
 mod evaluate;
 mod expect;
@@ -14,28 +16,36 @@ mod facts;
 mod merge;
 mod order;
 mod proof;
+mod rebuild;
 mod replay;
+mod result;
 mod rules;
 mod scope;
 mod settle;
 mod state;
 mod state_document;
+mod turn;
 
 pub use apply::{Stamp, apply, initial_state};
+pub use data::{PatchOp, at, merge_patch, patch};
 pub use decision::{
-    BrokenNeed, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind, Move, Part,
-    Transition, Tried, Truth, Verdict,
+    BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind,
+    Mode, Move, Part, Transition, Tried, Truth, Verdict,
 };
+pub use deeds::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
 pub use merge::{Conflict, choose, join_histories, merge, merging};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
+pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};
+pub use result::{ActionResult, RESULT_KEYS};
 pub use settle::{Settled, Step, settle};
 pub use state::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, State,
-    WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,
+    State, Tally, WorkflowRef,
 };
 pub use state_document::{STATE_VERSION, document, history_value, standing};
+pub use turn::{Budget, Ending, Next, Spent, Work, ground, next};

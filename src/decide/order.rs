@@ -164,7 +164,7 @@ pub fn confirm(
     Ok(transition)
 }
 
-fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transition {
+pub(super) fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transition {
     Transition {
         from,
         to,
@@ -176,6 +176,8 @@ fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str) -> Transi
         waive: Vec::new(),
         confirm: None,
         by_human: false,
+        action: None,
+        change: None,
     }
 }
 

@@ -13,7 +13,8 @@ pub enum Standing {
     Merged,
     /// Several steps in one commit, each replayed from its own record: a squash.
     Folded,
-    /// A person said that unchanged bytes are right.
+    /// Somebody's word, within what the workflow lets it change: that unchanged bytes are right, what an
+    /// action has found, an answer, an order that a rule answers to.
     Claimed,
     /// A person ordered it against the rules, as the rules allow.
     Overridden,

@@ -4,6 +4,7 @@
 //! time, its actor and the reason that a person gave; all else must come out of the same functions
 //! that made it.
 
+use super::deeds::rederive;
 use super::{
     ActorKind, Facts, HistoryEntry, Kind, Part, Recorded, Refusal, Stamp, Standing, State, Transition, Truth,
     apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
@@ -115,7 +116,16 @@ fn follow(
     let (transition, standing) = match entry.kind {
         Kind::Create => (creation(workflow, state, before, entry)?, Standing::Proven),
         Kind::Advance | Kind::Regress => (due(workflow, before, facts, entry)?, Standing::Proven),
-        _ => ordered(workflow, state, facts, entry)?,
+        Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
+            ordered(workflow, state, facts, entry)?
+        }
+        Kind::Run | Kind::Skip | Kind::Answer | Kind::Order | Kind::Start | Kind::End => {
+            let Some(after) = after else {
+                return Err(disproof(entry, "the state after it is not there".to_owned()));
+            };
+            let derived = rederive(workflow, state, facts, entry, after);
+            (derived.map_err(|message| disproof(entry, message))?, Standing::Claimed)
+        }
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
     let next = apply(workflow, state, facts, &transition, &stamp);

@@ -3,9 +3,9 @@
 use super::derive::Seen;
 use super::evaluate::Judge;
 use super::{Decision, Kind, Move, Part, Transition, Tried, Truth, Verdict};
-use crate::base::{ArtifactName, PhaseId};
+use crate::base::{ActionName, ArtifactName, PhaseId};
 use crate::workflow::guard::{Held, HeldPart, Scope};
-use crate::workflow::{Outcome, Owner, Phase, Rule};
+use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 
 /// What the rules came to.
@@ -22,23 +22,70 @@ impl Judge<'_> {
         for rule in self.workflow.rules_from(&self.phase.id) {
             let held = rule.when.holds(scope);
             self.note_move(rule, &held, fired.as_ref(), decision);
+            if rule.on.is_some() {
+                continue;
+            }
             if fired.is_some() {
                 decision.tried.push(tried(rule, Truth::NotTried, Vec::new()));
                 continue;
             }
-            let truth = truth(&held.result);
             let mut parts = Vec::new();
             for part in &held.parts {
                 self.open(part, None, scope, &mut parts);
             }
-            decision.tried.push(tried(rule, truth, parts));
-            match held.result {
+            let may = match &held.result {
+                Ok(true) => self.may_perform(rule, scope, &mut parts),
+                other => other.clone(),
+            };
+            decision.tried.push(tried(rule, truth(&may), parts));
+            match may {
                 Ok(true) => fired = Some(self.fire(rule, scope)),
                 Ok(false) => {}
                 Err(message) => fired = Some(self.failed(rule, &held.parts, &message)),
             }
         }
         fired
+    }
+
+    /// Whether what a rule yields may be performed: of an action, its precondition holds and it is not
+    /// given up; of a choice, that is so for one of its actions at least.
+    fn may_perform(&self, rule: &Rule, scope: &dyn Scope, parts: &mut Vec<Part>) -> Result<bool, String> {
+        let actions = match &rule.outcome {
+            Outcome::Run(action) => std::slice::from_ref(action),
+            Outcome::Choose(actions) => actions.as_slice(),
+            _ => return Ok(true),
+        };
+        let mut any = false;
+        for name in actions {
+            any |= self.is_available(name, scope, parts)?;
+        }
+        Ok(any)
+    }
+
+    /// Whether an action may be performed now; what keeps it from it is noted.
+    pub(super) fn is_available(
+        &self,
+        name: &ActionName,
+        scope: &dyn Scope,
+        parts: &mut Vec<Part>,
+    ) -> Result<bool, String> {
+        let Some(action) = self.workflow.action(name) else { return Ok(false) };
+        if self.state.tally(name).skipped {
+            parts.push(Part {
+                text: format!("!action.{name}.skipped"),
+                result: Truth::False,
+                saw: vec![(format!("action.{name}.skipped"), Some(Value::Bool(true)))],
+                within: Some(format!("action {name}")),
+            });
+            return Ok(false);
+        }
+        let held = action.when.holds(scope);
+        if held.result != Ok(true) {
+            for part in &held.parts {
+                self.open(part, Some(&format!("action {name}")), scope, parts);
+            }
+        }
+        held.result
     }
 
     /// Notes a part of a guard; of one that does not hold, also the parts of the named expressions in
@@ -79,35 +126,33 @@ impl Judge<'_> {
         let reason = rule.because.clone();
         let verdict = match &rule.outcome {
             Outcome::To(to) => return self.lead(rule, to, scope),
-            Outcome::Run(action) => match self.bookkeeping(rule, scope) {
-                Ok(_) => Verdict::Run(action.clone()),
-                Err(reason) => {
-                    return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason };
-                }
-            },
+            // What it sets is computed when its result is there, for it may look at it.
+            Outcome::Run(action) => Verdict::Run(action.clone()),
             Outcome::Wait(what) => {
-                let owner = if rule.by_human { Owner::Human } else { self.phase.owner };
+                let is_asked = rule.by_human || rule.ask.is_some();
+                let owner = if is_asked { Owner::Human } else { self.phase.owner };
                 Verdict::Wait { what: what.clone(), owner }
             }
-            Outcome::Choose(actions) => Verdict::Choose(actions.clone()),
+            Outcome::Choose(actions) => {
+                let may =
+                    |action: &&ActionName| self.is_available(action, scope, &mut Vec::new()) == Ok(true);
+                let offered: Vec<ActionName> = actions.iter().filter(may).cloned().collect();
+                match self.state.run.chosen.as_ref().filter(|chosen| offered.contains(chosen)) {
+                    Some(chosen) => Verdict::Run(chosen.clone()),
+                    None => Verdict::Choose(offered),
+                }
+            }
         };
         Fired { rule, verdict, reason }
     }
 
     /// What a rule sets, computed; the error says which value cannot be.
-    fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
-        let values = rule.set.iter().map(|(pointer, guard)| match guard.value(scope) {
-            Ok(value) => Ok((pointer.clone(), value)),
-            Err(message) => {
-                let id = &rule.id;
-                Err(format!("rule `{id}` cannot set `{pointer}`: in `{}`, {message}", guard.text()))
-            }
-        });
-        values.collect()
+    pub(super) fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
+        computed(&rule.set, scope).map_err(|message| format!("rule `{}` cannot {message}", rule.id))
     }
 
     /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?
-    fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
+    pub(super) fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
         let set = match self.bookkeeping(rule, scope) {
             Ok(set) => set,
             Err(reason) => return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason },
@@ -134,6 +179,8 @@ impl Judge<'_> {
             waive: Vec::new(),
             confirm: None,
             by_human: rule.by_human,
+            action: None,
+            change: None,
         };
         if let Some(attempts) = self.exhausted(to) {
             let reason =
@@ -189,6 +236,10 @@ impl Judge<'_> {
                 )
             }));
         }
+        if let Some(signal) = rule.on {
+            let verb = if signal == Signal::Start { "run" } else { signal.as_str() };
+            unmet.push(format!("it waits for `orch {verb}`"));
+        }
         if let Some(first) = fired.filter(|_| unmet.is_empty()) {
             unmet.push(format!("rule `{}` comes first", first.rule.id));
         }
@@ -197,6 +248,15 @@ impl Judge<'_> {
         }
         decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });
     }
+}
+
+/// Values for places in the state; the error says which cannot be computed.
+pub(super) fn computed(set: &[(String, Guard)], scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
+    let values = set.iter().map(|(pointer, guard)| match guard.value(scope) {
+        Ok(value) => Ok((pointer.clone(), value)),
+        Err(message) => Err(format!("set `{pointer}`: in `{}`, {message}", guard.text())),
+    });
+    values.collect()
 }
 
 fn tried(rule: &Rule, result: Truth, parts: Vec<Part>) -> Tried {

@@ -1,9 +1,9 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
-use super::State;
 use super::derive::{Seen, file_value};
 use super::state_document::document;
-use crate::base::{PhaseId, TaskId};
+use super::{Mode, State};
+use crate::base::{ActionName, PhaseId, TaskId};
 use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
 use serde_json::Value;
@@ -22,6 +22,8 @@ pub(super) struct TaskScope<'a> {
     task: Value,
     /// Named expressions, each computed once: they may read one another many times over.
     defines: Vec<OnceCell<Result<Value, String>>>,
+    /// The same of the named values of each artifact, in document order.
+    facts: Vec<Vec<OnceCell<Result<Value, String>>>>,
 }
 
 impl<'a> TaskScope<'a> {
@@ -42,6 +44,11 @@ impl<'a> TaskScope<'a> {
             attempt: Value::from(attempt),
             task: Value::from(task.as_str()),
             defines: vec![OnceCell::new(); workflow.defines.len()],
+            facts: workflow
+                .artifacts
+                .iter()
+                .map(|artifact| vec![OnceCell::new(); artifact.facts.len()])
+                .collect(),
         }
     }
 
@@ -55,6 +62,27 @@ impl<'a> TaskScope<'a> {
             }
             recorded
         })
+    }
+
+    /// What the runs have come to.
+    fn run(&self) -> Value {
+        let run = &self.state.run;
+        serde_json::json!({
+            "mode": run.mode.map_or("", Mode::as_str),
+            "errors": run.errors,
+            "max_errors": self.workflow.limits.errors,
+            "chosen": run.chosen.as_ref().map_or("", ActionName::as_str),
+        })
+    }
+
+    /// What became of every action, also of one that has never run.
+    fn actions(&self) -> Value {
+        let tallies = self.workflow.actions.iter().map(|action| {
+            let tally = self.state.tally(&action.name);
+            let value = serde_json::json!({"done": tally.done, "skipped": tally.skipped});
+            (action.name.to_string(), value)
+        });
+        Value::Object(tallies.collect())
     }
 
     fn artifact<'s>(&'s self, seen: &'s Seen<'a>, path: &[String]) -> Lookup<'s> {
@@ -73,20 +101,24 @@ impl<'a> TaskScope<'a> {
             "problems" => problems(seen),
             "data" if derived.holds() => return follow(data(seen), path, 2),
             "data" => Value::Null,
-            _ if derived.holds() => match self.fact(seen, member) {
-                Some(Ok(value)) => value,
-                Some(Err(message)) => return Lookup::Failed(message),
-                None => return Lookup::Missing { depth: 1 },
-            },
+            _ if derived.holds() => {
+                return match self.fact(seen, member) {
+                    Some(Ok(value)) => follow(value, path, 2),
+                    Some(Err(message)) => Lookup::Failed(message.clone()),
+                    None => Lookup::Missing { depth: 1 },
+                };
+            }
             _ => return Lookup::Missing { depth: 1 },
         };
         settle(value, path, 2)
     }
 
-    fn fact(&self, seen: &Seen<'_>, name: &str) -> Option<Result<Value, String>> {
-        let artifact = self.workflow.artifact(&seen.derived.name)?;
-        let (_, guard) = artifact.facts.iter().find(|(fact, _)| fact == name)?;
-        Some(guard.value(&FactScope { seen }))
+    fn fact(&self, seen: &Seen<'_>, name: &str) -> Option<&Result<Value, String>> {
+        let artifacts = &self.workflow.artifacts;
+        let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;
+        let fact = artifacts[artifact].facts.iter().position(|(fact, _)| fact == name)?;
+        let guard = &artifacts[artifact].facts[fact].1;
+        Some(self.facts[artifact][fact].get_or_init(|| guard.value(&FactScope { seen })))
     }
 }
 
@@ -98,6 +130,8 @@ impl Scope for TaskScope<'_> {
             "phase" => return follow(&self.phase, path, 1),
             "attempt" => return follow(&self.attempt, path, 1),
             "task" => return follow(&self.task, path, 1),
+            "run" => return settle(self.run(), path, 1),
+            "action" => return settle(self.actions(), path, 1),
             _ => {}
         }
         if let Some(seen) = self.seen.iter().find(|seen| seen.derived.name.as_str() == root) {

@@ -1,6 +1,7 @@
 //! The recorded state of a task, as the core sees it; its file format lives in [`crate::record`].
 
-use crate::base::{ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName};
+use super::Mode;
+use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -42,12 +43,36 @@ pub struct State {
     pub next_seq: u64,
     /// The last failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
+    /// What the runs of its actions have come to.
+    pub run: RunRecord,
     /// When it was last written.
     pub updated_at: Option<Timestamp>,
     /// The workflow's own keys, and keys nobody knows, kept as they are.
     pub extra: Map<String, Value>,
     /// Whether others wrote it (it has no version); then it is read with defaults.
     pub foreign: bool,
+}
+
+/// What the runs of a task's actions have come to; nothing of it is ever given back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunRecord {
+    /// How the last run went about questions.
+    pub mode: Option<Mode>,
+    /// How many actions were given up.
+    pub errors: u32,
+    /// The action that a person picked and that has not run yet.
+    pub chosen: Option<ActionName>,
+    /// What became of each action.
+    pub actions: BTreeMap<ActionName, Tally>,
+}
+
+/// What became of one action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// How often its result was accepted.
+    pub done: u32,
+    /// Whether it is given up, until a phase is entered.
+    pub skipped: bool,
 }
 
 /// How many history entries the state keeps.
@@ -145,6 +170,8 @@ pub struct HistoryEntry {
     pub waived: Vec<ArtifactName>,
     /// For a confirmation: the artifact.
     pub confirmed: Option<ArtifactName>,
+    /// The action that it tells of.
+    pub action: Option<ActionName>,
 }
 
 impl ActorStatus {
@@ -238,6 +265,12 @@ impl State {
             }
         }
         Cow::Owned(state)
+    }
+
+    /// What became of an action.
+    #[must_use]
+    pub fn tally(&self, action: &ActionName) -> Tally {
+        self.run.actions.get(action).copied().unwrap_or_default()
     }
 
     /// How often a phase has been entered; 0 if never.

@@ -2,7 +2,7 @@
 //!
 //! [`crate::record`] adds what makes it a file (schema reference, seal) and reads it back.
 
-use super::{Actor, HistoryEntry, State};
+use super::{Actor, HistoryEntry, RunRecord, State};
 use crate::base::{ArtifactName, Digest};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -55,7 +55,30 @@ pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
     let waived: Map<String, Value> =
         state.waived.iter().map(|(name, seq)| (name.to_string(), Value::from(*seq))).collect();
     put("waived", Some(Value::Object(waived)));
+    put("run", run_value(&state.run));
     members
+}
+
+/// What the runs have come to; nothing, where there was none.
+fn run_value(run: &RunRecord) -> Option<Value> {
+    if *run == RunRecord::default() {
+        return None;
+    }
+    let mut members = Map::new();
+    if let Some(mode) = run.mode {
+        members.insert("mode".to_owned(), Value::from(mode.as_str()));
+    }
+    members.insert("errors".to_owned(), Value::from(run.errors));
+    if let Some(chosen) = &run.chosen {
+        members.insert("chosen".to_owned(), Value::from(chosen.as_str()));
+    }
+    let actions: Map<String, Value> = run
+        .actions
+        .iter()
+        .map(|(name, tally)| (name.to_string(), json!({"done": tally.done, "skipped": tally.skipped})))
+        .collect();
+    members.insert("actions".to_owned(), Value::Object(actions));
+    Some(Value::Object(members))
 }
 
 fn actor_value(actor: &Actor) -> Value {
@@ -116,6 +139,9 @@ pub fn history_value(entry: &HistoryEntry) -> Value {
         }
         if let Some(artifact) = &entry.confirmed {
             members.insert("confirmed".to_owned(), Value::from(artifact.as_str()));
+        }
+        if let Some(action) = &entry.action {
+            members.insert("action".to_owned(), Value::from(action.as_str()));
         }
     }
     value

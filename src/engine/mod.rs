@@ -3,6 +3,7 @@
 //! Watch, command line and every later face go through [`Engine`], so they cannot disagree.
 
 mod advance;
+mod ahead;
 mod archive;
 mod audit;
 mod caller;
@@ -15,12 +16,14 @@ mod error;
 mod gates;
 mod join;
 mod judge;
+mod merged;
 mod moments;
 mod orders;
 mod proof;
 mod records;
 mod recover;
 mod resolve;
+mod run;
 mod setting;
 mod setup;
 mod snapshot;
@@ -38,10 +41,11 @@ pub use check::Checked;
 pub use create::Created;
 pub use driver::DRIVER;
 pub use error::{Error, ErrorKind};
-pub use judge::Judged;
+pub use judge::{Judged, Runner};
 pub use orders::Order;
 pub use recover::Recovered;
 pub use resolve::{Chosen, Dispute, How, MergeSide, Resolved, Settlement};
+pub use run::{Asked, Controlled, Happened, RunEnd, RunInfo, RunOptions, Standstill, StopFlag};
 pub use tasks::TaskRef;
 pub use watching::{Effect, Event, Watching};
 pub use workflows::Loaded;

@@ -1,7 +1,8 @@
-//! Rebuilding a lost or broken state: from git history, else from the transcript.
+//! Rebuilding a lost or broken state: from git history, else from the transcript, else from the files.
 
-use super::{Engine, Error, TaskRef};
+use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, command, shell_word};
+use crate::decide::rebuild_from_files;
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
 
@@ -13,6 +14,8 @@ pub enum Recovered {
     FromGit(Digest),
     /// Of the last line of the transcript.
     FromTranscript,
+    /// Of the files of the task, as far as its workflow says how; it begins anew.
+    FromFiles,
 }
 
 impl Engine {
@@ -44,13 +47,7 @@ impl Engine {
             Some((text, commit)) => (text, Recovered::FromGit(commit)),
             None => match told {
                 Some(text) => (text, Recovered::FromTranscript),
-                None => {
-                    let message =
-                        format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
-                    let id = shell_word(task.id.as_str());
-                    let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
-                    return Err(Error::NotNow { code: "state-lost", message, hint: Some(hint) });
-                }
+                None => (self.state_from_files(task, &judged)?, Recovered::FromFiles),
             },
         };
         if let Some(broken) = &judged.observed.state {
@@ -65,6 +62,28 @@ impl Engine {
         }
         durable::write_atomic(&path.under(&self.root), text.as_bytes())?;
         Ok(from)
+    }
+
+    /// The state that the files give; the error says that they give none, or not a whole one.
+    fn state_from_files(&self, task: &TaskRef, judged: &Judged) -> Result<String, Error> {
+        let lost = |message: String| -> Result<String, Error> {
+            let id = shell_word(task.id.as_str());
+            let path = task.state_path()?;
+            let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
+            Err(Error::NotNow { code: "state-lost", message, hint: Some(hint) })
+        };
+        let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
+        let stamp = self.caller.own_stamp();
+        let Some((workflow, state)) = judged.workflow().and_then(|workflow| {
+            let state = rebuild_from_files(workflow, &judged.observed.facts, &stamp)?;
+            Some((workflow, state))
+        }) else {
+            return lost(nobody);
+        };
+        match self.refused_data(workflow, &state) {
+            Some(why) => lost(format!("{nobody}, and its files do not hold a whole one: {why}")),
+            None => Ok(write_state(&state, &workflow.phase_key, &self.state_schema())),
+        }
     }
 
     fn state_from_git(&self, task: &TaskRef, phase_key: &str) -> Result<Option<(String, Digest)>, Error> {

@@ -93,8 +93,23 @@ impl Engine {
                     seen.push(schema.name.clone());
                 }
             }
+            problems.extend(self.refused_defaults(&loaded.document, workflow));
         }
         Ok(problems)
+    }
+
+    /// What the schema of the state does not accept of what a new task starts with.
+    fn refused_defaults(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+        let Some(schema) = &workflow.state.schema else { return Vec::new() };
+        let defaults = serde_json::Value::Object(workflow.state.defaults.clone());
+        let refused = self.setting.schemas.refuses(schema, &defaults);
+        let at = |pointer: &str| document.place_of_default(pointer.split('/').nth(1).unwrap_or_default());
+        let told = |problem: crate::scan::Problem| {
+            let message = format!("the schema of the state refuses the defaults: {}", problem.message);
+            let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults], or the schema".to_owned());
+            Diagnostic::error("state-defaults", message).at(at(&problem.pointer)).hint(hint)
+        };
+        refused.into_iter().map(told).collect()
     }
 
     /// The names of all workflows, in order.

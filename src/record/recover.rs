@@ -59,6 +59,7 @@ mod tests {
                 evidence: Vec::new(),
                 waived: Vec::new(),
                 confirmed: None,
+                action: None,
             });
             text.push_str(&transcript_line(&state, "phase"));
         }

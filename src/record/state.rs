@@ -1,9 +1,10 @@
 //! `state.json`: pretty-printed, stable key order, final newline, sealed.
 
 use super::seal;
-use crate::base::{ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
-    Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, STATE_VERSION, State, WorkflowRef, document,
+    Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
+    WorkflowRef, document,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec
 }
 
 /// Keys that `orch` writes at the top; every other key belongs to the workflow or to others.
-const OWN_KEYS: [&str; 12] = [
+const OWN_KEYS: [&str; 13] = [
     "$schema",
     "version",
     "task",
@@ -63,6 +64,7 @@ const OWN_KEYS: [&str; 12] = [
     "waived",
     "history",
     "errors",
+    "run",
     "updated_at",
 ];
 
@@ -116,6 +118,7 @@ impl Reader {
             next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
+            run: self.run(members.get("run"), foreign),
             updated_at: text(members, "updated_at").and_then(|at| Timestamp::parse(&at)),
             extra: members
                 .iter()
@@ -124,6 +127,15 @@ impl Reader {
                 .collect(),
             foreign,
         }
+    }
+
+    fn run(&mut self, value: Option<&Value>, foreign: bool) -> RunRecord {
+        let Some(value) = value.filter(|_| !foreign) else { return RunRecord::default() };
+        let run = run_record(value);
+        if run.is_none() {
+            self.invalid("/run", "`run` should tell what the runs of actions have come to");
+        }
+        run.unwrap_or_default()
     }
 
     fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
@@ -235,6 +247,26 @@ impl Reader {
     }
 }
 
+/// Reads what the runs of actions have come to.
+fn run_record(value: &Value) -> Option<RunRecord> {
+    let members = value.as_object()?;
+    let count = |value: &Value| u32::try_from(value.as_u64()?).ok();
+    let mut actions = BTreeMap::new();
+    for (name, tally) in members.get("actions")?.as_object()? {
+        let tally = Tally { done: count(tally.get("done")?)?, skipped: tally.get("skipped")?.as_bool()? };
+        actions.insert(ActionName::new(name).ok()?, tally);
+    }
+    Some(RunRecord {
+        mode: members.get("mode").map(|mode| Mode::named(mode.as_str()?)).unwrap_or_default(),
+        errors: count(members.get("errors")?)?,
+        chosen: match members.get("chosen") {
+            None => None,
+            Some(name) => Some(ActionName::new(name.as_str()?).ok()?),
+        },
+        actions,
+    })
+}
+
 /// Reads one history entry, as the state and the transcript hold it.
 pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
     let members = value.as_object()?;
@@ -262,6 +294,7 @@ pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
             .collect(),
         waived: waived.filter_map(|name| ArtifactName::new(name.as_str()?).ok()).collect(),
         confirmed: text(members, "confirmed").and_then(|name| ArtifactName::new(name).ok()),
+        action: text(members, "action").and_then(|name| ActionName::new(name).ok()),
     })
 }
 
@@ -305,9 +338,19 @@ mod tests {
                 evidence: vec![("a b".to_owned(), digest.to_string())],
                 waived: Vec::new(),
                 confirmed: None,
+                action: Some(ActionName::new("build").expect("valid")),
             }],
             next_seq: 8,
             errors: Vec::new(),
+            run: RunRecord {
+                mode: Some(Mode::Auto),
+                errors: 1,
+                chosen: Some(ActionName::new("build").expect("valid")),
+                actions: BTreeMap::from([(
+                    ActionName::new("build").expect("valid"),
+                    Tally { done: 2, skipped: true },
+                )]),
+            },
             updated_at: Some(Timestamp::from_seconds(1_000_000_000)),
             extra: Map::from_iter([("counter".to_owned(), json!(3))]),
             foreign: false,

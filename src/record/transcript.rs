@@ -33,10 +33,13 @@ pub fn transcript_line(state: &State, phase_key: &str) -> String {
             line.insert("waives".to_owned(), waived);
         }
         line.insert("rev".to_owned(), Value::from(state.rev));
-        for key in ["task", "title", "workflow", "actors", "waived"] {
+        for key in ["task", "title", "workflow", "actors", "waived", "run"] {
             if let Some(member) = standing.get(key).or_else(|| state.extra.get(key)) {
                 line.insert(key.to_owned(), member.clone());
             }
+        }
+        if !state.errors.is_empty() {
+            line.insert("errors".to_owned(), Value::Array(state.errors.clone()));
         }
         if !state.extra.is_empty() {
             line.insert("state".to_owned(), Value::Object(state.extra.clone()));
@@ -49,6 +52,10 @@ fn event_name(entry: &HistoryEntry) -> &'static str {
     match entry.kind {
         Kind::Override => "override",
         Kind::Rollback => "rollback",
+        Kind::Answer => "answer",
+        Kind::Run | Kind::Skip => "action",
+        Kind::Start => "run-start",
+        Kind::End => "run-end",
         _ => "transition",
     }
 }
@@ -58,7 +65,7 @@ impl Event {
     pub fn state(&self, phase_key: &str) -> Result<State, Vec<Fault>> {
         let mut members = Map::new();
         members.insert("version".to_owned(), Value::from(STATE_VERSION));
-        for key in ["task", "title", "rev", "workflow", "actors", "waived"] {
+        for key in ["task", "title", "rev", "workflow", "actors", "waived", "errors", "run"] {
             if let Some(value) = self.after.get(key) {
                 members.insert(key.to_owned(), value.clone());
             }

@@ -19,5 +19,5 @@ pub use read::{Verdict, conflict, parse_json, read};
 pub use regular::open_regular;
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
-pub use span::span;
+pub use span::{inside, span};
 pub use verdicts::Verdicts;

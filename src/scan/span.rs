@@ -17,6 +17,43 @@ pub fn span(text: &str, pointer: &str) -> Option<(usize, usize)> {
     Some((start, cursor.at - start))
 }
 
+/// Where in the source of a JSON string, quotes included, a byte of its value is written.
+#[must_use]
+pub fn inside(source: &str, offset: usize) -> usize {
+    let bytes = source.as_bytes();
+    let (mut at, mut passed) = (1, 0);
+    while passed < offset && at + 1 < bytes.len() {
+        let width = match (bytes[at], bytes.get(at + 1)) {
+            (b'\\', Some(b'u')) if is_pair(&source[at..]) => 12,
+            (b'\\', Some(b'u')) => 6,
+            (b'\\', _) => 2,
+            (byte, _) => utf8_width(byte),
+        };
+        let end = (at + width).min(bytes.len());
+        let value: Option<String> = serde_json::from_str(&format!("\"{}\"", &source[at..end])).ok();
+        passed += value.map_or(1, |value| value.len());
+        at = end;
+    }
+    at.min(bytes.len())
+}
+
+/// Whether two escapes follow that make one character.
+fn is_pair(rest: &str) -> bool {
+    let high = rest
+        .get(2..4)
+        .is_some_and(|start| matches!(start.to_ascii_lowercase().as_bytes(), [b'd', b'8'..=b'b']));
+    high && rest.get(6..8) == Some("\\u")
+}
+
+fn utf8_width(first: u8) -> usize {
+    match first {
+        0xf0.. => 4,
+        0xe0.. => 3,
+        0xc0.. => 2,
+        _ => 1,
+    }
+}
+
 /// The bytes of a member's key, quotes included.
 pub(super) fn key_span(text: &str, object: &str, key: &str) -> Option<(usize, usize)> {
     let (start, _) = span(text, object)?;
@@ -206,6 +243,21 @@ mod tests {
                 pointers(item, &format!("{prefix}/{key}"), found);
             }),
             _ => {}
+        }
+    }
+
+    #[test]
+    fn a_byte_of_a_string_is_found_in_its_source() {
+        for (source, offset, expected) in [
+            (r#""abc""#, 0, 1),
+            (r#""abc""#, 3, 4),
+            (r#""a\"b""#, 2, 4),
+            (r#""\u00e4b""#, 2, 7),
+            (r#""\ud83d\ude00b""#, 4, 13),
+            (r#""äb""#, 2, 3),
+            (r#""ab""#, 99, 3),
+        ] {
+            assert_eq!(inside(source, offset), expected, "{source}");
         }
     }
 

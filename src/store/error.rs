@@ -113,7 +113,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+    /// A file that could not be read or written.
+    pub fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
     }
 

@@ -85,6 +85,23 @@ pub struct Head {
     pub commit: Option<Digest>,
 }
 
+/// Where a repository is.
+#[derive(Debug, Clone)]
+pub struct Location {
+    root: PathBuf,
+    git_directory: PathBuf,
+    environment: Environment,
+}
+
+impl Location {
+    /// Opens it; `None` if it is not there any more.
+    #[must_use]
+    pub fn open(&self) -> Option<Store> {
+        let store = Store::discover(&self.root, &self.environment).ok()??;
+        (store.repo.path() == self.git_directory).then_some(store)
+    }
+}
+
 impl Store {
     /// Opens the repository that `start` lies in, or that the environment names; `None` outside git.
     pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
@@ -101,6 +118,13 @@ impl Store {
             parts: code::Parts::default(),
             recent: RefCell::default(),
         }))
+    }
+
+    /// Where to open the same repository once more: one that is open belongs to one thread.
+    #[must_use]
+    pub fn location(&self) -> Location {
+        let git_directory = self.repo.path().to_owned();
+        Location { root: self.root.clone(), git_directory, environment: self.environment.clone() }
     }
 
     /// Refuses a repository without a work tree: nothing can be judged or moved in it.

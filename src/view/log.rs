@@ -36,6 +36,8 @@ pub struct LogEntry {
     pub to: String,
     /// What kind of transition.
     pub kind: &'static str,
+    /// The action that it tells of.
+    pub action: Option<String>,
     /// The rule that yielded it.
     pub rule: Option<String>,
     /// Why.
@@ -103,6 +105,7 @@ impl LogEntry {
             from: entry.from.as_ref().map(ToString::to_string),
             to: entry.to.to_string(),
             kind: entry.kind.as_str(),
+            action: entry.action.as_ref().map(ToString::to_string),
             rule: entry.rule.clone(),
             reason: entry.reason.clone(),
             actor: LogActor { kind: entry.actor.kind.as_str(), name: entry.actor.name.clone() },
@@ -115,7 +118,8 @@ impl LogEntry {
     fn row(&self, several: bool) -> Vec<Cell> {
         let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
         let style = match self.kind {
-            "create" | "advance" => Style::Good,
+            "create" | "advance" | "run" | "start" | "answer" => Style::Good,
+            "end" => Style::Dim,
             _ => Style::Warn,
         };
         let mut row = vec![styled(&self.at, Style::Dim)];
@@ -124,7 +128,11 @@ impl LogEntry {
         }
         row.extend([
             styled(format!("{} -> {}", self.from.as_deref().unwrap_or("new"), self.to), style),
-            plain(self.kind),
+            plain(
+                self.action
+                    .as_ref()
+                    .map_or_else(|| self.kind.to_owned(), |name| format!("{} {name}", self.kind)),
+            ),
             plain(self.rule.as_deref().unwrap_or_default()),
             styled(commit, Style::Dim),
         ]);

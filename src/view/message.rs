@@ -47,10 +47,11 @@ impl Message<'_> {
     #[must_use]
     pub fn first_line(&self) -> String {
         let transition = self.transition;
+        let to = within(transition);
         let value = |placeholder| match placeholder {
             Placeholder::Task => self.task.as_str(),
             Placeholder::From => transition.from.as_ref().map_or("new", |phase| phase.as_str()),
-            Placeholder::To => transition.to.as_str(),
+            Placeholder::To => to.as_str(),
             Placeholder::Kind => transition.kind.as_str(),
             Placeholder::Rule => transition.rule.as_ref().map_or("", |rule| rule.as_str()),
         };
@@ -73,6 +74,7 @@ impl Message<'_> {
         trailers.push(("Orch-To", transition.to.to_string()));
         trailers.extend(transition.rule.as_ref().map(|rule| ("Orch-Rule", rule.to_string())));
         trailers.push(("Orch-Kind", transition.kind.as_str().to_owned()));
+        trailers.extend(transition.action.as_ref().map(|action| ("Orch-Action", action.to_string())));
         trailers.push(("Orch-Workflow", format!("{}@{}", self.workflow, self.workflow_digest)));
         for proof in &transition.evidence {
             if proof.committed {
@@ -85,12 +87,24 @@ impl Message<'_> {
             Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => true,
             Kind::Merge => transition.by_human,
             Kind::Create | Kind::Advance | Kind::Regress => false,
+            Kind::Run | Kind::Skip | Kind::Answer | Kind::Order | Kind::Start | Kind::End => false,
         };
         if ordered {
             trailers.push(("Orch-Override", one_line(&transition.reason)));
         }
         trailers.extend(self.sign_off.map(|name| ("Signed-off-by", one_line(name))));
         trailers
+    }
+}
+
+/// Where a transition leads; of one that stays where it is, also what was done there.
+pub(super) fn within(transition: &Transition) -> String {
+    match (&transition.action, transition.kind) {
+        (Some(action), kind) => format!("{} ({} {action})", transition.to, kind.as_str()),
+        (None, kind @ (Kind::Answer | Kind::Start | Kind::End)) => {
+            format!("{} ({})", transition.to, kind.as_str())
+        }
+        _ => transition.to.to_string(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! are the public wire format; their schemas lie in `system/schemas/output/`. Every path in JSON is
 //! relative to the root of the repository; text names an artifact by its path below its task.
 
+mod action_prompt;
 mod audit;
 mod error;
 mod event;
@@ -19,6 +20,7 @@ mod order;
 mod paint;
 mod prompt;
 mod resolution;
+mod run;
 #[cfg(test)]
 mod samples;
 mod status;
@@ -29,6 +31,7 @@ mod text;
 mod transition;
 mod wire;
 
+pub use action_prompt::action_prompt;
 pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use error::Failure;
 pub use event::{Event, Happening};
@@ -41,6 +44,7 @@ pub use order::{Urgency, sort, urgency};
 pub use paint::{Paint, Style};
 pub use prompt::prompt;
 pub use resolution::{Resolution, Resolutions};
+pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, TaskStatus};
 pub use text::suggestions;
 pub use transition::{Applied, TransitionLine, Transitions};

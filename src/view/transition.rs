@@ -54,8 +54,11 @@ pub struct TransitionLine {
     pub from: Option<String>,
     /// The phase that was entered.
     pub to: String,
-    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen`, `confirm` or `merge`.
+    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen`, `confirm` or `merge`; of what is
+    /// recorded within a phase `run`, `skip`, `answer`, `order`, `start` or `end`.
     pub kind: &'static str,
+    /// The action that it tells of.
+    pub action: Option<String>,
     /// Where it leads.
     pub direction: Direction,
     /// The rule that yielded it.
@@ -105,13 +108,14 @@ impl TransitionLine {
     pub fn of(applied: &Applied<'_>) -> Self {
         let transition = applied.transition;
         let direction = direction(applied.workflow, transition.from.as_ref(), Some(&transition.to));
-        let goes_back = matches!(direction, Direction::Regress | Direction::Stay);
+        let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !transition.kind.stays();
         Self {
             task: applied.task.to_string(),
             path: applied.directory.to_string(),
             from: transition.from.as_ref().map(ToString::to_string),
             to: transition.to.to_string(),
             kind: transition.kind.as_str(),
+            action: transition.action.as_ref().map(ToString::to_string),
             direction,
             rule: transition.rule.as_ref().map(ToString::to_string),
             reason: transition.reason.clone(),
@@ -130,7 +134,8 @@ impl TransitionLine {
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let from = self.from.as_deref().unwrap_or("new");
-        let head = format!("{}: {from} -> {}", one_line(&self.task), self.to);
+        let done = self.action.as_ref().map(|action| format!(" ({} {action})", self.kind));
+        let head = format!("{}: {from} -> {}{}", one_line(&self.task), self.to, done.unwrap_or_default());
         let cause = self.rule.as_deref().unwrap_or(self.kind);
         let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
         let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };

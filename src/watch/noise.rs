@@ -9,7 +9,7 @@ pub(super) fn is_noise(path: &RepoPath) -> bool {
 
 /// Git's directory, and temporary files and directories of durable writers, ours among them.
 fn is_foreign(part: &str) -> bool {
-    part == ".git" || part.starts_with(".tmp") || part.starts_with(".orch-tmp")
+    part == ".git" || part == ".orch" || part.starts_with(".tmp") || part.starts_with(".orch-tmp")
 }
 
 /// What editors leave for a moment, and the suggestion, which orch derives and rewrites.
@@ -40,6 +40,7 @@ mod tests {
             ("tasks/.tmpAbC/plan.json", true),
             ("tasks/t/.orch-tmp-state.json", true),
             ("tasks/t/suggestion.json", true),
+            ("tasks/t/.orch/run.json", true),
             ("tasks/t/state.json", false),
             ("tasks/t/#1.md", false),
             ("tasks/t", false),

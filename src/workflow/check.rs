@@ -18,6 +18,7 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
         changed_too_late(workflow, index, rule, &mut findings);
     }
     unproduced(document, workflow, &mut findings);
+    actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
     in_order(findings.into_iter().map(advised).collect())
 }
@@ -42,10 +43,13 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
 /// A rule never fires if, in each of its phases, an earlier one fires whenever it would.
 fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let mut by = Vec::new();
+    if rule.on.is_some() {
+        return;
+    }
     for phase in &rule.from {
         let earlier = workflow.rules[..index]
             .iter()
-            .find(|earlier| earlier.from.contains(phase) && implies(rule, earlier));
+            .find(|earlier| earlier.from.contains(phase) && decides(earlier) && implies(rule, earlier));
         match earlier {
             Some(earlier) => by.push(earlier),
             None => return,
@@ -56,6 +60,12 @@ fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Di
     let message =
         format!("rule `{}` never fires: `{}` on line {line} fires whenever it would", rule.id, first.id);
     findings.push(Diagnostic::warning("workflow-covered-rule", message).at(rule.place.clone()));
+}
+
+/// Whether nothing but its guard keeps a rule from deciding: not an order that it waits for, nor an
+/// action that may be skipped.
+fn decides(rule: &Rule) -> bool {
+    rule.on.is_none() && !matches!(rule.outcome, Outcome::Run(_) | Outcome::Choose(_))
 }
 
 /// Whether `earlier` certainly holds where `rule` does: each of its parts is a part of `rule`.
@@ -138,6 +148,36 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
             let place = heading(document, &format!("[artifact.{}]", artifact.name));
             findings.push(Diagnostic::warning("workflow-unproduced", message).at(place));
         }
+    }
+}
+
+/// Actions and questions that no rule names, and actions that nothing ends when they keep failing.
+fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
+    for action in &workflow.actions {
+        let named = workflow.rules.iter().any(|rule| match &rule.outcome {
+            Outcome::Run(name) => *name == action.name,
+            Outcome::Choose(names) => names.contains(&action.name),
+            _ => false,
+        });
+        if !named {
+            let message = format!("no rule runs action `{}` or offers it", action.name);
+            let place = heading(document, &format!("[action.{}]", action.name));
+            findings.push(Diagnostic::warning("workflow-unused-action", message).at(place));
+        }
+    }
+    for ask in &workflow.asks {
+        if !workflow.rules.iter().any(|rule| rule.ask.as_ref() == Some(&ask.name)) {
+            let message = format!("no rule asks question `{}`", ask.name);
+            let place = heading(document, &format!("[ask.{}]", ask.name));
+            findings.push(Diagnostic::warning("workflow-unused-ask", message).at(place));
+        }
+    }
+    if workflow.has_actions() && !workflow.heeds_errors() {
+        let message = "no rule looks at `run.errors`, so actions that keep failing end the run, not the task";
+        let hint =
+            "begin with a rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
+        let place = document.place(0, 0);
+        findings.push(Diagnostic::warning("workflow-no-abort", message).at(place).hint(hint));
     }
 }
 

@@ -4,12 +4,11 @@ use super::place::{advised, bad_path, in_order};
 use super::raw::{self, RawArtifact, RawPhase, Spanned, Text};
 use super::rule::Known;
 use super::{
-    Action, Artifact, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System, TreeScope,
-    Workflow,
+    Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
+    TreeScope, Workflow,
 };
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName,
-    nearest,
+    ArtifactName, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest,
 };
 use std::ops::Range;
 
@@ -23,7 +22,7 @@ pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
 /// What a named value of an artifact may ask.
 const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
 /// What a guard may ask beside artifacts and named expressions.
-pub(super) const GUARD_ROOTS: [&str; 4] = ["state", "phase", "attempt", "task"];
+pub(super) const GUARD_ROOTS: [&str; 6] = ["state", "phase", "attempt", "task", "run", "action"];
 
 /// Compiles a document; the workflow is there only if no problem is an error.
 ///
@@ -31,7 +30,8 @@ pub(super) const GUARD_ROOTS: [&str; 4] = ["state", "phase", "attempt", "task"];
 #[must_use]
 pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (raw, problems) = raw::read(document);
-    let mut compiler = Compiler { document, system, problems };
+    let actions = raw.actions.iter().map(|action| action.name.value.clone()).collect();
+    let mut compiler = Compiler { document, system, problems, actions };
     let workflow = compiler.workflow(raw);
     let problems = in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
@@ -42,6 +42,8 @@ pub(super) struct Compiler<'a> {
     pub document: &'a Document,
     system: &'a System,
     problems: Vec<Diagnostic>,
+    /// The names of its actions, which guards may use before they are compiled.
+    pub actions: Vec<String>,
 }
 
 impl Compiler<'_> {
@@ -99,7 +101,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn agent(&mut self, text: &Text) {
+    pub(super) fn agent(&mut self, text: &Text) {
         if self.system.agent(&text.value).is_none() {
             let known: Vec<String> = self.system.names("agents", ".md").map(str::to_owned).collect();
             self.unknown(text, "workflow-missing-agent", "agent text", known.iter().map(String::as_str));
@@ -121,34 +123,22 @@ impl Compiler<'_> {
         let phases: Vec<Phase> =
             raw.phases.iter().filter_map(|phase| self.phase(phase, &artifacts, &defines)).collect();
         self.aliases(&raw.phases);
-        let actions: Vec<Action> = raw
-            .actions
-            .iter()
-            .filter_map(|action| {
-                if let Some(prompt) = &action.prompt {
-                    self.agent(prompt);
-                }
-                Some(Action {
-                    name: self.name(&action.name, |text| ActionName::new(text))?,
-                    title: action.title.as_ref().map(|title| title.value.clone()),
-                    prompt: action.prompt.as_ref().map(|prompt| prompt.value.clone()),
-                })
-            })
-            .collect();
         let phase_key = self.phase_key(raw.phase_key.as_ref());
+        let known =
+            Known { phases: &phases, artifacts: &artifacts, defines: &defines, phase_key: &phase_key };
+        let actions: Vec<Action> =
+            raw.actions.iter().filter_map(|action| self.action(action, &known)).collect();
+        let asks: Vec<Ask> = raw.asks.iter().filter_map(|ask| self.question(ask, &known)).collect();
+        let limits = self.limits(&raw.limits);
+        self.pointers(&raw.show);
+        let keep = self.windows(&raw.keep, &known);
+        let rebuild = self.values(&raw.rebuild, &known);
         let initial = match &raw.initial {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
         };
-        let rules: Vec<Rule> = raw
-            .rules
-            .iter()
-            .filter_map(|rule| {
-                let known =
-                    Known { phases: &phases, artifacts: &artifacts, defines: &defines, actions: &actions };
-                self.rule(rule, &known, &phase_key)
-            })
-            .collect();
+        let rules: Vec<Rule> =
+            raw.rules.iter().filter_map(|rule| self.rule(rule, &known, &actions, &asks)).collect();
         self.rule_ids(&raw.rules);
         self.defaults(&raw.defaults, &phase_key);
         let schema = raw.state_schema.as_ref().and_then(|text| self.schema(text));
@@ -165,8 +155,13 @@ impl Compiler<'_> {
             rules,
             defines,
             actions,
+            asks,
+            limits,
+            show: raw.show.into_iter().map(|pointer| pointer.value).collect(),
             state: StateShape {
                 schema,
+                keep,
+                rebuild,
                 defaults: raw.defaults.into_iter().map(|(name, value)| (name.value, value)).collect(),
             },
         })
@@ -307,6 +302,7 @@ impl Compiler<'_> {
             optional,
             aliases: raw.aliases.iter().map(|alias| alias.value.clone()).collect(),
             terminal: raw.terminal,
+            success: raw.success,
             substate,
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
@@ -391,6 +387,6 @@ pub(super) fn is_reserved(key: &str, phase_key: &str) -> bool {
     key == phase_key || super::RESERVED_KEYS.contains(&key)
 }
 
-fn clamp(count: i64) -> u32 {
+pub(super) fn clamp(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

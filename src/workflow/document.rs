@@ -37,6 +37,22 @@ impl Document {
         Self { name: name.into(), path: path.into(), text, toml, lines, diagram }
     }
 
+    /// The place of a key under `[state.defaults]`; of the table, where the key is not there.
+    #[must_use]
+    pub fn place_of_default(&self, key: &str) -> Place {
+        let table = self.toml.find("[state.defaults]").unwrap_or_default();
+        let below = self.toml[table..].split_inclusive('\n');
+        let line = below
+            .scan(table, |at, line| {
+                *at += line.len();
+                Some((*at - line.len(), line))
+            })
+            .find(|(_, line)| {
+                line.split('=').next().is_some_and(|name| name.trim().trim_matches('"') == key)
+            });
+        line.map_or_else(|| self.place(table, 0), |(at, _)| self.place(at, key.len()))
+    }
+
     /// The place of a part of the text. Lines are looked up, not counted, because a large document
     /// has many places.
     pub(super) fn place(&self, offset: usize, length: usize) -> Place {

@@ -3,6 +3,8 @@
 //! A [`Workflow`] exists only if [`compile`] accepted its document. Every later room can rely on
 //! that: each phase a rule names exists, every guard parses, every schema and agent text is there.
 
+mod action;
+mod actions;
 mod check;
 mod compile;
 mod diagram;
@@ -15,6 +17,7 @@ mod rule;
 mod system;
 mod tree;
 
+pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
 pub use compile::compile;
 pub use diagram::{DiagramFormat, diagram, format};
@@ -28,7 +31,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The top-level keys of `state.json` that belong to `orch`.
-pub const RESERVED_KEYS: [&str; 14] = [
+pub const RESERVED_KEYS: [&str; 15] = [
     "$schema",
     "version",
     "task",
@@ -41,6 +44,7 @@ pub const RESERVED_KEYS: [&str; 14] = [
     "waived",
     "history",
     "errors",
+    "run",
     "next_seq",
     "updated_at",
 ];
@@ -72,6 +76,12 @@ pub struct Workflow {
     pub defines: Vec<(String, Guard)>,
     /// The actions that `run` and `choose` rules name.
     pub actions: Vec<Action>,
+    /// The questions that `wait` rules put to a person.
+    pub asks: Vec<Ask>,
+    /// When a run of it has to end.
+    pub limits: Limits,
+    /// JSON pointers into the state: what every prompt shows of it.
+    pub show: Vec<String>,
     /// The workflow's own top-level keys of `state.json`.
     pub state: StateShape,
 }
@@ -145,6 +155,8 @@ pub struct Phase {
     pub aliases: Vec<String>,
     /// Whether there is no way out but an explicit re-open.
     pub terminal: bool,
+    /// Whether a task that ends there has come to a good end.
+    pub success: bool,
     /// Where within the phase a task stands.
     pub substate: Option<Guard>,
     /// Who works in this phase unless a rule says otherwise.
@@ -188,6 +200,10 @@ pub struct Rule {
     pub set: Vec<(String, Guard)>,
     /// Whether the rule asks for a person.
     pub by_human: bool,
+    /// The order that makes it fire; by itself it never does then.
+    pub on: Option<Signal>,
+    /// The question whose answer ends the wait: the name of an [`Ask`].
+    pub ask: Option<String>,
     /// Where the rule stands in the document.
     pub place: Place,
 }
@@ -205,17 +221,6 @@ pub enum Outcome {
     Choose(Vec<ActionName>),
 }
 
-/// A unit of work that an executor performs.
-#[derive(Debug, Clone)]
-pub struct Action {
-    /// Its name.
-    pub name: ActionName,
-    /// A line for people.
-    pub title: Option<String>,
-    /// The prompt file: `system/agents/<prompt>.md`.
-    pub prompt: Option<String>,
-}
-
 /// The top-level keys that a workflow adds to `state.json`.
 #[derive(Debug, Clone, Default)]
 pub struct StateShape {
@@ -223,6 +228,10 @@ pub struct StateShape {
     pub schema: Option<SchemaText>,
     /// The values that a new task starts with.
     pub defaults: Map<String, Value>,
+    /// Lists that keep their last items only: JSON pointer, and how many.
+    pub keep: Vec<(String, usize)>,
+    /// What a lost state is built of anew: JSON pointer, and an expression over the artifacts.
+    pub rebuild: Vec<(String, Guard)>,
 }
 
 impl Workflow {
@@ -236,6 +245,31 @@ impl Workflow {
     #[must_use]
     pub fn position(&self, id: &PhaseId) -> Option<usize> {
         self.phases.iter().position(|phase| phase.id == *id)
+    }
+
+    /// The action with this name.
+    #[must_use]
+    pub fn action(&self, name: &ActionName) -> Option<&Action> {
+        self.actions.iter().find(|action| action.name == *name)
+    }
+
+    /// The question with this name.
+    #[must_use]
+    pub fn ask(&self, name: &str) -> Option<&Ask> {
+        self.asks.iter().find(|ask| ask.name == name)
+    }
+
+    /// Whether it drives actions: some rule runs one, or lets a person choose one.
+    #[must_use]
+    pub fn has_actions(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule.outcome, Outcome::Run(_) | Outcome::Choose(_)))
+    }
+
+    /// Whether some rule looks at how many actions were given up, and so says what then.
+    #[must_use]
+    pub fn heeds_errors(&self) -> bool {
+        let reads_errors = |chain: &[String]| chain.starts_with(&["run".to_owned(), "errors".to_owned()]);
+        self.rules.iter().any(|rule| self.reads(&rule.when).into_iter().any(reads_errors))
     }
 
     /// The artifact with this name.

@@ -6,6 +6,11 @@ use super::raw::{RawPhase, RawRule, Spanned, Text};
 use super::{Artifact, Guard};
 use crate::base::Diagnostic;
 
+/// What a guard may ask of an action.
+const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
+/// What a guard may ask of the run.
+const RUN_MEMBERS: [&str; 4] = ["mode", "errors", "max_errors", "chosen"];
+
 impl Compiler<'_> {
     /// A parsed guard. A faulty one is reported, and another stands for it, so that the names that
     /// depend on it raise no false alarm; the document is refused all the same.
@@ -27,6 +32,14 @@ impl Compiler<'_> {
     ) {
         for chain in guard.chains() {
             let root = chain[0].as_str();
+            if root == "run" {
+                self.member(text, chain, &RUN_MEMBERS);
+            }
+            if root == "action" {
+                let names = self.actions.clone();
+                self.member(text, chain, &names.iter().map(String::as_str).collect::<Vec<_>>());
+                self.member(text, chain.get(1..).unwrap_or_default(), &ACTION_MEMBERS);
+            }
             if GUARD_ROOTS.contains(&root) || defines.iter().any(|(name, _)| name == root) {
                 continue;
             }
@@ -46,18 +59,7 @@ impl Compiler<'_> {
                 .chain(artifact.facts.iter().map(|(name, _)| name.as_str()))
                 .collect();
             match chain.get(1) {
-                Some(member) if members.contains(&member.as_str()) => {}
-                Some(member) => {
-                    let mut at = self.inner(text, &format!("{root}.{member}"));
-                    at.span.start += root.len() + 1;
-                    at.value.clone_from(member);
-                    self.unknown(
-                        &at,
-                        "guard-unknown-name",
-                        &format!("fact of `{root}` named"),
-                        members.into_iter(),
-                    );
-                }
+                Some(_) => self.member(text, chain, &members),
                 None => {
                     let at = self.inner(text, root);
                     let message = format!("`{root}` is an artifact; ask one of its facts");
@@ -66,6 +68,19 @@ impl Compiler<'_> {
                 }
             }
         }
+    }
+
+    /// Tells of a member that its root does not have.
+    fn member(&mut self, text: &Text, chain: &[String], members: &[&str]) {
+        let [root, member, ..] = chain else { return };
+        if members.contains(&member.as_str()) {
+            return;
+        }
+        let mut at = self.inner(text, &format!("{root}.{member}"));
+        at.span.start += root.len() + 1;
+        at.value.clone_from(member);
+        let what = format!("fact of `{root}` named");
+        self.unknown(&at, "guard-unknown-name", &what, members.iter().copied());
     }
 
     /// A word inside an expression, with its place in the document.

@@ -89,6 +89,8 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
         "workflow-outcome" => "keep one of them; write a second rule for the other",
         "workflow-covered-rule" => "put the narrower rule first, or remove it",
         "workflow-unreachable-phase" => "add a rule that leads to it, or remove it",
+        "workflow-unused-action" => "name it in a rule, by `run` or `choose`, or remove it",
+        "workflow-unused-ask" => "name it in a rule, by `ask` beside `wait`, or remove it",
         "workflow-unproduced" => "name it under `produces` or `may_produce` of a phase",
         "guard-syntax" => "a guard is a CEL expression, for example `plan.ready && plan.data.ok`",
         "guard-limit" => "name parts of it under `[define]`, or as facts of an artifact",

@@ -33,6 +33,11 @@ pub(super) struct RawWorkflow {
     pub phases: Vec<RawPhase>,
     pub rules: Vec<RawRule>,
     pub actions: Vec<RawAction>,
+    pub asks: Vec<RawAsk>,
+    pub limits: RawLimits,
+    pub show: Vec<Text>,
+    pub keep: Vec<(Text, Spanned<i64>)>,
+    pub rebuild: Vec<(Text, Text)>,
 }
 
 #[derive(Debug)]
@@ -60,6 +65,7 @@ pub(super) struct RawPhase {
     pub touches: Vec<Text>,
     pub aliases: Vec<Text>,
     pub terminal: bool,
+    pub success: bool,
     pub attempts: Option<Spanned<i64>>,
 }
 
@@ -75,6 +81,8 @@ pub(super) struct RawRule {
     pub choose: Option<Vec<Text>>,
     pub because: Option<Text>,
     pub by: Option<Text>,
+    pub on: Option<Text>,
+    pub ask: Option<Text>,
     pub set: Vec<(Text, Text)>,
 }
 
@@ -83,6 +91,36 @@ pub(super) struct RawAction {
     pub name: Text,
     pub title: Option<Text>,
     pub prompt: Option<Text>,
+    pub when: Option<Text>,
+    pub ensures: Option<Text>,
+    pub writes: Vec<Text>,
+    pub show: Vec<Text>,
+    pub outputs: Vec<Text>,
+    pub executor: Option<Text>,
+    pub soft: Option<Text>,
+    pub hard: Option<Text>,
+    pub idle: Option<Text>,
+    pub retries: Option<Spanned<i64>>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawAsk {
+    pub name: Text,
+    pub title: Option<Text>,
+    pub writes: Vec<Text>,
+    pub options: Vec<(Text, Text)>,
+    pub default: Vec<(Text, Text)>,
+    pub set: Vec<(Text, Text)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct RawLimits {
+    pub turns: Option<Spanned<i64>>,
+    pub time: Option<Text>,
+    pub cost: Option<Spanned<f64>>,
+    pub failures: Option<Spanned<i64>>,
+    pub errors: Option<Spanned<i64>>,
+    pub backoff: Option<Text>,
 }
 
 /// Reads the machine of a document.
@@ -190,16 +228,38 @@ impl Reader<'_> {
 
     fn count(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Spanned<i64>> {
         let value = entries.take(key)?;
+        self.whole(key, value, 1)
+    }
+
+    fn whole(&mut self, key: &str, value: &TomlSpanned<DeValue<'_>>, least: i64) -> Option<Spanned<i64>> {
+        let expected = if least > 0 { "a whole number above zero" } else { "a whole number" };
         let number = value.get_ref().as_integer();
         match number.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok()) {
-            Some(number) if number > 0 => Some(Spanned { value: number, span: value.span() }),
+            Some(number) if number >= least => Some(Spanned { value: number, span: value.span() }),
             Some(number) => {
-                let message = format!("`{key}` should be a whole number above zero, not {number}");
+                let message = format!("`{key}` should be {expected}, not {number}");
                 self.problem(&value.span(), Diagnostic::error("workflow-value", message));
                 None
             }
             None => {
-                self.wrong_type(key, value, "a whole number above zero");
+                self.wrong_type(key, value, expected);
+                None
+            }
+        }
+    }
+
+    fn amount(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Spanned<f64>> {
+        let value = entries.take(key)?;
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => number.as_str().parse::<f64>().ok(),
+            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+            _ => None,
+        };
+        match number.filter(|number| number.is_finite() && *number > 0.0) {
+            Some(number) => Some(Spanned { value: number, span: value.span() }),
+            None => {
+                let message = format!("`{key}` should be a number above zero");
+                self.problem(&value.span(), Diagnostic::error("workflow-value", message));
                 None
             }
         }
@@ -304,6 +364,17 @@ impl Reader<'_> {
             .into_iter()
             .map(|(n, t)| self.action(n, t))
             .collect();
+        raw.asks = self
+            .named_tables("ask", top.take("ask"))
+            .into_iter()
+            .map(|(name, table)| self.ask(name, table))
+            .collect();
+        if let Some(value) = top.take("limits") {
+            match value.get_ref().as_table() {
+                Some(table) => raw.limits = self.limits(table),
+                None => self.wrong_type("limits", value, "a table"),
+            }
+        }
         if let Some(value) = top.take("rule") {
             match value.get_ref().as_array() {
                 Some(items) => {
@@ -327,6 +398,7 @@ impl Reader<'_> {
         raw.initial = self.text(&mut entries, "initial");
         raw.phase_key = self.text(&mut entries, "phase_key");
         raw.attempts = self.count(&mut entries, "attempts");
+        raw.show = self.texts(&mut entries, "show");
         self.finish(entries);
     }
 
@@ -336,6 +408,10 @@ impl Reader<'_> {
         for (name, value) in self.named("defaults", entries.take("defaults")) {
             raw.defaults.push((name, to_json(value.get_ref())));
         }
+        for (pointer, value) in self.named("keep", entries.take("keep")) {
+            raw.keep.extend(self.whole(&pointer.value, value, 1).map(|count| (pointer, count)));
+        }
+        raw.rebuild = self.named_texts("rebuild", entries.take("rebuild"));
         self.finish(entries);
     }
 
@@ -368,6 +444,7 @@ impl Reader<'_> {
             touches: self.texts(&mut entries, "touches"),
             aliases: self.texts(&mut entries, "aliases"),
             terminal: self.boolean(&mut entries, "terminal", false),
+            success: self.boolean(&mut entries, "success", true),
             attempts: self.count(&mut entries, "attempts"),
             name,
         };
@@ -387,6 +464,8 @@ impl Reader<'_> {
             choose: self.list(&mut entries, "choose"),
             because: self.text(&mut entries, "because"),
             by: self.text(&mut entries, "by"),
+            on: self.text(&mut entries, "on"),
+            ask: self.text(&mut entries, "ask"),
             set: self.named_texts("set", entries.take("set")),
             span,
         };
@@ -399,10 +478,48 @@ impl Reader<'_> {
         let action = RawAction {
             title: self.text(&mut entries, "title"),
             prompt: self.text(&mut entries, "prompt"),
+            when: self.text(&mut entries, "when"),
+            ensures: self.text(&mut entries, "ensures"),
+            writes: self.texts(&mut entries, "writes"),
+            show: self.texts(&mut entries, "show"),
+            outputs: self.texts(&mut entries, "outputs"),
+            executor: self.text(&mut entries, "executor"),
+            soft: self.text(&mut entries, "soft_timeout"),
+            hard: self.text(&mut entries, "timeout"),
+            idle: self.text(&mut entries, "idle_timeout"),
+            retries: entries.take("retries").and_then(|value| self.whole("retries", value, 0)),
             name,
         };
         self.finish(entries);
         action
+    }
+
+    fn ask(&mut self, name: Text, table: &DeTable<'_>) -> RawAsk {
+        let mut entries = Entries::new("a question", table);
+        let ask = RawAsk {
+            title: self.text(&mut entries, "title"),
+            writes: self.texts(&mut entries, "writes"),
+            options: self.named_texts("options", entries.take("options")),
+            default: self.named_texts("default", entries.take("default")),
+            set: self.named_texts("set", entries.take("set")),
+            name,
+        };
+        self.finish(entries);
+        ask
+    }
+
+    fn limits(&mut self, table: &DeTable<'_>) -> RawLimits {
+        let mut entries = Entries::new("`[limits]`", table);
+        let limits = RawLimits {
+            turns: self.count(&mut entries, "turns"),
+            time: self.text(&mut entries, "time"),
+            cost: self.amount(&mut entries, "cost"),
+            failures: self.count(&mut entries, "failures"),
+            errors: self.count(&mut entries, "errors"),
+            backoff: self.text(&mut entries, "backoff"),
+        };
+        self.finish(entries);
+        limits
     }
 }
 

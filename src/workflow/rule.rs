@@ -1,8 +1,9 @@
 //! Compiling one rule: where it starts, what it asks, what it yields.
 
-use super::compile::{Compiler, is_reserved};
+use super::action::is_within;
+use super::compile::Compiler;
 use super::raw::{RawRule, Text};
-use super::{Action, Artifact, Guard, Outcome, Phase, Rule, ValueKind};
+use super::{Action, Artifact, Ask, Guard, Outcome, Phase, Rule, Signal};
 use crate::base::{ActionName, Diagnostic, PhaseId, RuleId};
 use std::ops::Range;
 
@@ -11,32 +12,25 @@ pub(super) struct Known<'a> {
     pub phases: &'a [Phase],
     pub artifacts: &'a [Artifact],
     pub defines: &'a [(String, Guard)],
-    pub actions: &'a [Action],
+    pub phase_key: &'a str,
 }
 
 impl Compiler<'_> {
-    pub(super) fn rule(&mut self, raw: &RawRule, known: &Known<'_>, phase_key: &str) -> Option<Rule> {
-        let Known { phases, artifacts, defines, actions } = *known;
+    pub(super) fn rule(
+        &mut self,
+        raw: &RawRule,
+        known: &Known<'_>,
+        actions: &[Action],
+        asks: &[Ask],
+    ) -> Option<Rule> {
+        let phases = known.phases;
         let head = raw.span.start..raw.span.start + "[[rule]]".len().min(raw.span.len());
         let id = self
             .required(raw.id.as_ref(), &head, "id")
             .and_then(|id| self.name(&id, |text| RuleId::new(text)));
         let because = self.required(raw.because.as_ref(), &head, "because");
         let from = self.from(raw, &head, phases);
-        let when = match &raw.when {
-            Some(text) => {
-                let guard = self.guard(text);
-                self.check_names(text, &guard, artifacts, defines);
-                if guard.kind() == ValueKind::Other {
-                    let message = "the guard does not yield true or false";
-                    let hint = "compare the value with something, for example `== 0`";
-                    let diagnostic = Diagnostic::error("guard-not-boolean", message).hint(hint);
-                    self.problem(&text.span, diagnostic);
-                }
-                guard
-            }
-            None => Guard::always(),
-        };
+        let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
         let by_human = match raw.by.as_ref().map(|by| (by, by.value.as_str())) {
             None => false,
             Some((_, "human")) => true,
@@ -46,20 +40,12 @@ impl Compiler<'_> {
             }
         };
         let outcome = self.outcome(raw, &head, phases, actions);
-        let mut set = Vec::new();
-        for (pointer, text) in &raw.set {
-            if !pointer.value.starts_with('/') {
-                let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
-            } else if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
-                let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
-            } else {
-                let guard = self.guard(text);
-                self.check_names(text, &guard, artifacts, defines);
-                set.push((pointer.value.clone(), guard));
-            }
+        let set = self.values(&raw.set, known);
+        if let Some(Outcome::Run(name)) = &outcome {
+            self.one_writer(raw, actions.iter().find(|action| action.name == *name));
         }
+        let on = self.signal(raw);
+        let ask = self.asked(raw, asks);
         if let Some((pointer, _)) = raw.set.first().filter(|_| raw.to.is_none() && raw.run.is_none()) {
             let message = "`set` goes with `to` or `run` only";
             self.problem(&pointer.span, Diagnostic::error("workflow-outcome", message));
@@ -72,6 +58,8 @@ impl Compiler<'_> {
             because: because?.value,
             set,
             by_human,
+            on,
+            ask,
             place: self.place(&head),
         })
     }
@@ -142,6 +130,50 @@ impl Compiler<'_> {
             self.problem(head, Diagnostic::error("workflow-value", message));
         }
         Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
+    }
+
+    /// What the rules set and what the result of an action sets are two things: else nobody could tell
+    /// afterwards whose word a value is.
+    fn one_writer(&mut self, raw: &RawRule, action: Option<&Action>) {
+        let Some(action) = action else { return };
+        for (pointer, _) in &raw.set {
+            let overlaps = is_within(&pointer.value, &action.writes)
+                || action.writes.iter().any(|write| is_within(write, std::slice::from_ref(&pointer.value)));
+            if overlaps {
+                let message = format!("the result of `{}` may write `{}` too", action.name, pointer.value);
+                let diagnostic = Diagnostic::error("workflow-value", message)
+                    .hint("let either the rule or the action write it");
+                self.problem(&pointer.span, diagnostic);
+            }
+        }
+    }
+
+    /// The order that a rule answers to; only a move does.
+    fn signal(&mut self, raw: &RawRule) -> Option<Signal> {
+        let text = raw.on.as_ref()?;
+        if raw.to.is_none() {
+            let message = "`on` goes with `to` only";
+            self.problem(&text.span, Diagnostic::error("workflow-outcome", message));
+        }
+        let signal = Signal::named(&text.value);
+        if signal.is_none() {
+            let known = Signal::ALL.into_iter().map(Signal::as_str);
+            self.unknown(text, "workflow-value", "value of `on`", known);
+        }
+        signal
+    }
+
+    fn asked(&mut self, raw: &RawRule, asks: &[Ask]) -> Option<String> {
+        let text = raw.ask.as_ref()?;
+        if raw.wait.is_none() {
+            let message = "`ask` goes with `wait` only";
+            self.problem(&text.span, Diagnostic::error("workflow-outcome", message));
+        }
+        if !asks.iter().any(|ask| ask.name == text.value) {
+            let known = asks.iter().map(|ask| ask.name.as_str());
+            self.unknown(text, "workflow-unknown-ask", "question", known);
+        }
+        Some(text.value.clone())
     }
 
     fn action_name(&mut self, text: &Text, actions: &[Action]) -> Option<ActionName> {

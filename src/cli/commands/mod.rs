@@ -1,5 +1,6 @@
 //! One file per command: `XArgs` is its manual, `run` does it.
 
+pub mod answer;
 pub mod approve;
 pub mod audit;
 pub mod check;
@@ -14,6 +15,7 @@ pub mod log;
 pub mod merge_driver;
 pub mod new;
 pub mod next;
+pub mod pause;
 mod prelude;
 pub mod prompt;
 pub mod recover;
@@ -21,9 +23,13 @@ mod reference_text;
 pub mod reopen;
 mod report;
 pub mod resolve;
+pub mod resume;
 pub mod rollback;
+pub mod run;
+pub mod runs;
 pub mod schema;
 pub mod status;
+pub mod stop;
 pub mod suggest;
 pub mod watch;
 pub mod workflow;
@@ -42,6 +48,12 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Schema(args)) => schema::run(&args, context, ui),
         Some(Command::Explain(args)) => explain::run(&args, context, ui),
         Some(Command::Status(args)) => status::run(&args, context, ui),
+        Some(Command::Run(args)) => run::run(&args, context, ui),
+        Some(Command::Pause(args)) => pause::run(&args, context, ui),
+        Some(Command::Resume(args)) => resume::run(&args, context, ui),
+        Some(Command::Stop(args)) => stop::run(&args, context, ui),
+        Some(Command::Answer(args)) => answer::run(&args, context, ui),
+        Some(Command::Runs(args)) => runs::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),

@@ -3,7 +3,8 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::engine::Recovered;
 
-/// Rebuilds a lost or broken `state.json`: from git history, else from the transcript.
+/// Rebuilds a lost or broken `state.json`: from git history, else from the transcript, else from the
+/// files of the task if its workflow says how.
 ///
 /// What was there is kept as `state.json.broken`. Nothing is committed.
 #[derive(Debug, Args)]
@@ -21,6 +22,10 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
         Recovered::FromGit(commit) => {
             ("git", format!("state.json is restored from commit {}", commit.short()), ExitCode::Fine)
+        }
+        Recovered::FromFiles => {
+            let text = "state.json begins anew, with what the files of the task hold".to_owned();
+            ("files", text, ExitCode::Fine)
         }
         Recovered::FromTranscript => {
             ("transcript", "state.json is rebuilt from transcript.jsonl".to_owned(), ExitCode::Fine)

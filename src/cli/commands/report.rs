@@ -3,8 +3,8 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::base::Diagnostic;
 use crate::decide::{Decision, Kind};
-use crate::engine::{Applied, Engine, Judged, Order, TaskRef};
-use crate::view::{self, Subject, TransitionLine, Transitions, pretty};
+use crate::engine::{Applied, Controlled, Engine, Judged, Order, TaskRef};
+use crate::view::{self, ControlReport, Subject, TransitionLine, Transitions, pretty};
 
 /// The task that a command line names, or means without naming it.
 pub(super) fn meant(engine: &Engine, context: &Context, name: Option<&str>) -> Result<TaskRef, Failure> {
@@ -101,6 +101,48 @@ pub(super) fn applied(
     Ok(())
 }
 
+/// Tells what came of an order about a run.
+pub(super) fn controlled(
+    engine: &Engine,
+    context: &Context,
+    ui: &Ui,
+    (task, order): (&TaskRef, &'static str),
+    controlled: &Controlled,
+) -> Result<ExitCode, Failure> {
+    let (effect, transitions) = match controlled {
+        Controlled::Told(_) => ("told", Vec::new()),
+        Controlled::Done(applied) => {
+            if let Some(applied) = applied {
+                engine.renew_suggestion(&applied.judged)?;
+            }
+            ("done", applied.as_deref().map(transition_lines).unwrap_or_default())
+        }
+        Controlled::Nothing => {
+            let judged = engine.judge(task)?;
+            let text = format!("nothing of `{}` is running, so there is nothing to {order}", task.id);
+            nothing(context, ui, &judged.decision, &text)?;
+            return Ok(ExitCode::Nothing);
+        }
+    };
+    if context.global.json {
+        let task = task.id.to_string();
+        let kind = "control";
+        let report =
+            ControlReport { schema_version: view::SCHEMA_VERSION, kind, task, order, effect, transitions };
+        ui.answer(&pretty(&report))?;
+        return Ok(ExitCode::Fine);
+    }
+    for line in &transitions {
+        ui.answer(&line.text(ui.paint, ui.width))?;
+    }
+    if let Controlled::Told(run) = controlled {
+        ui.answer(&format!("{}: the process {} that runs it was told to {order}\n", task.id, run.pid))?;
+    } else if transitions.is_empty() {
+        ui.answer(&format!("{}: {order} is noted\n", task.id))?;
+    }
+    Ok(ExitCode::Fine)
+}
+
 /// The transitions that were applied to a task.
 pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     let Some(workflow) = applied.judged.workflow() else { return Vec::new() };
@@ -113,7 +155,7 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
             transition,
             commit: commit.as_deref(),
         });
-        if matches!(transition.kind, Kind::Confirm | Kind::Create) {
+        if transition.kind == Kind::Create || transition.kind.stays() {
             line.undo = None;
         }
         line

@@ -1,4 +1,7 @@
-//! `orch workflow`: list, show, check, format and draw workflows.
+//! `orch workflow`: list, show, check, format, draw and make workflows.
+
+mod interview;
+mod new;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -23,6 +26,8 @@ pub enum WorkflowCommand {
     Fmt(FmtArgs),
     /// Draw a workflow.
     Diagram(DiagramArgs),
+    /// Make a new workflow, of a skill's configuration or by answering questions.
+    New(new::NewArgs),
 }
 
 /// One workflow.
@@ -81,6 +86,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         }
         WorkflowCommand::Check(args) => check(&engine, context, ui, &args.workflows),
         WorkflowCommand::Fmt(args) => fmt(&engine, context, ui, args),
+        WorkflowCommand::New(args) => new::run(args, &engine, context, ui),
         WorkflowCommand::Diagram(args) => {
             let loaded = engine.workflow(&args.workflow)?;
             let language = match args.format {

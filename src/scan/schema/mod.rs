@@ -221,6 +221,13 @@ impl Schemas {
             .collect()
     }
 
+    /// What a schema does not accept of a value that lies in no file of its own; nothing where the
+    /// schema itself cannot be used, which its own check tells.
+    #[must_use]
+    pub fn refuses(&self, schema: &SchemaText, data: &Value) -> Vec<Problem> {
+        self.compiled(schema).as_ref().as_ref().map_or_else(|_| Vec::new(), |schema| schema.validate(data))
+    }
+
     fn compiled(&self, schema: &SchemaText) -> Arc<Compiled> {
         let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entry(schema.digest).or_insert_with(|| {

@@ -96,6 +96,8 @@ fn transition(from: Option<&str>, to: &str, kind: Kind, name: Option<&str>, reas
         waive: Vec::new(),
         confirm: None,
         by_human: false,
+        action: None,
+        change: None,
     }
 }
 
@@ -406,6 +408,7 @@ pub fn log() -> Vec<LogEntry> {
             .collect(),
         waived: Vec::new(),
         confirmed: None,
+        action: transition.action.clone(),
     };
     vec![
         LogEntry::of("t-42", &entry(1, &create(), ActorKind::Human, "Ada"), None),

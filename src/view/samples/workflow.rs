@@ -61,6 +61,7 @@ pub fn workflow() -> Workflow {
                 optional: Vec::new(),
                 aliases: Vec::new(),
                 terminal: id == "done",
+                success: true,
                 substate: None,
                 owner: Owner::Agent,
                 attempts: None,
@@ -69,6 +70,9 @@ pub fn workflow() -> Workflow {
         rules: Vec::new(),
         defines: Vec::new(),
         actions: Vec::new(),
+        asks: Vec::new(),
+        limits: crate::workflow::Limits::default(),
+        show: Vec::new(),
         state: StateShape::default(),
     }
 }

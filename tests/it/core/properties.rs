@@ -127,6 +127,7 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
             evidence: vec![(artifact.to_string(), Digest::of_blob(b"e").to_string())],
             waived: if kind == Kind::Override { vec![artifact.clone()] } else { Vec::new() },
             confirmed: (kind == Kind::Confirm).then_some(artifact),
+            action: None,
         })
 }
 
@@ -148,6 +149,7 @@ fn state() -> impl Strategy<Value = State> {
             next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: vec![json!({"message": "it failed"})],
+            run: orch::decide::RunRecord::default(),
             updated_at: Some(Timestamp::from_seconds(1_700_000_000)),
             extra: extra.into_iter().collect(),
             foreign,

@@ -239,6 +239,8 @@ fn made_up(past: &mut Past, state: &State, kind: Kind) -> Option<Transition> {
         waive: Vec::new(),
         confirm: None,
         by_human: false,
+        action: None,
+        change: None,
     })
 }
 

@@ -1,0 +1,22 @@
+//! `orch pause`: a run ends after the action that is going on.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::run::Wish;
+
+/// Lets the run of a task end after the action that is going on. `orch resume`, or `orch run`, goes on
+/// with it, with what is left of its limits.
+///
+/// Where no process drives the task, the rule that answers to `on = "pause"` is applied, if there is one.
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// The task.
+    task: String,
+}
+
+pub fn run(args: &PauseArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let task = engine.task(&args.task)?;
+    let controlled = engine.control(&task, Wish::Pause)?;
+    report::controlled(&engine, context, ui, (&task, "pause"), &controlled)
+}

@@ -1,0 +1,28 @@
+//! `orch resume`: a paused run goes on.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use super::run::drive;
+use crate::engine::{Controlled, RunOptions};
+
+/// Goes on with a run that was paused: takes the pause back where the run has not ended yet, else
+/// applies the rule that answers to `on = "resume"`, if there is one, and runs the task from here.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The task.
+    task: String,
+    /// The command that performs everything; no shell reads it.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let task = engine.task(&args.task)?;
+    let controlled = engine.resume(&task)?;
+    if matches!(controlled, Controlled::Told(_)) {
+        return report::controlled(&engine, context, ui, (&task, "resume"), &controlled);
+    }
+    let options = RunOptions { command: args.command.clone(), ..RunOptions::default() };
+    drive(&mut engine, &task, &options, context, ui)
+}

@@ -1,0 +1,45 @@
+//! `orch runs`: who runs what.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::engine::RunInfo;
+use crate::view::{RunLine, Runs, pretty};
+
+/// Shows the last run of every task: whether a process drives it, since when, which turn it is in and how
+/// many are left, what it has cost, and how it ended. A run whose process died is `interrupted`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Only runs that a process drives, and interrupted ones.
+    #[arg(long)]
+    open: bool,
+}
+
+pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let engine = context.engine(ui)?;
+    let known = engine.runs();
+    let shown = known.iter().filter(|run| !args.open || run.run.ended.is_none());
+    let runs = Runs::new(engine.repository(), shown.map(line).collect());
+    if context.global.json {
+        ui.answer(&pretty(&runs))?;
+    } else {
+        ui.answer(&runs.text(ui.paint, ui.width))?;
+    }
+    Ok(ExitCode::Fine)
+}
+
+fn line(info: &RunInfo) -> RunLine {
+    let run = &info.run;
+    RunLine {
+        task: info.task.id.to_string(),
+        run: run.id.clone(),
+        state: info.standing(),
+        since: info.since().to_string(),
+        pid: run.pid,
+        mode: run.mode.as_str(),
+        work: run.work.as_ref().map(|doing| doing.work.name.clone()),
+        turns: run.spent.turns,
+        max_turns: run.max_turns,
+        cost: run.spent.cost,
+        seconds: run.spent.time.milliseconds() / 1000,
+        reason: run.ended.as_ref().map(|(_, why)| why.clone()),
+    }
+}

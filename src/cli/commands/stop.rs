@@ -1,0 +1,23 @@
+//! `orch stop`: a run ends now.
+
+use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::report;
+use crate::run::Wish;
+
+/// Ends the run of a task, and the action that is going on: its process group is asked to end, then
+/// ended. What it was about to say is lost.
+///
+/// Where no process drives the task, what an interrupted run left running is ended, and the rule that
+/// answers to `on = "stop"` is applied, if there is one.
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// The task.
+    task: String,
+}
+
+pub fn run(args: &StopArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut engine = context.engine(ui)?;
+    let task = engine.task(&args.task)?;
+    let controlled = engine.control(&task, Wish::Stop)?;
+    report::controlled(&engine, context, ui, (&task, "stop"), &controlled)
+}

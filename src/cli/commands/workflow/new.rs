@@ -1,0 +1,269 @@
+//! `orch workflow new`: makes a workflow of a skill's configuration, or of a person's answers.
+
+use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use super::interview::{Words, interview};
+use crate::base::{Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
+use crate::engine::Engine;
+use crate::scaffold::{self, Fault, Files, Skill, Strategy};
+use crate::scan::{inside, open_regular, parse_json, span};
+use crate::store::durable::write_atomic;
+use crate::view::{findings, pretty};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Makes a new workflow: a document, a schema of its state, a prompt for each action and a README.
+///
+/// With `--from` it is made of a `skill-config.json`, whose conditions are translated to CEL; what
+/// cannot be translated is refused with its position. Without, a person at a terminal is asked. A
+/// file that is there already and says something else is left alone unless `--force` is given.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// The name of the workflow.
+    name: String,
+    /// The configuration to make it of.
+    #[arg(long, value_name = "CONFIG.json")]
+    from: Option<PathBuf>,
+    /// By what the next action is chosen; `priority` unless given or answered.
+    #[arg(long)]
+    strategy: Option<Choice>,
+    /// Write files anew that are there already, and say which.
+    #[arg(long)]
+    force: bool,
+}
+
+/// By what the next action is chosen.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Choice {
+    /// The first that can run, in order of priority, each once.
+    Priority,
+    /// A person picks.
+    User,
+    /// The state decides; an action runs as long as the state asks for it.
+    State,
+}
+
+impl From<Choice> for Strategy {
+    fn from(choice: Choice) -> Self {
+        match choice {
+            Choice::Priority => Self::Priority,
+            Choice::User => Self::User,
+            Choice::State => Self::State,
+        }
+    }
+}
+
+/// A configuration and where it came from.
+struct Config {
+    path: String,
+    text: String,
+    value: Value,
+    strategy: Strategy,
+}
+
+pub(super) fn run(args: &NewArgs, engine: &Engine, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    let name = WorkflowName::new(&args.name)
+        .map_err(|error| Failure::new(ExitCode::Usage, "workflow-name", error.to_string()))?;
+    let config = match &args.from {
+        Some(path) => from_file(args, path, engine, context, ui)?,
+        None => from_answers(args, ui)?,
+    };
+    let (skill, faults) = scaffold::read(&config.value);
+    let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
+    write(args, engine, context, ui, &files, config.strategy)
+}
+
+/// The files that a skill yields; where something stands in the way, all of it is told.
+fn made_of(
+    name: &str,
+    skill: &Skill,
+    mut faults: Vec<Fault>,
+    config: &Config,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Files, Failure> {
+    let mut files = None;
+    if !faults.iter().any(|fault| fault.diagnostic.is_error()) {
+        match scaffold::scaffold(name, skill, config.strategy) {
+            Ok((made, warnings)) => {
+                files = Some(made);
+                faults.extend(warnings);
+            }
+            Err(found) => faults.extend(found),
+        }
+    }
+    let mut problems: Vec<Diagnostic> = faults.into_iter().map(|fault| placed(fault, config)).collect();
+    problems.sort_by_key(|problem| problem.place.as_ref().map(|place| (place.line, place.column)));
+    let sources = BTreeMap::from([(config.path.clone(), config.text.clone())]);
+    match files {
+        Some(files) => {
+            if !problems.is_empty() {
+                ui.status(findings::snippets(&problems, &sources, ui.paint_status, ui.width).trim_end());
+            }
+            Ok(files)
+        }
+        None => {
+            if context.global.json {
+                ui.answer(&pretty(&findings::Findings::new(&problems)))?;
+            } else {
+                ui.answer(&findings::snippets(&problems, &sources, ui.paint, ui.width))?;
+            }
+            Err(Failure::Quiet(ExitCode::Usage))
+        }
+    }
+}
+
+/// A fault at its line and column.
+fn placed(fault: Fault, config: &Config) -> Diagnostic {
+    if fault.diagnostic.place.is_some() {
+        return fault.diagnostic;
+    }
+    let (start, length) = span(&config.text, &fault.pointer).unwrap_or_default();
+    let (start, length) = match fault.span {
+        Some(part) => {
+            let source = &config.text[start..start + length];
+            let (from, to) = (inside(source, part.start), inside(source, part.end));
+            (start + from, (to - from).max(1))
+        }
+        None => (start, length.min(config.text[start..].lines().next().map_or(0, str::len))),
+    };
+    let mut place = Place::at(&config.path, &config.text, start, length);
+    place.pointer = Some(fault.pointer).filter(|pointer| !pointer.is_empty());
+    fault.diagnostic.at(place)
+}
+
+fn from_file(
+    args: &NewArgs,
+    path: &Path,
+    engine: &Engine,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Config, Failure> {
+    let shown = path.display().to_string();
+    let cannot = |why: &str| {
+        Failure::new(ExitCode::Usage, "config-unreadable", format!("{shown} cannot be read: {why}"))
+    };
+    let limit = engine.config().limit_bytes;
+    let target = context.start.join(path);
+    let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
+    let opened = open_regular(&target).map_err(|error| cannot(&error.to_string()))?;
+    let file = opened.ok_or_else(|| cannot("it is not a file"))?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error.to_string()))?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+        return Err(cannot(&format!("it is larger than {limit} bytes")));
+    }
+    // The reader wants a path inside the repository, and this one may lie anywhere.
+    let label = RepoPath::new("skill-config.json").map_err(|error| cannot(&error.to_string()))?;
+    let (value, problems) = parse_json(&label, &bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let strategy = args.strategy.map(Strategy::from).unwrap_or_default();
+    match value {
+        Some(value) => Ok(Config { path: shown, text, value, strategy }),
+        None => {
+            let problems: Vec<Diagnostic> = problems
+                .into_iter()
+                .map(|problem| {
+                    let place = problem.place.clone().unwrap_or_default();
+                    problem.at(Place { path: shown.clone(), ..place })
+                })
+                .collect();
+            if context.global.json {
+                ui.answer(&pretty(&findings::Findings::new(&problems)))?;
+            } else {
+                let sources = BTreeMap::from([(shown, text)]);
+                ui.answer(&findings::snippets(&problems, &sources, ui.paint, ui.width))?;
+            }
+            Err(Failure::Quiet(ExitCode::Usage))
+        }
+    }
+}
+
+fn from_answers(args: &NewArgs, ui: &Ui) -> Result<Config, Failure> {
+    if !ui.interactive {
+        let message = "there is nobody to ask: this is no terminal";
+        let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
+        return Err(Failure::new(ExitCode::Usage, "no-terminal", message).hint(hint));
+    }
+    let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
+    let Some((value, strategy)) = answers else {
+        return Err(Failure::new(ExitCode::Interrupted, "interrupted", "not finished; nothing is written"));
+    };
+    Ok(Config { path: "your answers".to_owned(), text: format!("{value:#}\n"), value, strategy })
+}
+
+/// A person at a terminal.
+struct Terminal<'a>(&'a Ui);
+
+impl Words for Terminal<'_> {
+    fn ask(&mut self, question: &str) -> Option<String> {
+        self.0.ask(&format!("{question} "))
+    }
+
+    fn say(&mut self, text: &str) {
+        self.0.problem(text);
+    }
+}
+
+fn write(
+    args: &NewArgs,
+    engine: &Engine,
+    context: &Context,
+    ui: &Ui,
+    files: &Files,
+    strategy: Strategy,
+) -> Result<ExitCode, Failure> {
+    let directory = engine.config().system.to_string();
+    let place =
+        |path: &str| if directory.is_empty() { path.to_owned() } else { format!("{directory}/{path}") };
+    let (mut made, mut replaced, mut write) = (Vec::new(), Vec::new(), Vec::new());
+    for (path, text) in files {
+        let target = engine.root().join(place(path));
+        let is_there = target.symlink_metadata().is_ok();
+        // A text of the same name that ships would be put aside without a word.
+        let ships = !is_there && engine.system().text(path).is_some();
+        if is_there && std::fs::read(&target).is_ok_and(|present| present == text.as_bytes()) {
+            continue;
+        }
+        if is_there || ships {
+            replaced.push(place(path))
+        } else {
+            made.push(place(path))
+        }
+        write.push((place(path), target, text));
+    }
+    if !replaced.is_empty() && !args.force {
+        let message = format!("nothing is written, for these are there already: {}", replaced.join(", "));
+        let hint = "choose another name, or write them anew with --force";
+        return Err(Failure::new(ExitCode::No, "exists", message).hint(hint));
+    }
+    for (path, target, text) in write {
+        let cannot = |error: &dyn std::fmt::Display| {
+            Failure::new(ExitCode::Fault, "io", format!("{path} cannot be written: {error}"))
+        };
+        if let Some(parent) = target.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| cannot(&error))?;
+        }
+        write_atomic(&target, text.as_bytes()).map_err(|error| cannot(&error))?;
+    }
+    if context.global.json {
+        let answer = serde_json::json!({
+            "schemaVersion": 1, "kind": "workflow", "workflow": args.name, "strategy": strategy.as_str(),
+            "made": made, "replaced": replaced,
+        });
+        ui.answer(&pretty(&answer))?;
+        return Ok(ExitCode::Fine);
+    }
+    for (paths, what) in [(&made, "made"), (&replaced, "replaced")] {
+        for path in paths {
+            ui.answer(&format!("{what} {path}\n"))?;
+        }
+    }
+    if made.is_empty() && replaced.is_empty() {
+        ui.answer("Everything is there already.\n")?;
+    }
+    let name = shell_word(&args.name);
+    ui.status(&format!("then: orch new my-task --workflow {name} && orch run my-task"));
+    Ok(ExitCode::Fine)
+}

@@ -1,0 +1,307 @@
+//! The workflow's own part of a state: changed by pointers and merge patches, compared, kept in bounds.
+
+use crate::workflow::{StateShape, is_within};
+use serde_json::{Map, Value};
+
+/// One change of a patch: where, and what is merged in there (RFC 7396).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PatchOp {
+    /// The way to the place, key by key.
+    pub path: Vec<String>,
+    /// What is merged in; null removes what is there.
+    pub value: Value,
+}
+
+/// The changes that a result asks for: each key is a name, or a path with dots or slashes.
+pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, String> {
+    let mut ops = Vec::new();
+    for (key, value) in updates {
+        let path: Vec<String> = if key.contains('/') {
+            key.strip_prefix('/').unwrap_or(key).split('/').map(unescape).collect()
+        } else {
+            key.split('.').map(str::to_owned).collect()
+        };
+        if path.iter().any(String::is_empty) {
+            return Err(format!("`{key}` is no path into the state"));
+        }
+        ops.push(PatchOp { path, value: value.clone() });
+    }
+    Ok(ops)
+}
+
+/// The first place that a patch would change outside what is allowed, as a JSON pointer.
+#[must_use]
+pub fn outside(ops: &[PatchOp], allowed: &[String]) -> Option<String> {
+    ops.iter().find_map(|op| {
+        let pointer: String = op.path.iter().map(|key| format!("/{}", escape(key))).collect();
+        outside_at(pointer, &op.value, allowed)
+    })
+}
+
+fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<String> {
+    if is_within(&pointer, allowed) {
+        return None;
+    }
+    match value {
+        Value::Object(members) if !members.is_empty() => members
+            .iter()
+            .find_map(|(key, value)| outside_at(format!("{pointer}/{}", escape(key)), value, allowed)),
+        _ => Some(pointer),
+    }
+}
+
+/// Applies a patch; the error says which place there is not.
+pub fn merge_patch(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), String> {
+    for op in ops {
+        let Some((first, rest)) = op.path.split_first() else { continue };
+        merge_at(data, first, rest, &op.value)?;
+    }
+    Ok(())
+}
+
+fn merge_at(
+    members: &mut Map<String, Value>,
+    key: &str,
+    rest: &[String],
+    value: &Value,
+) -> Result<(), String> {
+    let Some((next, rest)) = rest.split_first() else {
+        if value.is_null() {
+            members.shift_remove(key);
+        } else {
+            merge_value(members.entry(key.to_owned()).or_insert(Value::Null), value);
+        }
+        return Ok(());
+    };
+    let slot = members.entry(key.to_owned()).or_insert_with(|| Value::Object(Map::new()));
+    descend(slot, next, rest, value)
+}
+
+fn descend(slot: &mut Value, key: &str, rest: &[String], value: &Value) -> Result<(), String> {
+    if let Value::Array(items) = slot {
+        let length = items.len();
+        let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+        let Some(item) = item else {
+            return Err(format!("`{key}` is no place in a list of {length}"));
+        };
+        return match rest.split_first() {
+            None => {
+                merge_value(item, value);
+                Ok(())
+            }
+            Some((next, rest)) => descend(item, next, rest, value),
+        };
+    }
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    let Value::Object(inner) = slot else { return Ok(()) };
+    merge_at(inner, key, rest, value)
+}
+
+/// RFC 7396: objects are merged, everything else is replaced, null removes.
+fn merge_value(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(members) = target else { return };
+    for (key, value) in patch {
+        if value.is_null() {
+            members.shift_remove(key);
+        } else {
+            merge_value(members.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// Sets the value at a JSON pointer (RFC 6901), making objects on the way.
+pub(super) fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value: Value) {
+    let segments: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
+    let Some((first, rest)) = segments.split_first() else { return };
+    if rest.is_empty() {
+        members.insert(first.clone(), value);
+        return;
+    }
+    let mut slot = members.entry(first.clone()).or_insert(Value::Null);
+    for segment in rest {
+        if let Value::Array(items) = slot {
+            // A place that a list does not have is nothing that could be set.
+            let Some(item) = segment.parse::<usize>().ok().and_then(|index| items.get_mut(index)) else {
+                return;
+            };
+            slot = item;
+            continue;
+        }
+        if !slot.is_object() {
+            *slot = Value::Object(Map::new());
+        }
+        let Value::Object(inner) = slot else { return };
+        slot = inner.entry(segment.clone()).or_insert(Value::Null);
+    }
+    *slot = value;
+}
+
+/// Removes what is at a JSON pointer, or puts `value` there.
+pub(super) fn put_back(members: &mut Map<String, Value>, pointer: &str, value: Option<&Value>) {
+    match value {
+        Some(value) => set_pointer(members, pointer, value.clone()),
+        None => {
+            let path: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
+            if let Some((first, rest)) = path.split_first() {
+                // Where the way there leads through a list, nothing is to be removed.
+                let _ = merge_at(members, first, rest, &Value::Null);
+            }
+        }
+    }
+}
+
+/// The value at a JSON pointer into the own keys.
+#[must_use]
+pub fn at<'v>(members: &'v Map<String, Value>, pointer: &str) -> Option<&'v Value> {
+    let mut path = pointer.split('/').skip(1).map(unescape);
+    let mut value = members.get(&path.next()?)?;
+    for key in path {
+        value = match value {
+            Value::Object(inner) => inner.get(&key)?,
+            Value::Array(items) => items.get(key.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// The first place at which two sets of own keys differ outside of what may change, as a JSON pointer.
+pub(super) fn changed_outside(
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    allowed: &[String],
+) -> Option<String> {
+    differs(before, after, "", allowed)
+}
+
+fn differs(
+    a: &Map<String, Value>,
+    b: &Map<String, Value>,
+    above: &str,
+    allowed: &[String],
+) -> Option<String> {
+    let added = b.keys().filter(|key| !a.contains_key(*key));
+    a.keys().chain(added).find_map(|key| {
+        let pointer = format!("{above}/{}", escape(key));
+        if is_within(&pointer, allowed) {
+            return None;
+        }
+        match (a.get(key), b.get(key)) {
+            (Some(a), Some(b)) if a == b => None,
+            (Some(Value::Object(a)), Some(Value::Object(b))) => differs(a, b, &pointer, allowed),
+            (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
+                let keyed = |items: &[Value]| {
+                    items.iter().enumerate().map(|(at, item)| (at.to_string(), item.clone())).collect()
+                };
+                differs(&keyed(a), &keyed(b), &pointer, allowed)
+            }
+            // An object that a patch made on the way to what it may write is no change of its own.
+            (None, Some(Value::Object(b))) => differs(&Map::new(), b, &pointer, allowed),
+            _ => Some(pointer),
+        }
+    })
+}
+
+/// Cuts every list that is kept in bounds to its last items.
+pub(super) fn bound(shape: &StateShape, data: &mut Map<String, Value>) {
+    for (pointer, kept) in &shape.keep {
+        let Some(Value::Array(items)) = at(data, pointer) else { continue };
+        if items.len() > *kept {
+            let last = Value::from(items[items.len() - kept..].to_vec());
+            set_pointer(data, pointer, last);
+        }
+    }
+}
+
+pub(super) fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+fn unescape(segment: &str) -> String {
+    segment.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        let Value::Object(members) = value else { panic!("no object: {value}") };
+        members
+    }
+
+    fn merged(before: Value, updates: Value) -> Result<Value, String> {
+        let mut data = object(before);
+        merge_patch(&mut data, &patch(&object(updates))?)?;
+        Ok(Value::Object(data))
+    }
+
+    #[test]
+    fn patches_merge_and_paths_lead_into_the_state() {
+        for (before, updates, expected) in [
+            (json!({"a": 1}), json!({"a": 2, "b": {"c": 3}}), json!({"a": 2, "b": {"c": 3}})),
+            (json!({"a": {"b": 1, "c": 2}}), json!({"a": {"b": null}}), json!({"a": {"c": 2}})),
+            (json!({"a": {"b": 1}}), json!({"a.c": 2}), json!({"a": {"b": 1, "c": 2}})),
+            (json!({}), json!({"/a/b~1c": 1}), json!({"a": {"b/c": 1}})),
+            (json!({}), json!({"a/b": 1}), json!({"a": {"b": 1}})),
+            (json!({"l": [1, {"x": 1}]}), json!({"l.1.x": 2}), json!({"l": [1, {"x": 2}]})),
+            (json!({"l": [1, 2]}), json!({"l": [3]}), json!({"l": [3]})),
+            (json!({"a": 1}), json!({"a": null}), json!({})),
+            (json!({"a": 1}), json!({"a.b.c": 1}), json!({"a": {"b": {"c": 1}}})),
+        ] {
+            assert_eq!(merged(before.clone(), updates.clone()), Ok(expected), "{before} {updates}");
+        }
+        for updates in [json!({"a..b": 1}), json!({"": 1}), json!({"/": 1}), json!({"l.9": 1})] {
+            assert!(merged(json!({"l": []}), updates.clone()).is_err(), "{updates}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_named() {
+        let allowed = ["/diagnosis/context".to_owned(), "/issues".to_owned()];
+        for (updates, expected) in [
+            (json!({"diagnosis.context": {"a": 1}, "issues": []}), None),
+            (json!({"diagnosis": {"context": 1}}), None),
+            (json!({"diagnosis": {"context": 1, "memory": 2}}), Some("/diagnosis/memory")),
+            (json!({"diagnosis": null}), Some("/diagnosis")),
+            (json!({"diagnosis": {}}), Some("/diagnosis")),
+            (json!({"phase": "done"}), Some("/phase")),
+        ] {
+            let found = outside(&patch(&object(updates.clone())).expect("paths"), &allowed);
+            assert_eq!(found.as_deref(), expected, "{updates}");
+        }
+    }
+
+    #[test]
+    fn a_difference_outside_is_found_wherever_it_is() {
+        let before = object(json!({"a": {"b": 1, "c": [1, {"d": 2}]}, "e": 3}));
+        for (after, allowed, expected) in [
+            (json!({"a": {"b": 2, "c": [1, {"d": 2}]}, "e": 3}), "/a/b", None),
+            (json!({"a": {"b": 2, "c": [1, {"d": 3}]}, "e": 3}), "/a/b", Some("/a/c/1/d")),
+            (json!({"a": {"b": 1, "c": [1]}, "e": 3}), "/a/b", Some("/a/c")),
+            (json!({"a": {"b": 1, "c": [1, {"d": 2}]}}), "/a", Some("/e")),
+            (json!({"a": {"b": 1, "c": [1, {"d": 2}]}, "e": 3, "f": {"g": 1}}), "/f/g", None),
+        ] {
+            let found = changed_outside(&before, &object(after.clone()), &[allowed.to_owned()]);
+            assert_eq!(found.as_deref(), expected, "{after}");
+        }
+    }
+
+    #[test]
+    fn windows_keep_the_last() {
+        let shape = StateShape { keep: vec![("/a/l".to_owned(), 2)], ..StateShape::default() };
+        let mut data = object(json!({"a": {"l": [1, 2, 3]}}));
+        bound(&shape, &mut data);
+        assert_eq!(Value::Object(data), json!({"a": {"l": [2, 3]}}));
+    }
+}

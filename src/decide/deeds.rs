@@ -1,0 +1,405 @@
+//! What is recorded within a phase: results of actions, answers, orders, the begin and end of a run.
+//!
+//! Each is checked here and becomes a transition that stays where it is. The same functions yield it
+//! again when it is replayed, so that nobody's word changes more than the workflow lets it change.
+
+use super::data::{PatchOp, changed_outside, merge_patch, outside, put_back};
+use super::derive::look;
+use super::evaluate::Judge;
+use super::order::order;
+use super::rules::computed;
+use super::scope::TaskScope;
+use super::{Change, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
+use crate::base::{ActionName, PhaseId, RuleId};
+use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
+use serde_json::{Map, Value};
+
+/// The record of an accepted result: what it changes lies within what its action may write.
+pub fn accept(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    (rule, action): (&RuleId, &ActionName),
+    patch: &[PatchOp],
+    reason: &str,
+) -> Result<Transition, String> {
+    let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
+    if let Some(pointer) = outside(patch, writes) {
+        let may = if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") };
+        return Err(format!("the result changes {pointer}; action `{action}` may write {may}"));
+    }
+    let mut own = data_of(workflow, state);
+    merge_patch(&mut own, patch)?;
+    result(workflow, state, facts, (rule, action), own, reason)
+}
+
+/// The record of a result whose data is known.
+fn result(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    (rule, action): (&RuleId, &ActionName),
+    own: Map<String, Value>,
+    reason: &str,
+) -> Result<Transition, String> {
+    let phase = phase_of(workflow, state)?;
+    let rule = running(workflow, phase, rule, action)?;
+    if let Some(action) = workflow.action(action) {
+        refuse_undone(workflow, state, facts, phase, &own, action)?;
+    }
+    let mut transition = here(workflow, state, facts, Kind::Run, reason)?;
+    transition.set = on_data(workflow, state, facts, phase, &own, &rule.set)?;
+    transition.rule = Some(rule.id.clone());
+    transition.action = Some(action.clone());
+    transition.change = Some(Change::Data(own));
+    Ok(transition)
+}
+
+/// The record of an action that failed too often.
+pub fn give_up(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    (rule, action): (&RuleId, &ActionName),
+    reason: &str,
+) -> Result<Transition, String> {
+    let rule = running(workflow, phase_of(workflow, state)?, rule, action)?;
+    let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
+    transition.rule = Some(rule.id.clone());
+    transition.action = Some(action.clone());
+    Ok(transition)
+}
+
+/// The record of a person's answer to the question that is asked now.
+pub fn answer(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    patch: &[PatchOp],
+    reason: &str,
+) -> Result<Transition, String> {
+    let (rule, ask) = asked(workflow, state, facts).ok_or("nothing is asked now")?;
+    if let Some(pointer) = outside(patch, &ask.writes) {
+        return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")));
+    }
+    let mut own = data_of(workflow, state);
+    merge_patch(&mut own, patch)?;
+    answered(workflow, state, facts, rule, ask, own, reason)
+}
+
+fn answered(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    rule: &Rule,
+    ask: &Ask,
+    own: Map<String, Value>,
+    reason: &str,
+) -> Result<Transition, String> {
+    let phase = phase_of(workflow, state)?;
+    refuse_other_options(workflow, state, facts, ask, &own)?;
+    let mut transition = here(workflow, state, facts, Kind::Answer, reason)?;
+    transition.set = on_data(workflow, state, facts, phase, &own, &ask.set)?;
+    transition.rule = Some(rule.id.clone());
+    transition.change = Some(Change::Data(own));
+    Ok(transition)
+}
+
+/// The record of a person's pick among the actions that are offered now.
+pub fn pick(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    action: &ActionName,
+    reason: &str,
+) -> Result<Transition, String> {
+    let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
+    let super::Verdict::Choose(offered) = &decision.verdict else {
+        return Err("no action is to be chosen now".to_owned());
+    };
+    if !offered.contains(action) {
+        let offered = super::rules::join(offered);
+        return Err(format!("`{action}` is not among the actions to choose from: {offered}"));
+    }
+    let mut transition = here(workflow, state, facts, Kind::Answer, reason)?;
+    transition.rule.clone_from(&decision.rule);
+    transition.action = Some(action.clone());
+    Ok(transition)
+}
+
+/// The move that a rule yields on a person's order, if one answers to it here.
+#[must_use]
+pub fn signalled(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    signal: Signal,
+) -> Option<Result<Transition, String>> {
+    let state = &*state.under_own_names(workflow);
+    let phase = phase_of(workflow, state).ok()?;
+    let seen = look(workflow, state, &phase.id, facts);
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let scope =
+        TaskScope::new(workflow, &seen, state, &phase.id, state.attempt(&phase.id).max(1), &facts.task);
+    let mut rules = workflow.rules_from(&phase.id).filter(|rule| rule.on == Some(signal));
+    let rule = rules.find(|rule| rule.when.holds(&scope).result == Ok(true))?;
+    let Outcome::To(to) = &rule.outcome else { return None };
+    let fired = judge.lead(rule, to, &scope);
+    Some(match fired.verdict {
+        super::Verdict::Transition(transition) | super::Verdict::Handover { held: transition, .. } => {
+            Ok(Transition { kind: Kind::Order, ..*transition })
+        }
+        _ => Err(fired.reason),
+    })
+}
+
+/// The record of a run's begin; none, where the state would not change by it.
+#[must_use]
+pub fn start(workflow: &Workflow, state: &State, facts: &Facts, mode: Mode) -> Option<Transition> {
+    if state.run.mode == Some(mode) {
+        return None;
+    }
+    let mut transition =
+        here(workflow, state, facts, Kind::Start, &format!("a run began, {}", mode.as_str())).ok()?;
+    transition.change = Some(Change::Mode(mode));
+    Some(transition)
+}
+
+/// The record of a run's end.
+#[must_use]
+pub fn end(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> Option<Transition> {
+    here(workflow, state, facts, Kind::End, reason).ok()
+}
+
+/// The question that is asked now, and the rule that asks it.
+#[must_use]
+pub fn asked<'w>(workflow: &'w Workflow, state: &State, facts: &Facts) -> Option<(&'w Rule, &'w Ask)> {
+    let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
+    let rule = workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id))?;
+    Some((rule, workflow.ask(rule.ask.as_deref()?)?))
+}
+
+/// What a question may be answered with, and what it is answered with where nobody is asked.
+#[must_use]
+pub fn offers(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    guards: &[(String, Guard)],
+) -> Vec<(String, Value)> {
+    let Ok(phase) = phase_of(workflow, state) else { return Vec::new() };
+    let own = data_of(workflow, state);
+    on_data(workflow, state, facts, phase, &own, guards).unwrap_or_default()
+}
+
+/// A recorded step within a phase, derived again from the state before and after it; the error says
+/// why it cannot have been so.
+pub(super) fn rederive(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    entry: &super::HistoryEntry,
+    after: &State,
+) -> Result<Transition, String> {
+    let rule_id = entry.rule.as_deref().and_then(|rule| RuleId::new(rule).ok());
+    let rule = rule_id.as_ref().and_then(|id| workflow.rules.iter().find(|rule| rule.id == *id));
+    match (entry.kind, rule, &entry.action) {
+        (Kind::Run, Some(rule), Some(action)) => {
+            let own = before_set(workflow, state, after, &rule.set);
+            let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
+            if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, writes) {
+                return Err(format!("{pointer} changed, which action `{action}` may not write"));
+            }
+            may_have_run(workflow, state, facts, rule, action)?;
+            result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
+        }
+        (Kind::Skip, Some(rule), Some(action)) => {
+            may_have_run(workflow, state, facts, rule, action)?;
+            give_up(workflow, state, facts, (&rule.id, action), &entry.reason)
+        }
+        (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
+        (Kind::Answer, Some(rule), None) => {
+            let (asking, ask) = asked(workflow, state, facts).ok_or("nothing was asked")?;
+            if asking.id != rule.id {
+                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id));
+            }
+            let own = before_set(workflow, state, after, &ask.set);
+            if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, &ask.writes) {
+                return Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name));
+            }
+            answered(workflow, state, facts, rule, ask, own, &entry.reason)
+        }
+        (Kind::Order, Some(rule), _) => {
+            let signal = rule.on.ok_or_else(|| format!("rule `{}` answers to no order", rule.id))?;
+            let moved = signalled(workflow, state, facts, signal).ok_or("no rule answers to it here")??;
+            if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
+                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to));
+            }
+            Ok(moved)
+        }
+        (Kind::Start, None, None) => {
+            let mode = after.run.mode.ok_or("it does not say how the run went on")?;
+            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".to_owned())
+        }
+        (Kind::End, None, None) => here(workflow, state, facts, Kind::End, &entry.reason),
+        _ => Err("the record does not say what was done".to_owned()),
+    }
+}
+
+/// The own keys after a step, with what its bookkeeping set put back to what it was before.
+fn before_set(
+    workflow: &Workflow,
+    before: &State,
+    after: &State,
+    set: &[(String, Guard)],
+) -> Map<String, Value> {
+    let old = data_of(workflow, before);
+    let mut own = after.extra.clone();
+    for (pointer, _) in set {
+        put_back(&mut own, pointer, data::at(&old, pointer));
+    }
+    own
+}
+
+/// Refuses a step whose rule cannot have fired. The files that lay there when an action began are not
+/// kept, so a rule that looks at any may have seen others than now.
+fn may_have_run(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    rule: &Rule,
+    action: &ActionName,
+) -> Result<(), String> {
+    let phase = phase_of(workflow, state)?;
+    let looks = |guard: &Guard| {
+        let reads = workflow.reads(guard);
+        reads.iter().any(|chain| workflow.artifacts.iter().any(|one| one.name.as_str() == chain[0]))
+    };
+    let up_to = workflow.rules_from(&phase.id).take_while(|other| other.id != rule.id).chain([rule]);
+    let of_action = workflow.action(action).is_some_and(|action| looks(&action.when));
+    if of_action || !phase.needs.is_empty() || up_to.into_iter().any(|rule| looks(&rule.when)) {
+        return Ok(());
+    }
+    let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
+    match &decision.verdict {
+        super::Verdict::Run(due) if due == action && decision.rule.as_ref() == Some(&rule.id) => Ok(()),
+        _ => Err(format!("the rules do not run `{action}` here: {}", decision.reason)),
+    }
+}
+
+/// The rule that runs an action, or lets a person choose it, in a phase.
+fn running<'w>(
+    workflow: &'w Workflow,
+    phase: &Phase,
+    rule: &RuleId,
+    action: &ActionName,
+) -> Result<&'w Rule, String> {
+    let found = workflow.rules.iter().find(|other| other.id == *rule && other.from.contains(&phase.id));
+    let runs = |rule: &&Rule| match &rule.outcome {
+        Outcome::Run(name) => name == action,
+        Outcome::Choose(names) => names.contains(action),
+        _ => false,
+    };
+    found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))
+}
+
+/// A record that stays where the task is, resting on what its phase makes.
+fn here(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    kind: Kind,
+    reason: &str,
+) -> Result<Transition, String> {
+    let phase = phase_of(workflow, state)?;
+    let seen = look(workflow, state, &phase.id, facts);
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let mut transition = order(Some(phase.id.clone()), phase.id.clone(), kind, reason);
+    transition.evidence = judge.evidence(&phase.produces);
+    Ok(transition)
+}
+
+fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, String> {
+    let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
+    workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`"))
+}
+
+/// The own keys of a state, the defaults filled in.
+#[must_use]
+pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
+    let mut own = state.extra.clone();
+    for (key, value) in &workflow.state.defaults {
+        own.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    own
+}
+
+/// Expressions computed on a state with these own keys.
+fn on_data(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    phase: &Phase,
+    own: &Map<String, Value>,
+    set: &[(String, Guard)],
+) -> Result<Vec<(String, Value)>, String> {
+    if set.is_empty() {
+        return Ok(Vec::new());
+    }
+    let with = State { extra: own.clone(), ..state.clone() };
+    let seen = look(workflow, &with, &phase.id, facts);
+    let attempt = with.attempt(&phase.id).max(1);
+    computed(set, &TaskScope::new(workflow, &seen, &with, &phase.id, attempt, &facts.task))
+}
+
+/// Refuses a result that says it is done while what the action ensures does not hold.
+fn refuse_undone(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    phase: &Phase,
+    own: &Map<String, Value>,
+    action: &Action,
+) -> Result<(), String> {
+    let with = State { extra: own.clone(), ..state.clone() };
+    let seen = look(workflow, &with, &phase.id, facts);
+    let attempt = with.attempt(&phase.id).max(1);
+    let scope = TaskScope::new(workflow, &seen, &with, &phase.id, attempt, &facts.task);
+    match action.ensures.holds(&scope).result {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err(format!("`{}` says it is done, and `{}` does not hold", action.name, action.ensures.text()))
+        }
+        Err(message) => Err(format!("what `{}` ensures cannot be told: {message}", action.name)),
+    }
+}
+
+/// Refuses an answer that is not among what may be answered.
+fn refuse_other_options(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    ask: &Ask,
+    own: &Map<String, Value>,
+) -> Result<(), String> {
+    let before = data_of(workflow, state);
+    for (pointer, options) in offers(workflow, state, facts, &ask.options) {
+        let Some(options) = options.as_array() else { continue };
+        let Some(given) = data::at(own, &pointer).filter(|given| data::at(&before, &pointer) != Some(*given))
+        else {
+            continue;
+        };
+        let given = given.as_array().map_or_else(|| std::slice::from_ref(given), Vec::as_slice);
+        if let Some(other) = given.iter().find(|one| !options.contains(one)) {
+            let known: Vec<String> = options.iter().map(ToString::to_string).collect();
+            return Err(format!("{other} is not among what {pointer} may be: {}", known.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// The phase that a state is in, by its own name.
+#[must_use]
+pub fn phase_id<'w>(workflow: &'w Workflow, state: &State) -> Option<&'w PhaseId> {
+    phase_of(workflow, state).ok().map(|phase| &phase.id)
+}

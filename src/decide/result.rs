@@ -1,0 +1,168 @@
+//! What an executor says it has done: one JSON object, read strictly, believed within bounds only.
+
+use super::data::{PatchOp, patch};
+use serde_json::{Map, Value};
+
+/// A result as its action gave it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ActionResult {
+    /// What it asks to change in the state.
+    pub patch: Vec<PatchOp>,
+    /// Files that it says it has written, below the task directory.
+    pub output_files: Vec<String>,
+    /// What it has done, in a line.
+    pub summary: Option<String>,
+    /// What it says to whoever watches.
+    pub message: Option<String>,
+    /// Whether the run may go on after it.
+    pub goes_on: bool,
+    /// Whether it says itself that it failed.
+    pub failed: bool,
+    /// What it has cost.
+    pub cost: f64,
+}
+
+/// The keys of a result.
+pub const RESULT_KEYS: [&str; 7] =
+    ["stateUpdates", "outputFiles", "summary", "message", "continue", "status", "cost"];
+
+impl ActionResult {
+    /// Reads a result; the error says what is wrong with it. A null stands for a key that is left out.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        let Some(members) = value.as_object() else {
+            return Err("the result is no JSON object".to_owned());
+        };
+        if !members.keys().any(|key| RESULT_KEYS.contains(&key.as_str())) {
+            return Err(format!(
+                "the JSON object is no result; its keys would be {}",
+                RESULT_KEYS.join(", ")
+            ));
+        }
+        let given = |key: &str| members.get(key).filter(|value| !value.is_null());
+        let text = |key: &'static str| match given(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(format!("`{key}` of the result is no text")),
+        };
+        let none = Map::new();
+        let updates = match given("stateUpdates") {
+            None => &none,
+            Some(Value::Object(updates)) => updates,
+            Some(_) => return Err("`stateUpdates` of the result is no object".to_owned()),
+        };
+        let output_files = match given("outputFiles") {
+            None => Vec::new(),
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(|item| item.as_str().map(str::to_owned))
+                .collect::<Option<_>>()
+                .ok_or("`outputFiles` of the result holds something that is no text")?,
+            Some(_) => return Err("`outputFiles` of the result is no list".to_owned()),
+        };
+        let goes_on = match given("continue") {
+            None => true,
+            Some(Value::Bool(goes_on)) => *goes_on,
+            Some(_) => return Err("`continue` of the result is neither true nor false".to_owned()),
+        };
+        let cost = match given("cost") {
+            None => 0.0,
+            Some(value) => value
+                .as_f64()
+                .filter(|cost| cost.is_finite() && *cost >= 0.0)
+                .ok_or("`cost` of the result is no number from zero up")?,
+        };
+        let failed = match text("status")?.as_deref() {
+            None | Some("success" | "completed" | "done" | "needs_input") => false,
+            Some("failed" | "failure" | "error" | "blocked") => true,
+            Some(other) => {
+                return Err(format!("`status` of the result is `{other}`; it may be success or failed"));
+            }
+        };
+        Ok(Self {
+            patch: patch(updates)?,
+            output_files,
+            summary: text("summary")?,
+            message: text("message")?,
+            goes_on,
+            failed,
+            cost,
+        })
+    }
+
+    /// Finds the result in what an executor printed: the last JSON object that begins a line.
+    ///
+    /// Programs print around it as they like, so every line that begins with a brace is tried from the
+    /// last one on, and what follows the object is not looked at.
+    pub fn find(output: &str) -> Option<Value> {
+        let mut starts: Vec<usize> = Vec::new();
+        let mut offset = 0;
+        for line in output.split_inclusive('\n') {
+            if line.trim_start().starts_with('{') {
+                starts.push(offset + line.len() - line.trim_start().len());
+            }
+            offset += line.len();
+        }
+        let whole = |start: &usize| {
+            let mut values = serde_json::Deserializer::from_str(&output[*start..]).into_iter::<Value>();
+            values.next()?.ok().map(|value| (*start, *start + values.byte_offset(), value))
+        };
+        // A line within an object may begin with a brace too; the outermost object is meant.
+        let mut last: Option<(usize, Value)> = None;
+        let mut end = 0;
+        for start in &starts {
+            if *start < end {
+                continue;
+            }
+            if let Some((start, after, value)) = whole(start) {
+                last = Some((start, value));
+                end = after;
+            }
+        }
+        last.map(|(_, value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_last_object_on_its_own_lines_is_the_result() {
+        for (output, expected) in [
+            ("{\"summary\": \"a\"}", Some(json!({"summary": "a"}))),
+            ("thinking…\n{\"summary\": \"a\"}\n{\"summary\": \"b\"}\nbye\n", Some(json!({"summary": "b"}))),
+            ("{\n  \"stateUpdates\":\n  {\"a\": 1}\n}\n", Some(json!({"stateUpdates": {"a": 1}}))),
+            ("```json\n{\"summary\": \"a\"}\n```", Some(json!({"summary": "a"}))),
+            ("{not json\n{\"summary\": \"a\"}", Some(json!({"summary": "a"}))),
+            ("it is {\"summary\": \"a\"}", None),
+            ("[1]\n", None),
+            ("", None),
+        ] {
+            assert_eq!(ActionResult::find(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_result_is_read_strictly() {
+        let good = json!({"stateUpdates": {"a.b": 1}, "summary": null, "continue": false, "cost": 0.5});
+        let read = ActionResult::read(&good).expect("a result");
+        assert_eq!((read.goes_on, read.failed, read.cost, read.patch.len()), (false, false, 0.5, 1));
+        for (bad, fault) in [
+            (json!([]), "no JSON object"),
+            (json!({"ok": true}), "is no result"),
+            (json!({"stateUpdates": []}), "no object"),
+            (json!({"stateUpdates": {"a..b": 1}}), "no path"),
+            (json!({"outputFiles": "a"}), "no list"),
+            (json!({"outputFiles": [1]}), "no text"),
+            (json!({"continue": "yes"}), "neither"),
+            (json!({"cost": -1}), "no number"),
+            (json!({"status": "maybe"}), "may be"),
+            (json!({"summary": 1}), "no text"),
+        ] {
+            let error = ActionResult::read(&bad).expect_err("a fault");
+            assert!(error.contains(fault), "{bad}: {error}");
+        }
+        assert!(ActionResult::read(&json!({"status": "failed"})).expect("a result").failed);
+    }
+}

@@ -1,0 +1,229 @@
+//! Driving a task: decide, perform, record, again, until the pure core says that it is over.
+
+mod control;
+mod drive;
+mod perform;
+mod resume;
+
+pub use control::{Asked, Controlled, RunInfo, Standstill};
+
+use super::{Applied, Engine, Error, Judged, TaskRef};
+use crate::base::{Diagnostic, Period, command};
+use crate::config::ExecutorConfig;
+use crate::decide::{Budget, Ending, Mode, Next, Recorded, Spent, State, Work, next};
+use crate::workflow::{Times, Workflow};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a run is to go.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Whether people are asked; by default as before, at first yes.
+    pub mode: Option<Mode>,
+    /// A limit below the workflow's own.
+    pub max_turns: Option<u32>,
+    /// The command that performs everything, instead of those in the settings.
+    pub command: Vec<String>,
+}
+
+/// Says from another thread that the run should end.
+#[derive(Debug, Clone, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// Wants the end.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// What happens while a task is driven.
+pub enum Happened<'a> {
+    /// The run begins, or goes on where another one was interrupted.
+    Begun {
+        /// Its id.
+        run: &'a str,
+        /// Whether it goes on.
+        resumed: bool,
+    },
+    /// An executor starts.
+    Turn {
+        /// What it performs.
+        work: &'a Work,
+        /// The number of the turn, from 1.
+        turn: u32,
+        /// How many there may be.
+        turns: u32,
+        /// Where its output is kept, below the repository.
+        log: &'a str,
+    },
+    /// It has printed a line.
+    Line(&'a str),
+    /// It has run so long.
+    Tick(Period),
+    /// A result was accepted, an action given up, a question answered, a transition applied.
+    Applied(&'a Applied),
+    /// The work of an agent is done; its files will say what came of it.
+    Done {
+        /// What was performed.
+        work: &'a Work,
+        /// What it says to whoever watches.
+        message: Option<&'a str>,
+    },
+    /// A try has failed.
+    Failed {
+        /// What was performed.
+        work: &'a Work,
+        /// Why.
+        why: &'a str,
+        /// How long is waited before the next try.
+        wait: Option<Period>,
+    },
+    /// The repository does not allow a record now; it is tried again.
+    Held(&'a Error),
+    /// Something that whoever watches should know.
+    Note(&'a Diagnostic),
+}
+
+/// How a run ended.
+pub struct RunEnd {
+    /// How.
+    pub ending: Ending,
+    /// Why.
+    pub reason: String,
+    /// The task as it stands.
+    pub judged: Judged,
+    /// Its id; empty for a dry run.
+    pub run: String,
+    /// How many turns it has used, and may use.
+    pub turns: (u32, u32),
+    /// What it has cost, as far as was reported.
+    pub cost: f64,
+    /// Whether Ctrl-C ended it.
+    pub interrupted: bool,
+    /// What it would do next: for a dry run.
+    pub due: Option<Next>,
+}
+
+impl RunEnd {
+    /// Whether a dry run has found something to do.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// What a dry run would perform.
+    #[must_use]
+    pub fn work(&self) -> Option<&Work> {
+        match &self.due {
+            Some(Next::Perform(work)) => Some(work),
+            _ => None,
+        }
+    }
+}
+
+/// What hears of it.
+pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
+
+impl Engine {
+    /// What a run would do now; nothing is written and nobody is started.
+    pub fn foresee_run(&self, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
+        let judged = self.judge(task)?;
+        refuse_unborn(&judged)?;
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
+        let budget = budget(workflow, options);
+        let due = self.next(&judged, &Spent::default(), &budget, mode, options)?;
+        let (ending, reason) = match &due {
+            Next::End(ending, reason) => (*ending, reason.clone()),
+            Next::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name)),
+            Next::GiveUp(work) => (Ending::Waiting, format!("`{}` would be given up", work.name)),
+            Next::Answer { ask, .. } => {
+                (Ending::Waiting, format!("question `{ask}` would be answered by its default"))
+            }
+            Next::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
+        };
+        let due = (!matches!(due, Next::End(..))).then_some(due);
+        let turns = (0, budget.turns);
+        Ok(RunEnd { ending, reason, judged, run: String::new(), turns, cost: 0.0, interrupted: false, due })
+    }
+
+    /// What comes next for a judged task.
+    fn next(
+        &self,
+        judged: &Judged,
+        spent: &Spent,
+        budget: &Budget,
+        mode: Mode,
+        options: &RunOptions,
+    ) -> Result<Next, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let state = match &judged.recorded {
+            Recorded::Known(state) => state,
+            _ => return Ok(Next::End(Ending::Error, judged.decision.reason.clone())),
+        };
+        let has = |agent: &str| self.command_for([agent], options).is_some();
+        let facts = &judged.observed.facts;
+        Ok(next(workflow, state, facts, &judged.decision, (spent, budget, mode), &has))
+    }
+
+    /// The executor of the first of these names that has one.
+    fn command_for<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+        options: &RunOptions,
+    ) -> Option<ExecutorConfig> {
+        let configured = self.setting.config.executors.find(names);
+        if options.command.is_empty() {
+            return configured.cloned();
+        }
+        Some(ExecutorConfig { command: options.command.clone(), ..configured.cloned().unwrap_or_default() })
+    }
+
+    /// What performs a work, and how long it may take.
+    fn executor_for(
+        &self,
+        workflow: &Workflow,
+        work: &Work,
+        options: &RunOptions,
+    ) -> Result<(ExecutorConfig, Times), Error> {
+        let action = work.action.as_ref().and_then(|action| workflow.action(action));
+        let named = action.and_then(|action| action.executor.as_deref());
+        let executor = self.command_for(named.into_iter().chain([work.name.as_str()]), options);
+        let Some(executor) = executor else {
+            let name = named.unwrap_or(&work.name);
+            let message = format!("nothing performs `{name}`: no executor is configured for it");
+            let hint = "add [executor.default] with its command to orch.toml, or: orch run TASK -- COMMAND";
+            return Err(Diagnostic::error("no-executor", message).hint(hint).into());
+        };
+        let times = action.map(|action| action.times).unwrap_or_default().or(executor.times);
+        Ok((executor, times))
+    }
+}
+
+/// What a run may use.
+fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
+    let limits = &workflow.limits;
+    let turns = options.max_turns.map_or(limits.turns, |turns| turns.min(limits.turns));
+    Budget { turns, time: limits.time, cost: limits.cost }
+}
+
+fn state_of(judged: &Judged) -> Result<&State, Error> {
+    judged.state().ok_or_else(|| {
+        let hint = Some(command(&["orch", "recover", judged.task.id.as_str()]));
+        Error::NotNow { code: "state", message: judged.decision.reason.clone(), hint }
+    })
+}
+
+fn refuse_unborn(judged: &Judged) -> Result<(), Error> {
+    if judged.unborn {
+        let message = format!("no state of `{}` is on this branch", judged.task.id);
+        let hint = command(&["orch", "new", judged.task.id.as_str()]);
+        return Err(Diagnostic::error("unborn", message).hint(hint).into());
+    }
+    Ok(())
+}

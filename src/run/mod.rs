@@ -1,0 +1,16 @@
+//! Executors: processes that perform actions, and the files by which a run is known and controlled.
+//!
+//! An executor is an argv, never a line for a shell. It has a process group of its own, which is ended
+//! as a whole, with every child that outlives it. What a run has used lies in a record that is written
+//! before an executor starts and after it ends, so that a killed run is taken up where it stood.
+
+mod executor;
+mod group;
+mod lines;
+mod output;
+mod record;
+mod strays;
+
+pub use executor::{Ended, Executor, Live, Performed};
+pub use group::{adopt_strays, end_leftovers, kill_now};
+pub use record::{Control, Files, Lock, RunState, Wish, WorkState};

@@ -1,0 +1,331 @@
+//! The workflow document: prose for people around the machine, in the order in which rules decide.
+
+use super::plan::{ABORTING, COMPLETE, MAX_ITERATIONS, Plan, Planned};
+use super::skill::SPEC_REVIEW;
+use super::translate::COUNTER;
+use super::words::{escaped, toml};
+use super::{Strategy, state_schema};
+use serde_json::Value;
+
+/// The document, its diagram still to be drawn.
+pub(super) fn document(plan: &Plan<'_>) -> String {
+    let mut text = Text::default();
+    head(plan, &mut text);
+    phases(plan, &mut text);
+    state(plan, &mut text);
+    actions(plan, &mut text);
+    ends(plan, &mut text);
+    review(&mut text);
+    work(plan, &mut text);
+    text.0.trim_end().to_owned() + "\n"
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn prose(&mut self, text: impl AsRef<str>) {
+        self.0.push_str(text.as_ref());
+        self.0.push_str("\n\n");
+    }
+
+    fn machine(&mut self, lines: &str) {
+        self.prose(format!("```toml orch\n{}\n```", lines.trim_end()));
+    }
+}
+
+/// One rule as TOML.
+struct Rule<'a> {
+    id: &'a str,
+    from: Vec<&'a str>,
+    when: &'a str,
+    outcome: String,
+    because: &'a str,
+    counts: bool,
+    on: &'a str,
+}
+
+impl<'a> Rule<'a> {
+    fn to(id: &'a str, from: &[&'a str], when: &'a str, to: &str, because: &'a str) -> Self {
+        let outcome = format!("to = {}", toml(to));
+        Self { id, from: from.to_vec(), when, outcome, because, counts: false, on: "" }
+    }
+
+    fn lines(&self) -> String {
+        let mut lines = format!("[[rule]]\nid = {}\n", toml(self.id));
+        if !self.on.is_empty() {
+            lines.push_str(&format!("on = {}\n", toml(self.on)));
+        }
+        lines.push_str(&format!("from = {}\n", one_or_many(&self.from)));
+        if !self.when.is_empty() {
+            lines.push_str(&format!("when = {}\n", toml(self.when)));
+        }
+        lines.push_str(&format!("{}\n", self.outcome));
+        if self.counts {
+            lines.push_str(&format!("set = {{ \"/{COUNTER}\" = \"state.{COUNTER} + 1\" }}\n"));
+        }
+        lines.push_str(&format!("because = {}\n\n", toml(self.because)));
+        lines
+    }
+}
+
+fn one_or_many(names: &[&str]) -> String {
+    match names {
+        [only] => toml(only),
+        _ => list(names.iter().copied()),
+    }
+}
+
+fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    format!("[{}]", names.map(toml).collect::<Vec<_>>().join(", "))
+}
+
+fn pointers(names: &[&str]) -> String {
+    list(names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().iter().map(String::as_str))
+}
+
+fn head(plan: &Plan<'_>, text: &mut Text) {
+    let Plan { name, skill, .. } = plan;
+    text.prose(format!("# {}", escaped(&skill.title)));
+    text.prose(escaped(&skill.description));
+    text.prose(format!(
+        "Made by `orch workflow new`, and yours from now on: edit it, and `orch workflow check {name}` says \
+         whether it\nstill holds together. How to use it stands in [its README]({name}/README.md)."
+    ));
+    text.prose("<!-- orch:diagram -->\n<!-- /orch:diagram -->");
+    let mut lines = format!(
+        "[workflow]\ntitle = {}\ninitial = \"{SPEC_REVIEW}\"\nphase_key = \"status\"\n\n[limits]\n",
+        toml(&skill.title)
+    );
+    lines.push_str(&format!("turns = {MAX_ITERATIONS}\nfailures = 3\nerrors = 3\n"));
+    text.machine(&lines);
+}
+
+fn phases(plan: &Plan<'_>, text: &mut Text) {
+    text.prose("## Where a task can be");
+    text.prose(
+        "The review of the specification comes first, and what it wrote has to stay: without it nothing \
+         goes on.\n`completed`, `failed` and `user_exit` are ends. No rule leads out of them.",
+    );
+    let name = plan.name;
+    let mut lines = format!(
+        "[artifact.{SPEC_REVIEW}]\ntitle = \"what the work is measured by, read and understood\"\n\
+         path = \"spec-review.json\"\nschema = \"{name}-spec-review\"\n\n\
+         [artifact.{SPEC_REVIEW}.facts]\ncomplete = \"data.status == 'complete'\"\n\n\
+         [phase.{SPEC_REVIEW}]\ntitle = \"Phase 0: the specification is reviewed\"\nproduces = [\"{SPEC_REVIEW}\"]\n\n"
+    );
+    for phase in ["pending", "running"] {
+        lines.push_str(&format!("[phase.{phase}]\nneeds = [\"{SPEC_REVIEW}\"]\n\n"));
+    }
+    if plan.abort().is_some() {
+        lines.push_str(&format!("[phase.{ABORTING}]\n\n"));
+    }
+    lines.push_str("[phase.completed]\nterminal = true\n\n");
+    for phase in ["failed", "user_exit"] {
+        lines.push_str(&format!("[phase.{phase}]\nterminal = true\nsuccess = false\n\n"));
+    }
+    text.machine(&lines);
+}
+
+fn state(plan: &Plan<'_>, text: &mut Text) {
+    let defaults = state_schema::defaults(plan);
+    text.prose("## What it remembers");
+    if plan.skill.fields.is_empty() {
+        text.prose("Nothing but what orch keeps by itself.");
+    } else {
+        text.prose("A field without a first value is absent until an action writes it.");
+    }
+    let mut lines = format!("[state]\nschema = \"{}-state\"\n\n[state.defaults]\n", plan.name);
+    for (key, value) in &defaults {
+        lines.push_str(&format!("{key} = {}\n", value_of(value)));
+    }
+    text.machine(&lines);
+}
+
+fn value_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => toml(text),
+        other => other.to_string(),
+    }
+}
+
+fn actions(plan: &Plan<'_>, text: &mut Text) {
+    text.prose("## What is done");
+    let mut rows = "| action | purpose | preconditions |\n| --- | --- | --- |\n".to_owned();
+    let mut lines = format!(
+        "[action.{SPEC_REVIEW}]\ntitle = \"review the specification\"\nprompt = \"{}-spec-review\"\n\
+         outputs = [\"spec-review.json\"]\nensures = \"{SPEC_REVIEW}.valid\"\n\n",
+        plan.name
+    );
+    for planned in &plan.actions {
+        let action = planned.action;
+        let purpose = if action.description.is_empty() { &action.title } else { &action.description };
+        let asked: Vec<String> =
+            action.preconditions.iter().map(|condition| escaped(&condition.text)).collect();
+        let asked = if asked.is_empty() { "-".to_owned() } else { asked.join(", ") };
+        rows.push_str(&format!("| `{}` | {} | {asked} |\n", action.name, escaped(purpose)));
+        lines.push_str(&format!("[action.{}]\ntitle = {}\n", action.name, toml(&action.title)));
+        lines.push_str(&format!("prompt = {}\n", toml(&super::prompt_name(plan.name, &action.name))));
+        if !planned.when.is_empty() {
+            lines.push_str(&format!("when = {}\n", toml(&planned.when)));
+        }
+        for (key, names) in [("writes", &planned.writes), ("show", &planned.shows)] {
+            if !names.is_empty() {
+                lines.push_str(&format!("{key} = {}\n", pointers(names)));
+            }
+        }
+        lines.push('\n');
+    }
+    text.prose(rows.trim_end());
+    text.machine(&lines);
+}
+
+fn ends(plan: &Plan<'_>, text: &mut Text) {
+    text.prose("## When it ends");
+    text.prose(
+        "These rules come first. An action that fails three times in a row is given up; when three were, so \
+         is the task.\nA person may end it at any moment.",
+    );
+    let before = [SPEC_REVIEW, "pending", "running"];
+    let mut lines = Rule::to(
+        "too-many-failures",
+        &before,
+        "run.errors >= run.max_errors",
+        plan.failure(),
+        "too many actions were given up",
+    )
+    .lines();
+    let stop = Rule::to("stopped", &["*"], "", "user_exit", "a person ended it");
+    lines.push_str(&Rule { on: "stop", ..stop }.lines());
+    for (index, (end, written)) in plan.ends.iter().enumerate() {
+        let (id, because) = (format!("end-{}", index + 1), format!("it ends when `{written}`"));
+        let from = end.status.as_deref().unwrap_or("running");
+        lines.push_str(&Rule::to(&id, &[from], &end.cel, "completed", &because).lines());
+    }
+    if plan.limited {
+        let when = format!("state.{COUNTER} >= {MAX_ITERATIONS}");
+        let because = format!("{MAX_ITERATIONS} actions were done, and it has not ended by then");
+        let from = ["pending", "running"];
+        lines.push_str(&Rule::to("iteration-limit", &from, &when, plan.failure(), &because).lines());
+    }
+    text.machine(&lines);
+}
+
+fn review(text: &mut Text) {
+    text.prose("## Phase 0: the specification");
+    text.prose(
+        "The loop does not start before `spec-review.json` is there and says `complete`. An agent writes it, \
+         or a person.",
+    );
+    let done = Rule::to(
+        "specification-reviewed",
+        &[SPEC_REVIEW],
+        "spec_review.ready && spec_review.complete",
+        "pending",
+        "the specification is read and understood",
+    );
+    let open = Rule {
+        outcome: "wait = \"answers to the open questions in spec-review.json\"\nby = \"human\"".to_owned(),
+        ..Rule::to(
+            "specification-incomplete",
+            &[SPEC_REVIEW],
+            "spec_review.ready && !spec_review.complete",
+            "",
+            "the review says that something is missing",
+        )
+    };
+    let run = Rule {
+        outcome: format!("run = \"{SPEC_REVIEW}\""),
+        ..Rule::to(
+            "review-the-specification",
+            &[SPEC_REVIEW],
+            "",
+            "",
+            "nothing is done before the specification is understood",
+        )
+    };
+    text.machine(&(done.lines() + &open.lines() + &run.lines()));
+}
+
+fn work(plan: &Plan<'_>, text: &mut Text) {
+    text.prose("## The loop");
+    text.prose(match plan.strategy {
+        Strategy::Priority => {
+            "The first action that can run does, in order of priority, and each runs once: an action whose \
+             precondition\nstays true must not run for ever."
+        }
+        Strategy::User => "A person picks the next action, among those whose preconditions hold.",
+        Strategy::State => {
+            "The state decides. The first action whose preconditions hold runs, again and again as long as \
+             the state\nasks for it; if it changes nothing, the run ends as stalled. An action that asks \
+             nothing of the state runs once."
+        }
+    });
+    let mut lines = String::new();
+    for planned in plan.in_phase("pending") {
+        lines.push_str(&run(plan, planned));
+    }
+    if plan.strategy != Strategy::User {
+        for planned in plan.in_phase("running") {
+            lines.push_str(&run(plan, planned));
+        }
+    }
+    lines.push_str(&given_up(plan, "pending"));
+    lines.push_str(&Rule::to("started", &["pending"], "", "running", "everything is prepared").lines());
+    match plan.strategy {
+        Strategy::User => by_a_person(plan, &mut lines),
+        _ => by_itself(plan, &mut lines),
+    }
+    if let Some(abort) = plan.abort() {
+        lines.push_str(&run(plan, abort));
+        let because = "what was begun is tidied up, or could not be";
+        lines.push_str(&Rule::to("aborted", &[ABORTING], "", "failed", because).lines());
+    }
+    text.machine(&lines);
+}
+
+/// The rule that runs one action.
+fn run(plan: &Plan<'_>, planned: &Planned<'_>) -> String {
+    let name = &planned.action.name;
+    let (id, because) = (format!("run-{name}"), planned.action.title.clone());
+    let when = if planned.once { format!("action.{name}.done == 0") } else { String::new() };
+    let rule = Rule::to(&id, &[planned.phase], &when, "", &because);
+    Rule { outcome: format!("run = {}", toml(name)), counts: plan.counts, ..rule }.lines()
+}
+
+fn given_up(plan: &Plan<'_>, phase: &str) -> String {
+    let because = "an action was given up, and nothing else is left to do";
+    let id = format!("given-up-{phase}");
+    Rule::to(&id, &[phase], "run.errors > 0", plan.failure(), because).lines()
+}
+
+fn by_itself(plan: &Plan<'_>, lines: &mut String) {
+    let running = ["running"];
+    match plan.last() {
+        Some(last) => {
+            lines.push_str(&run(plan, last));
+            let done = format!("action.{COMPLETE}.done > 0");
+            lines
+                .push_str(&Rule::to("done", &running, &done, "completed", "the last action is done").lines());
+            lines.push_str(&given_up(plan, "running"));
+            let because = "nothing is left to do, and what the last action asks for does not hold";
+            lines.push_str(&Rule::to("stuck", &running, "", plan.failure(), because).lines());
+        }
+        None => {
+            lines.push_str(&given_up(plan, "running"));
+            lines.push_str(&Rule::to("done", &running, "", "completed", "nothing is left to do").lines());
+        }
+    }
+}
+
+fn by_a_person(plan: &Plan<'_>, lines: &mut String) {
+    let running = ["running"];
+    let done = format!("action.{COMPLETE}.done > 0");
+    lines.push_str(&Rule::to("done", &running, &done, "completed", "a person said that it is done").lines());
+    let names: Vec<&str> =
+        plan.in_phase("running").chain(plan.last()).map(|one| one.action.name.as_str()).collect();
+    let rule = Rule::to("menu", &running, "", "", "a person picks what is done next");
+    lines.push_str(&Rule { outcome: format!("choose = {}", list(names.into_iter())), ..rule }.lines());
+    let because = "no action is left that could be picked";
+    lines.push_str(&Rule::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
+}

@@ -1,0 +1,344 @@
+//! The small language of a configuration's conditions, parsed and never evaluated.
+//!
+//! It looks like JavaScript: dotted paths, literals, `=== !== < <= > >= && || !`, `.length` and
+//! `.includes(x)`. Everything else is refused where it stands.
+
+use super::fault::Refused;
+use super::token::{Token, TokenKind, tokens};
+use std::ops::Range;
+
+/// The longest expression, in bytes.
+const MAX_LENGTH: usize = 1024;
+/// The deepest nesting of brackets and negations.
+const MAX_DEPTH: usize = 16;
+
+/// A part of an expression and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Expression {
+    pub kind: Kind,
+    pub span: Range<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    Literal(Literal),
+    Path(Vec<String>),
+    Length(Vec<String>),
+    Includes(Vec<String>, Box<Expression>),
+    Not(Box<Expression>),
+    All(Vec<Expression>),
+    Any(Vec<Expression>),
+    Compare(Comparison, Box<Expression>, Box<Expression>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Literal {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    Decimal(f64),
+    Text(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Comparison {
+    /// The comparison that a sign means.
+    fn of(sign: &str) -> Option<Self> {
+        Some(match sign {
+            "===" => Self::Equal,
+            "!==" => Self::NotEqual,
+            "<" => Self::Less,
+            "<=" => Self::AtMost,
+            ">" => Self::More,
+            ">=" => Self::AtLeast,
+            _ => return None,
+        })
+    }
+
+    /// The sign of CEL.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::More => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+/// Parses an expression; what is not understood is refused with its place.
+pub(super) fn parse(text: &str) -> Result<Expression, Refused> {
+    if text.trim().is_empty() {
+        return Err(Refused::new(0..text.len(), "the condition is empty"));
+    }
+    if text.len() > MAX_LENGTH {
+        let message = format!("the condition is longer than {MAX_LENGTH} bytes");
+        return Err(Refused::new(0..text.len(), message).hint("split it in two"));
+    }
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let expression = parser.any()?;
+    match parser.peek() {
+        Token { kind: TokenKind::End, .. } => Ok(expression),
+        token => Err(Refused::new(token.span.clone(), "the condition should end here")
+            .hint("join conditions with `&&` or `||`")),
+    }
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        // The last token is the end, and nothing goes beyond it.
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn accept(&mut self, sign: &str) -> Option<Range<usize>> {
+        let Token { kind: TokenKind::Sign(next), span } = self.peek() else { return None };
+        (*next == sign).then(|| span.clone()).inspect(|_| self.at += 1)
+    }
+
+    fn any(&mut self) -> Result<Expression, Refused> {
+        self.joined("||", Self::all, Kind::Any)
+    }
+
+    fn all(&mut self) -> Result<Expression, Refused> {
+        self.joined("&&", Self::comparison, Kind::All)
+    }
+
+    fn joined(
+        &mut self,
+        sign: &str,
+        part: fn(&mut Self) -> Result<Expression, Refused>,
+        kind: fn(Vec<Expression>) -> Kind,
+    ) -> Result<Expression, Refused> {
+        let first = part(self)?;
+        let mut parts = vec![first];
+        while self.accept(sign).is_some() {
+            parts.push(part(self)?);
+        }
+        match <[Expression; 1]>::try_from(parts) {
+            Ok([only]) => Ok(only),
+            Err(parts) => {
+                let span = parts.first().map_or(0, |part| part.span.start)
+                    ..parts.last().map_or(0, |part| part.span.end);
+                Ok(Expression { kind: kind(parts), span })
+            }
+        }
+    }
+
+    fn comparison(&mut self) -> Result<Expression, Refused> {
+        let left = self.unary()?;
+        let Some(comparison) = self.comparison_sign() else { return Ok(left) };
+        self.at += 1;
+        let right = self.unary()?;
+        if self.comparison_sign().is_some() {
+            let span = self.peek().span.clone();
+            let refused = Refused::new(span, "two comparisons in a row are not understood");
+            return Err(refused.hint("join them with `&&`"));
+        }
+        let span = left.span.start..right.span.end;
+        Ok(Expression { kind: Kind::Compare(comparison, Box::new(left), Box::new(right)), span })
+    }
+
+    fn comparison_sign(&self) -> Option<Comparison> {
+        match self.peek().kind {
+            TokenKind::Sign(sign) => Comparison::of(sign),
+            _ => None,
+        }
+    }
+
+    fn unary(&mut self) -> Result<Expression, Refused> {
+        let Some(span) = self.accept("!") else { return self.primary() };
+        self.deeper(&span)?;
+        let inner = self.unary()?;
+        self.depth -= 1;
+        let span = span.start..inner.span.end;
+        Ok(Expression { kind: Kind::Not(Box::new(inner)), span })
+    }
+
+    fn deeper(&mut self, span: &Range<usize>) -> Result<(), Refused> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Refused::new(span.clone(), format!("this nests deeper than {MAX_DEPTH} levels")));
+        }
+        Ok(())
+    }
+
+    fn primary(&mut self) -> Result<Expression, Refused> {
+        let Token { kind, span } = self.next();
+        let literal = |literal| Ok(Expression { kind: Kind::Literal(literal), span: span.clone() });
+        match kind {
+            TokenKind::Text(text) => literal(Literal::Text(text)),
+            TokenKind::Integer(value) => literal(Literal::Integer(value)),
+            TokenKind::Decimal(value) => literal(Literal::Decimal(value)),
+            TokenKind::Name(name) => match name.as_str() {
+                "true" => literal(Literal::Bool(true)),
+                "false" => literal(Literal::Bool(false)),
+                "null" => literal(Literal::Null),
+                _ => self.path(name, span),
+            },
+            TokenKind::Sign("-") => self.negative(span),
+            TokenKind::Sign("(") => self.bracket(span),
+            TokenKind::End => Err(Refused::new(span, "the condition ends too early")),
+            TokenKind::Sign(sign) => {
+                Err(Refused::new(span, format!("a value should stand here, not `{sign}`")))
+            }
+        }
+    }
+
+    fn negative(&mut self, start: Range<usize>) -> Result<Expression, Refused> {
+        let Token { kind, span } = self.next();
+        let span = start.start..span.end;
+        let literal = match kind {
+            TokenKind::Integer(value) => Literal::Integer(-value),
+            TokenKind::Decimal(value) => Literal::Decimal(-value),
+            _ => return Err(Refused::new(span, "`-` is understood before a number only")),
+        };
+        Ok(Expression { kind: Kind::Literal(literal), span })
+    }
+
+    fn bracket(&mut self, open: Range<usize>) -> Result<Expression, Refused> {
+        self.deeper(&open)?;
+        let inner = self.any()?;
+        self.depth -= 1;
+        match self.accept(")") {
+            Some(close) => Ok(Expression { span: open.start..close.end, ..inner }),
+            None => Err(Refused::new(open, "this bracket is not closed where it should be")),
+        }
+    }
+
+    fn path(&mut self, first: String, start: Range<usize>) -> Result<Expression, Refused> {
+        refuse_word(&first, &start)?;
+        let mut segments = vec![first];
+        let mut end = start.end;
+        while let Some(dot) = self.accept(".") {
+            let Token { kind: TokenKind::Name(name), span } = self.next() else {
+                return Err(Refused::new(dot, "a name should follow this point"));
+            };
+            end = span.end;
+            if matches!(self.peek().kind, TokenKind::Sign("(")) {
+                return self.call(&name, segments, start.start, span);
+            }
+            segments.push(name);
+        }
+        if let Token { kind: TokenKind::Sign("("), span } = self.peek() {
+            let message = format!("`{}` cannot be called", segments.join("."));
+            return Err(Refused::new(start.start..span.end, message)
+                .hint("the only call that is understood is `.includes(x)`"));
+        }
+        let span = start.start..end;
+        let kind = match segments.split_last() {
+            Some((last, above)) if last == "length" && !above.is_empty() => Kind::Length(above.to_vec()),
+            _ => Kind::Path(segments),
+        };
+        Ok(Expression { kind, span })
+    }
+
+    fn call(
+        &mut self,
+        name: &str,
+        segments: Vec<String>,
+        start: usize,
+        called: Range<usize>,
+    ) -> Result<Expression, Refused> {
+        if name != "includes" {
+            return Err(Refused::new(called, format!("`.{name}(…)` is not understood"))
+                .hint("the only call that is understood is `.includes(x)`"));
+        }
+        self.at += 1;
+        let item = self.primary()?;
+        if !matches!(item.kind, Kind::Literal(_) | Kind::Path(_)) {
+            return Err(Refused::new(item.span, "`.includes(x)` takes one literal or path"));
+        }
+        let Some(close) = self.accept(")") else {
+            return Err(Refused::new(self.peek().span.clone(), "`.includes(x)` takes one literal or path"));
+        };
+        if let Token { kind: TokenKind::Sign("." | "("), span } = self.peek() {
+            return Err(Refused::new(span.clone(), "nothing may follow `.includes(x)`"));
+        }
+        Ok(Expression { kind: Kind::Includes(segments, Box::new(item)), span: start..close.end })
+    }
+}
+
+/// Words that JavaScript gives a meaning of their own.
+fn refuse_word(name: &str, span: &Range<usize>) -> Result<(), Refused> {
+    let hint = match name {
+        "undefined" => "write `null`: what is not there counts as null",
+        "NaN" | "Infinity" | "typeof" | "void" | "delete" | "new" | "function" | "await" | "yield" | "in"
+        | "instanceof" | "this" | "return" | "if" | "let" | "const" | "var" => {
+            "a condition is made of paths, literals, comparisons and `&& || !`"
+        }
+        _ => return Ok(()),
+    };
+    Err(Refused::new(span.clone(), format!("`{name}` is not understood")).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn and_binds_closer_than_or_and_a_comparison_closer_still() {
+        let Kind::Any(parts) = parse("a || b && c === 1").expect("parses").kind else { panic!("an or") };
+        let Kind::All(inner) = &parts[1].kind else { panic!("an and") };
+        assert!(matches!(inner[1].kind, Kind::Compare(Comparison::Equal, ..)));
+        let Kind::All(parts) = parse("(a || b) && !c.length").expect("parses").kind else { panic!("an and") };
+        assert_eq!(parts[0].span, 0..8);
+        assert!(matches!(&parts[1].kind, Kind::Not(inner) if matches!(inner.kind, Kind::Length(_))));
+    }
+
+    #[test]
+    fn everything_else_is_refused_where_it_stands() {
+        for (text, span, message) in [
+            ("", 0..0, "the condition is empty"),
+            ("a &&", 4..4, "the condition ends too early"),
+            ("a b", 2..3, "the condition should end here"),
+            ("a < b < c", 6..7, "two comparisons in a row are not understood"),
+            ("done()", 0..5, "`done` cannot be called"),
+            ("a.every(x)", 2..7, "`.every(…)` is not understood"),
+            ("a.includes(x, y)", 12..13, "`.includes(x)` takes one literal or path"),
+            ("a.includes(!x)", 11..12, "a value should stand here, not `!`"),
+            ("a.includes('x').length", 15..16, "nothing may follow `.includes(x)`"),
+            ("(a", 0..1, "this bracket is not closed where it should be"),
+            ("a.", 1..2, "a name should follow this point"),
+            ("-a", 0..2, "`-` is understood before a number only"),
+            ("a - 1 > 0", 2..3, "the condition should end here"),
+            ("x === undefined", 6..15, "`undefined` is not understood"),
+            ("process.exit(1)", 8..12, "`.exit(…)` is not understood"),
+            ("typeof a === 'x'", 0..6, "`typeof` is not understood"),
+            ("=== 1", 0..3, "a value should stand here, not `===`"),
+        ] {
+            let refused = parse(text).expect_err(text);
+            assert_eq!((refused.span, refused.message.as_str()), (span, message), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        for text in ["(".repeat(500), "!".repeat(1000), format!("a{}", " && a".repeat(300))] {
+            assert!(parse(&text).is_err(), "{text}");
+        }
+        assert!(parse(&format!("a{}", " && a".repeat(200))).is_ok());
+    }
+}

@@ -1,0 +1,168 @@
+//! The fields of a configuration's state: their types, as people write them, and what those mean.
+
+use serde_json::{Value, json};
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Type {
+    Bool,
+    Number,
+    Integer,
+    Text,
+    /// One of these texts.
+    OneOf(Vec<String>),
+    List,
+    Map,
+    /// Anything: its type is not understood.
+    Any,
+}
+
+/// A field of the state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name, an identifier.
+    pub(super) name: String,
+    /// What it holds.
+    pub(super) kind: Type,
+    /// Whether it may be absent, which is what its expressions call null.
+    pub(super) optional: bool,
+    /// A line for people.
+    pub(super) description: String,
+}
+
+impl Field {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value that a task begins with; an optional field begins absent.
+    pub(super) fn default(&self) -> Option<Value> {
+        match &self.kind {
+            _ if self.optional => None,
+            Type::Bool => Some(json!(false)),
+            Type::Number | Type::Integer => Some(json!(0)),
+            Type::Text => Some(json!("")),
+            Type::OneOf(texts) => texts.first().map(|text| json!(text)),
+            Type::List => Some(json!([])),
+            Type::Map | Type::Any => None,
+        }
+    }
+
+    /// Its schema.
+    pub(super) fn schema(&self) -> Value {
+        let mut schema = match &self.kind {
+            Type::Bool => json!({"type": "boolean"}),
+            Type::Number => json!({"type": "number"}),
+            Type::Integer => json!({"type": "integer"}),
+            Type::Text => json!({"type": "string"}),
+            Type::OneOf(texts) => json!({"enum": texts}),
+            Type::List => json!({"type": "array"}),
+            Type::Map => json!({"type": "object"}),
+            Type::Any => json!({}),
+        };
+        if !self.description.is_empty() {
+            schema["description"] = json!(self.description);
+        }
+        schema
+    }
+}
+
+/// Reads a type such as `string`, `number | null`, `Issue[]`, `'low' | 'high'` or `low|high`.
+///
+/// Whether it may be null comes with it; a type that is not understood is [`Type::Any`].
+pub(super) fn read(text: &str) -> (Type, bool) {
+    let (mut kinds, mut texts, mut is_quoted, mut optional) = (Vec::new(), Vec::new(), false, false);
+    for part in alternatives(text) {
+        let quotes: &[char] = &['\'', '"'];
+        let bare = part.trim_matches(quotes);
+        if bare.len() < part.len() {
+            is_quoted = true;
+            texts.push(bare.to_owned());
+            continue;
+        }
+        match part.to_ascii_lowercase().as_str() {
+            "null" | "undefined" => optional = true,
+            "boolean" | "bool" => kinds.push(Type::Bool),
+            "integer" | "int" => kinds.push(Type::Integer),
+            "number" | "float" => kinds.push(Type::Number),
+            "string" | "text" | "date" | "path" => kinds.push(Type::Text),
+            "array" | "list" => kinds.push(Type::List),
+            "object" | "map" => kinds.push(Type::Map),
+            "any" | "unknown" => kinds.push(Type::Any),
+            lower if lower.ends_with("[]") || lower.starts_with("array<") => kinds.push(Type::List),
+            lower if lower.starts_with("record<") || lower.starts_with('{') => kinds.push(Type::Map),
+            _ => texts.push(part.to_owned()),
+        }
+    }
+    let kind = match (kinds.as_slice(), texts.as_slice()) {
+        ([only], []) => only.clone(),
+        // One bare word is the name of some type; several are the values of an enumeration.
+        ([], [_, ..]) if is_quoted || texts.len() > 1 => Type::OneOf(texts),
+        _ => Type::Any,
+    };
+    let optional = optional || matches!(kind, Type::Map | Type::Any);
+    (kind, optional)
+}
+
+/// Splits at each `|` outside brackets.
+fn alternatives(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '<' | '{' | '(' => depth += 1,
+            '>' | '}' | ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_read_as_people_write_them() {
+        let one_of = |texts: &[&str]| Type::OneOf(texts.iter().map(|text| (*text).to_owned()).collect());
+        for (text, kind, optional) in [
+            ("string", Type::Text, false),
+            ("String | null", Type::Text, true),
+            ("boolean", Type::Bool, false),
+            ("integer", Type::Integer, false),
+            ("number|undefined", Type::Number, true),
+            ("string[]", Type::List, false),
+            ("Array<string | number>", Type::List, false),
+            ("Array", Type::List, false),
+            ("Record<string, number>", Type::Map, true),
+            ("{ a: string | null }", Type::Map, true),
+            ("'low' | 'high'", one_of(&["low", "high"]), false),
+            ("\"one\"", one_of(&["one"]), false),
+            ("low|medium|null", one_of(&["low", "medium"]), true),
+            ("Widget", Type::Any, true),
+            ("string | number", Type::Any, true),
+            ("", Type::Any, true),
+        ] {
+            assert_eq!(read(text), (kind, optional), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_default_fits_its_own_schema() {
+        for text in ["string", "boolean", "number", "integer", "string[]", "a|b", "object", "Widget"] {
+            let (kind, optional) = read(text);
+            let field = Field { name: "f".to_owned(), kind, optional, description: "D.".to_owned() };
+            assert_eq!(field.default().is_none(), optional, "{text}");
+            let schema = crate::scan::Schema::compile("f", &field.schema().to_string()).expect("a schema");
+            let problems = field.default().map(|value| schema.validate(&value)).unwrap_or_default();
+            assert!(problems.is_empty(), "{text}: {problems:?}");
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! A `skill-config.json` as written: what it says of a state, of actions and of an end.
+//!
+//! Reading never stops at the first fault, and every fault names the value that it is about.
+
+use super::fault::Fault;
+use super::field::{self, Field};
+use crate::base::nearest;
+use crate::workflow::{Guard, RESERVED_KEYS};
+use serde_json::{Map, Value};
+
+/// The keys of a generated state that `orch` keeps by itself, in its own way.
+pub(super) const KEPT: [&str; 7] = [
+    "status",
+    "current_action",
+    "completed_actions",
+    "errors",
+    "error_count",
+    "iteration_count",
+    "updated_at",
+];
+
+/// What a configuration asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Skill {
+    /// A title for people.
+    pub title: String,
+    /// What it is for, one line.
+    pub description: String,
+    /// What calls for it, in people's words.
+    pub triggers: Vec<String>,
+    /// What it yields and where, in lines for people.
+    pub output: Vec<String>,
+    /// By what its results are measured, in lines for people.
+    pub quality: Vec<String>,
+    /// The fields of its state, without those that `orch` keeps.
+    pub fields: Vec<Field>,
+    /// Its actions, in the order of the document.
+    pub actions: Vec<SkillAction>,
+    /// When it ends.
+    pub ends: Vec<Condition>,
+}
+
+/// An action as written.
+#[derive(Debug, Clone)]
+pub struct SkillAction {
+    /// Where it stands.
+    pub pointer: String,
+    /// Its id as written: `action-init`.
+    pub id: String,
+    /// Its name in the machine: `init`.
+    pub name: String,
+    /// A line for people.
+    pub title: String,
+    /// What it does.
+    pub description: String,
+    /// What must hold before it.
+    pub preconditions: Vec<Condition>,
+    /// What it changes, in people's words.
+    pub effects: Vec<String>,
+    /// The higher, the sooner.
+    pub priority: i64,
+}
+
+/// An expression and where it stands.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// JSON pointer of its text.
+    pub pointer: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Reads a configuration; without an error among the faults it can be made a workflow of.
+#[must_use]
+pub fn read(config: &Value) -> (Skill, Vec<Fault>) {
+    let mut reader = Reader { faults: Vec::new() };
+    let skill = reader.skill(config);
+    (skill, reader.faults)
+}
+
+struct Reader {
+    faults: Vec<Fault>,
+}
+
+impl Reader {
+    fn skill(&mut self, config: &Value) -> Skill {
+        let Some(top) = config.as_object() else {
+            self.error("", "skill-value", "the configuration is not an object");
+            return Skill::default();
+        };
+        self.mode(top);
+        let name = self.text(top, "", "skill_name", true);
+        let shown = self.text(top, "", "display_name", false);
+        let description = self.text(top, "", "description", true);
+        let mut skill = Skill {
+            title: if shown.is_empty() { name } else { shown },
+            description,
+            triggers: self.texts(top, "", "triggers"),
+            output: lines(top.get("output")),
+            quality: lines(top.get("quality")),
+            ..Skill::default()
+        };
+        let Some(loop_of) = self.object(top, "", "autonomous_config") else { return skill };
+        let pointer = "/autonomous_config";
+        self.slips(loop_of, pointer, &["state_schema", "actions", "termination_conditions"]);
+        skill.fields = self.fields(loop_of);
+        skill.actions = self.actions(loop_of);
+        skill.ends = self.conditions(loop_of, pointer, "termination_conditions");
+        skill
+    }
+
+    fn error(&mut self, pointer: &str, code: &'static str, message: impl Into<String>) {
+        self.faults.push(Fault::error(pointer, code, message));
+    }
+
+    fn mode(&mut self, top: &Map<String, Value>) {
+        let mode = self.text(top, "", "execution_mode", false);
+        if mode == "sequential" {
+            let fault = Fault::error("/execution_mode", "skill-value", "a sequential skill has no loop");
+            self.faults.push(fault.hint("give it an `autonomous_config`, and the mode autonomous or hybrid"));
+        } else if !["", "autonomous", "hybrid"].contains(&mode.as_str()) {
+            let fault = Fault::error("/execution_mode", "skill-value", format!("there is no mode `{mode}`"));
+            self.faults.push(fault.hint("known are: autonomous, hybrid"));
+        }
+    }
+
+    fn fields(&mut self, loop_of: &Map<String, Value>) -> Vec<Field> {
+        let above = "/autonomous_config";
+        if loop_of.get("state_schema").is_none_or(Value::is_null) {
+            return Vec::new();
+        }
+        let Some(schema) = self.object(loop_of, above, "state_schema") else { return Vec::new() };
+        let above = "/autonomous_config/state_schema";
+        self.slips(schema, above, &["fields"]);
+        let mut fields: Vec<Field> = Vec::new();
+        for (pointer, item) in self.items(schema, above, "fields", false) {
+            self.slips(item, &pointer, &["name", "type", "description"]);
+            let name = self.text(item, &pointer, "name", true);
+            if name.is_empty() || KEPT.contains(&name.as_str()) {
+                continue;
+            }
+            let at = format!("{pointer}/name");
+            if fields.iter().any(|field| field.name == name) {
+                self.error(&at, "skill-name", format!("there is a field `{name}` already"));
+            } else if RESERVED_KEYS.contains(&name.as_str()) {
+                let message = format!("orch keeps something else under `{name}` in state.json");
+                let fault = Fault::error(at, "skill-name", message);
+                self.faults.push(fault.hint(format!("rename the field, for example `skill_{name}`")));
+            } else if !is_name(&name) {
+                let fault =
+                    Fault::error(at, "skill-name", format!("`{name}` cannot be named in a condition"));
+                self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
+            } else {
+                let (kind, optional) = self.kind(item, &pointer);
+                let description = self.text(item, &pointer, "description", false);
+                fields.push(Field { name, kind, optional, description });
+            }
+        }
+        fields
+    }
+
+    fn kind(&mut self, item: &Map<String, Value>, pointer: &str) -> (field::Type, bool) {
+        let text = self.text(item, pointer, "type", true);
+        let read = field::read(&text);
+        if read.0 == field::Type::Any && !text.is_empty() && text != "any" {
+            let message = format!("type `{text}` is not understood, so the field may hold anything");
+            let hint = "known are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
+            self.faults.push(Fault::warning(format!("{pointer}/type"), "skill-type", message).hint(hint));
+        }
+        read
+    }
+
+    fn actions(&mut self, loop_of: &Map<String, Value>) -> Vec<SkillAction> {
+        const KEYS: [&str; 6] = ["id", "name", "description", "preconditions", "effects", "priority"];
+        let above = "/autonomous_config";
+        let mut actions: Vec<SkillAction> = Vec::new();
+        let items = self.items(loop_of, above, "actions", true);
+        if items.is_empty() && self.faults.is_empty() {
+            self.error("/autonomous_config/actions", "skill-value", "there is no action");
+        }
+        for (pointer, item) in items {
+            self.slips(item, &pointer, &KEYS);
+            let id = self.text(item, &pointer, "id", true);
+            let shown = self.text(item, &pointer, "name", false);
+            let action = SkillAction {
+                name: machine_name(&id),
+                title: if shown.is_empty() { id.clone() } else { shown },
+                description: self.text(item, &pointer, "description", false),
+                preconditions: self.conditions(item, &pointer, "preconditions"),
+                effects: self.texts(item, &pointer, "effects"),
+                priority: self.number(item, &pointer, "priority"),
+                id,
+                pointer,
+            };
+            let at = format!("{}/id", action.pointer);
+            if let Some(other) = actions.iter().find(|other| other.name == action.name) {
+                let message = format!("`{}` and `{}` are the same action", other.id, action.id);
+                let fault = Fault::error(at, "skill-name", message);
+                self.faults.push(fault.hint("ids differ in more than `action-`, `-` and `_`"));
+            } else if !is_name(&action.name) && !action.id.is_empty() {
+                let fault = Fault::error(at, "skill-name", format!("`{}` is no id of an action", action.id));
+                self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
+            } else if action.name == SPEC_REVIEW {
+                let message = format!("every workflow has an action `{SPEC_REVIEW}`");
+                self.faults.push(Fault::error(at, "skill-name", message).hint("choose another id"));
+            }
+            actions.push(action);
+        }
+        actions
+    }
+
+    /// A key that is nearly one of the known ones is a slip, which would drop what it says in silence.
+    fn slips(&mut self, object: &Map<String, Value>, pointer: &str, known: &[&str]) {
+        for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
+            if let Some(near) = nearest(key, known.iter().copied())
+                && !object.contains_key(near)
+            {
+                let fault = Fault::error(join(pointer, key), "skill-key", format!("unknown key `{key}`"));
+                self.faults.push(fault.hint(format!("did you mean `{near}`?")));
+            }
+        }
+    }
+
+    fn wrong(&mut self, pointer: String, what: &str) {
+        self.faults.push(Fault::error(pointer, "skill-value", format!("this should be {what}")));
+    }
+
+    fn missing(&mut self, pointer: &str, key: &str) {
+        self.error(pointer, "skill-value", format!("`{key}` is missing"));
+    }
+
+    fn text(&mut self, object: &Map<String, Value>, pointer: &str, key: &str, needed: bool) -> String {
+        match object.get(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() || !needed => text.trim().to_owned(),
+            Some(Value::String(_)) => {
+                self.error(&join(pointer, key), "skill-value", format!("`{key}` is empty"));
+                String::new()
+            }
+            None | Some(Value::Null) => {
+                if needed {
+                    self.missing(pointer, key);
+                }
+                String::new()
+            }
+            Some(_) => {
+                self.wrong(join(pointer, key), "a text");
+                String::new()
+            }
+        }
+    }
+
+    fn number(&mut self, object: &Map<String, Value>, pointer: &str, key: &str) -> i64 {
+        match object.get(key) {
+            None | Some(Value::Null) => 0,
+            Some(value) => value.as_i64().unwrap_or_else(|| {
+                self.wrong(join(pointer, key), "a whole number");
+                0
+            }),
+        }
+    }
+
+    fn object<'v>(
+        &mut self,
+        object: &'v Map<String, Value>,
+        pointer: &str,
+        key: &str,
+    ) -> Option<&'v Map<String, Value>> {
+        match object.get(key) {
+            Some(Value::Object(inner)) => Some(inner),
+            Some(_) => {
+                self.wrong(join(pointer, key), "an object");
+                None
+            }
+            None => {
+                self.missing(pointer, key);
+                None
+            }
+        }
+    }
+
+    fn list<'v>(
+        &mut self,
+        object: &'v Map<String, Value>,
+        pointer: &str,
+        key: &str,
+    ) -> Option<&'v Vec<Value>> {
+        match object.get(key) {
+            Some(Value::Array(items)) => Some(items),
+            None | Some(Value::Null) => None,
+            Some(_) => {
+                self.wrong(join(pointer, key), "a list");
+                None
+            }
+        }
+    }
+
+    fn items<'v>(
+        &mut self,
+        object: &'v Map<String, Value>,
+        pointer: &str,
+        key: &str,
+        needed: bool,
+    ) -> Vec<(String, &'v Map<String, Value>)> {
+        if needed && object.get(key).is_none_or(Value::is_null) {
+            self.missing(pointer, key);
+        }
+        let mut found = Vec::new();
+        for (index, item) in self.list(object, pointer, key).into_iter().flatten().enumerate() {
+            let at = format!("{}/{index}", join(pointer, key));
+            match item.as_object() {
+                Some(item) => found.push((at, item)),
+                None => self.wrong(at, "an object"),
+            }
+        }
+        found
+    }
+
+    fn conditions(&mut self, object: &Map<String, Value>, pointer: &str, key: &str) -> Vec<Condition> {
+        let mut found = Vec::new();
+        for (index, item) in self.list(object, pointer, key).into_iter().flatten().enumerate() {
+            let pointer = format!("{}/{index}", join(pointer, key));
+            match item.as_str() {
+                Some(text) => found.push(Condition { pointer, text: text.to_owned() }),
+                None => self.wrong(pointer, "a text"),
+            }
+        }
+        found
+    }
+
+    fn texts(&mut self, object: &Map<String, Value>, pointer: &str, key: &str) -> Vec<String> {
+        self.conditions(object, pointer, key).into_iter().map(|found| found.text).collect()
+    }
+}
+
+/// The action by which the specification is reviewed, in every workflow made here.
+pub(super) const SPEC_REVIEW: &str = "spec_review";
+
+/// The name of an action in the machine: guards need one without `-`, and ids in the wild spell the same
+/// action with `-` here and `_` there.
+pub(super) fn machine_name(id: &str) -> String {
+    let bare = id.strip_prefix("action-").or_else(|| id.strip_prefix("action_")).unwrap_or(id);
+    let name: String = bare.chars().map(|c| if matches!(c, '-' | '.' | ' ') { '_' } else { c }).collect();
+    // Some words are CEL's own.
+    if is_name(&name) { name } else { format!("{name}_") }
+}
+
+/// Whether a condition can name a member so.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_identifier = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && text.len() <= 60;
+    is_identifier && Guard::parse(&format!("state.{text}")).is_ok()
+}
+
+fn join(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The members of an object in lines for people; of anything else, nothing.
+fn lines(value: Option<&Value>) -> Vec<String> {
+    let members = value.and_then(Value::as_object).into_iter().flatten();
+    let shown = members.filter_map(|(key, value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items
+                .iter()
+                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Value::Null => return None,
+            other => other.to_string(),
+        };
+        Some(format!("{}: {text}", key.replace('_', " ")))
+    });
+    shown.collect()
+}

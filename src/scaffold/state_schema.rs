@@ -1,0 +1,77 @@
+//! The schemas of what is made: of the state, and of the review that comes before the loop.
+
+use super::plan::Plan;
+use super::translate::COUNTER;
+use serde_json::{Map, Value, json};
+
+/// The values that the state begins with.
+pub(super) fn defaults(plan: &Plan<'_>) -> Map<String, Value> {
+    let counter = plan.counts.then(|| (COUNTER.to_owned(), json!(0)));
+    let fields = plan.skill.fields.iter();
+    fields.filter_map(|field| Some((field.name.clone(), field.default()?))).chain(counter).collect()
+}
+
+/// The schema of the state.
+pub(super) fn state(plan: &Plan<'_>) -> String {
+    let defaults = defaults(plan);
+    let fields = plan.skill.fields.iter();
+    let mut properties: Map<String, Value> =
+        fields.map(|field| (field.name.clone(), field.schema())).collect();
+    if plan.counts {
+        let description = "How many actions were accepted.";
+        let counter = json!({"type": "integer", "minimum": 0, "description": description});
+        properties.insert(COUNTER.to_owned(), counter);
+    }
+    let required: Vec<&String> = defaults.keys().collect();
+    pretty(&json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": format!("{}-state.schema.json", plan.name),
+        "title": format!("State of {}", plan.name),
+        "description": "The keys of its own that the workflow keeps in state.json.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": required,
+        "properties": properties,
+        "examples": [defaults],
+    }))
+}
+
+/// The schema of the review.
+pub(super) fn review(plan: &Plan<'_>) -> String {
+    let specification = format!("system/workflows/{}/README.md", plan.name);
+    pretty(&json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": format!("{}-spec-review.schema.json", plan.name),
+        "title": "Review of the specification",
+        "description": "What the work is measured by, read before the loop starts.",
+        "type": "object",
+        "required": ["status", "specs_loaded"],
+        "properties": {
+            "status": {
+                "enum": ["complete", "incomplete"],
+                "description": "`complete` starts the loop; `incomplete` says what is open.",
+            },
+            "specs_loaded": {
+                "type": "array",
+                "description": "The documents that were read, as paths from the root of the repository.",
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+            },
+            "open_questions": {
+                "type": "array",
+                "description": "What the documents leave open.",
+                "items": {"type": "string"},
+            },
+            "timestamp": {"type": "string", "format": "date-time", "description": "When it was done."},
+        },
+        "examples": [{
+            "status": "complete",
+            "specs_loaded": [specification],
+            "timestamp": "2026-11-21T05:40:00Z",
+        }],
+    }))
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}

@@ -1,0 +1,90 @@
+//! What an executor reads that performs an action: the task, what matters of its state, what to do, and
+//! how to say what was done.
+
+use super::Subject;
+use super::layout::{fenced, one_line};
+use crate::base::RepoPath;
+use crate::workflow::Action;
+use serde_json::Value;
+
+/// The instruction for one action. It is complete in itself; the whole state is not in it, but where
+/// it lies is.
+#[must_use]
+pub fn action_prompt(
+    subject: &Subject<'_>,
+    action: &Action,
+    shown: &[(String, Value)],
+    state: &RepoPath,
+    attempt: u32,
+) -> String {
+    let decision = subject.decision;
+    let title = subject.title.map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let what = action.title.as_deref().map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let phase = decision.phase.as_ref().map_or("(none)", |phase| phase.as_str());
+    let mut out = format!("# Task {}{title}\n\n", decision.task);
+    out.push_str(&format!("- action `{}`{what}, try {attempt}\n", action.name));
+    out.push_str(&format!("- phase `{phase}` of workflow `{}`\n", one_line(&subject.workflow.title)));
+    out.push_str(&format!("- directory `{}/`\n", one_line(subject.directory.as_str())));
+    out.push_str(&format!("- why now: {}\n", one_line(&decision.reason)));
+    out.push_str("\nEvery path below is relative to the root of the repository.\n");
+    if let Some(text) = action.prompt.as_deref().and_then(|name| subject.system.agent(name)) {
+        out.push_str("\n## Instructions\n\n");
+        out.push_str(text.trim());
+        out.push('\n');
+    }
+    out.push_str("\n## State\n\n");
+    for (pointer, value) in shown {
+        out.push_str(&format!("`{}`:\n\n", one_line(pointer)));
+        out.push_str(&fenced("json", super::pretty(value).trim_end()));
+        out.push('\n');
+    }
+    out.push_str(&format!(
+        "The whole state lies in `{}`; read it there, never edit it.\n",
+        one_line(state.as_str())
+    ));
+    if !action.outputs.is_empty() {
+        out.push_str("\n## Files to write\n\n");
+        for path in &action.outputs {
+            let path = subject.directory.join(path).map_or_else(|_| path.clone(), |path| path.to_string());
+            out.push_str(&format!("- `{}`\n", one_line(&path)));
+        }
+    }
+    result(&mut out, action);
+    out
+}
+
+/// How the executor says what it has done.
+fn result(out: &mut String, action: &Action) {
+    out.push_str(
+        "\n## Result\n\nEnd by writing one JSON object to the file that `$ORCH_RESULT` names, or by \
+         printing it as the last thing, beginning a line of its own:\n\n",
+    );
+    let example = serde_json::json!({
+        "stateUpdates": {},
+        "outputFiles": [],
+        "summary": "what was done, in a line",
+        "message": null,
+        "continue": true,
+        "status": "success",
+        "cost": null,
+    });
+    out.push_str(&fenced("json", super::pretty(&example).trim_end()));
+    out.push_str(
+        "\n- `stateUpdates` is a JSON Merge Patch of the state: null removes a key, lists are replaced \
+         whole; a key with dots or slashes is a path.\n",
+    );
+    if action.writes.is_empty() {
+        out.push_str("- It may change nothing of the state.\n");
+    } else {
+        let writes: Vec<String> = action.writes.iter().map(|write| format!("`{write}`")).collect();
+        out.push_str(&format!("- It may change {} and nothing else.\n", writes.join(", ")));
+    }
+    if !action.ensures.is_always() {
+        out.push_str(&format!("- With it in the state, this holds: `{}`\n", one_line(action.ensures.text())));
+    }
+    out.push_str(
+        "- `outputFiles` names files that were written; each must be there.\n\
+         - `status` is `success` or `failed`; `message` is shown to whoever watches.\n\
+         - `continue: false` ends the run after this result; `cost` is what it has cost, as a number.\n",
+    );
+}

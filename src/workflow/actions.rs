@@ -1,0 +1,173 @@
+//! Compiling actions, questions and limits.
+
+use super::compile::{Compiler, clamp, is_reserved};
+use super::place::bad_path;
+use super::raw::{RawAction, RawAsk, RawLimits, Spanned, Text};
+use super::rule::Known;
+use super::{Action, Ask, Guard, Limits, Times, ValueKind};
+use crate::base::{ActionName, ArtifactName, Diagnostic, Period};
+
+impl Compiler<'_> {
+    pub(super) fn action(&mut self, raw: &RawAction, known: &Known<'_>) -> Option<Action> {
+        if let Some(prompt) = &raw.prompt {
+            self.agent(prompt);
+        }
+        self.writable(&raw.writes, known.phase_key);
+        self.pointers(&raw.show);
+        for path in &raw.outputs {
+            let fault = bad_path(&path.value).or_else(|| {
+                let is_glob = path.value.contains(['*', '?', '[', '{']);
+                is_glob.then_some("is one file, so it holds no wildcard")
+            });
+            if let Some(reason) = fault {
+                let message = format!("`outputs` {reason}");
+                self.problem(&path.span, Diagnostic::error("workflow-value", message));
+            }
+        }
+        let times = Times {
+            soft: self.period("soft_timeout", raw.soft.as_ref()),
+            hard: self.period("timeout", raw.hard.as_ref()),
+            idle: self.period("idle_timeout", raw.idle.as_ref()),
+        };
+        if let (Some(soft), Some(hard), Some(text)) = (times.soft, times.hard, &raw.soft)
+            && soft >= hard
+        {
+            let message = format!("`soft_timeout` comes before `timeout`, which is {hard}");
+            self.problem(&text.span, Diagnostic::error("workflow-value", message));
+        }
+        let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
+        let ensures = raw.ensures.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
+        Some(Action {
+            name: self.name(&raw.name, |text| ActionName::new(text))?,
+            title: raw.title.as_ref().map(|title| title.value.clone()),
+            prompt: raw.prompt.as_ref().map(|prompt| prompt.value.clone()),
+            when,
+            ensures,
+            writes: values_of(&raw.writes),
+            show: values_of(&raw.show),
+            outputs: values_of(&raw.outputs),
+            executor: raw.executor.as_ref().map(|executor| executor.value.clone()),
+            times,
+            retries: raw.retries.as_ref().map(|count| clamp(count.value)),
+        })
+    }
+
+    pub(super) fn question(&mut self, raw: &RawAsk, known: &Known<'_>) -> Option<Ask> {
+        let Some(title) = &raw.title else {
+            let message = format!("question `{}` has no `title`", raw.name.value);
+            self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
+            return None;
+        };
+        self.writable(&raw.writes, known.phase_key);
+        if raw.writes.is_empty() {
+            let message = format!("question `{}` has no `writes`: its answer goes nowhere", raw.name.value);
+            self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
+        }
+        let writes = values_of(&raw.writes);
+        for (pointer, _) in raw.options.iter().chain(&raw.default) {
+            if !super::action::is_within(&pointer.value, &writes) {
+                let message = format!("`{}` is not among the `writes` of the question", pointer.value);
+                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+            }
+        }
+        // A question is named by rules only, as a label is.
+        self.name(&raw.name, |text| ArtifactName::new(text))?;
+        Some(Ask {
+            name: raw.name.value.clone(),
+            title: title.value.clone(),
+            options: self.values(&raw.options, known),
+            default: self.values(&raw.default, known),
+            set: self.values(&raw.set, known),
+            writes,
+        })
+    }
+
+    pub(super) fn limits(&mut self, raw: &RawLimits) -> Limits {
+        let default = Limits::default();
+        let count =
+            |given: &Option<Spanned<i64>>, default| given.as_ref().map_or(default, |n| clamp(n.value));
+        Limits {
+            turns: count(&raw.turns, default.turns),
+            failures: count(&raw.failures, default.failures),
+            errors: count(&raw.errors, default.errors),
+            cost: raw.cost.as_ref().map(|cost| cost.value),
+            time: self.period("time", raw.time.as_ref()),
+            backoff: self.period("backoff", raw.backoff.as_ref()).unwrap_or(default.backoff),
+        }
+    }
+
+    pub(super) fn windows(
+        &mut self,
+        raw: &[(Text, Spanned<i64>)],
+        known: &Known<'_>,
+    ) -> Vec<(String, usize)> {
+        let pointers: Vec<Text> = raw.iter().map(|(pointer, _)| pointer.clone()).collect();
+        self.writable(&pointers, known.phase_key);
+        let count = |count: &Spanned<i64>| usize::try_from(count.value).unwrap_or(usize::MAX);
+        raw.iter().map(|(pointer, kept)| (pointer.value.clone(), count(kept))).collect()
+    }
+
+    /// A guard: names that are known, and a value that is true or false.
+    pub(super) fn condition(&mut self, text: &Text, known: &Known<'_>) -> Guard {
+        let guard = self.guard(text);
+        self.check_names(text, &guard, known.artifacts, known.defines);
+        if guard.kind() == ValueKind::Other {
+            let message = "the guard does not yield true or false";
+            let hint = "compare the value with something, for example `== 0`";
+            self.problem(&text.span, Diagnostic::error("guard-not-boolean", message).hint(hint));
+        }
+        guard
+    }
+
+    /// Places in the state and the expressions that give their values.
+    pub(super) fn values(&mut self, raw: &[(Text, Text)], known: &Known<'_>) -> Vec<(String, Guard)> {
+        let mut values = Vec::new();
+        for (pointer, text) in raw {
+            if self.writable(std::slice::from_ref(pointer), known.phase_key) {
+                let guard = self.guard(text);
+                self.check_names(text, &guard, known.artifacts, known.defines);
+                values.push((pointer.value.clone(), guard));
+            }
+        }
+        values
+    }
+
+    /// Whether each is a JSON pointer to something that is not `orch`'s own.
+    fn writable(&mut self, pointers: &[Text], phase_key: &str) -> bool {
+        let mut all = self.pointers(pointers);
+        for pointer in pointers {
+            if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
+                let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
+                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+                all = false;
+            }
+        }
+        all
+    }
+
+    /// Whether each is a JSON pointer to a part of something.
+    pub(super) fn pointers(&mut self, pointers: &[Text]) -> bool {
+        let mut all = true;
+        for pointer in pointers.iter().filter(|pointer| !pointer.value.starts_with('/')) {
+            let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
+            self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+            all = false;
+        }
+        all
+    }
+
+    fn period(&mut self, key: &str, text: Option<&Text>) -> Option<Period> {
+        let text = text?;
+        let period = Period::parse(&text.value).filter(|period| period.milliseconds() > 0);
+        if period.is_none() {
+            let message = format!("`{key}` is no length of time");
+            let hint = "write whole numbers with their units, for example \"90s\", \"30m\" or \"1h30m\"";
+            self.problem(&text.span, Diagnostic::error("workflow-value", message).hint(hint));
+        }
+        period
+    }
+}
+
+fn values_of(texts: &[Text]) -> Vec<String> {
+    texts.iter().map(|text| text.value.clone()).collect()
+}

@@ -1,0 +1,261 @@
+//! The decisions T-10 to T-20, and the limits of what an action may say.
+
+use super::{AREAS, MACHINE, begun, count, deed, found, issue, plain, run};
+use crate::loops::simulator::Deed;
+use orch::decide::{Ending, Mode};
+use orch::workflow::Signal;
+use serde_json::{Value, json};
+
+fn urgent(job: &super::Job<'_>) -> Option<Value> {
+    (job.action.as_str() == "diagnose_context").then(|| found("context", &["high"; 4]))
+}
+
+#[test]
+fn t10_the_last_iteration_is_worked_through_and_then_named() {
+    let mut task = begun(&json!({"max_iterations": 2}));
+    let ended = run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "inconclusive" })),
+        _ => urgent(job),
+    });
+    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "exhausted"));
+    assert_eq!((task.at("/iteration_count"), count(&task, "verify")), (json!(2), 2));
+    assert_eq!(task.trace.last().map(String::as_str), Some("complete"), "there is a summary all the same");
+}
+
+#[test]
+fn t12_what_is_done_in_an_iteration_and_ever_are_two_things() {
+    let mut task = begun(&json!({"max_iterations": 3}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        _ => urgent(job),
+    });
+    let tally = |name: &str| {
+        let action = MACHINE.workflow.actions.iter().find(|action| action.name.as_str() == name);
+        task.state.tally(&action.expect("known").name).done
+    };
+    assert_eq!((tally("generate_report"), tally("analyze_requirements"), tally("complete")), (3, 1, 1));
+}
+
+#[test]
+fn t13_a_second_diagnosis_replaces_what_the_first_one_found() {
+    let mut task = begun(&json!({"max_iterations": 2, "focus_areas": ["context", "architecture"]}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "gemini_analysis" => Some(json!({"stateUpdates": {"gemini_analysis": {"status": "completed",
+            "issues": [issue("GEM-1", "high"), issue("GEM-2", "high")]}}})),
+        "verify" => Some(super::verified(job, |fix| {
+            let is_mended = fix == 1 || (fix == 5 && job.state["iteration_count"] == 1);
+            if is_mended { "pass" } else { "fail" }
+        })),
+        _ => urgent(job),
+    });
+    let issues = task.at("/issues");
+    let ids: Vec<&str> =
+        issues.as_array().expect("a list").iter().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(ids, ["CTX-2", "CTX-3", "CTX-4", "GEM-2"], "each once; what was mended is gone");
+}
+
+#[test]
+fn t15_an_applied_fix_keeps_the_issues_that_it_is_for() {
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Auto, urgent);
+    assert_eq!(
+        task.at("/applied_fixes/0"),
+        json!({"fix_id": "FIX-1", "iteration": 1, "issue_ids": ["CTX-1"],
+        "success": true, "verification_result": "pass"})
+    );
+}
+
+#[test]
+fn t16_what_a_person_names_stays_in_the_focus() {
+    for (named, derived, expected) in [
+        (json!(["docs"]), json!(["memory", "docs"]), json!(["docs", "memory"])),
+        (json!([]), json!(["memory"]), json!(["memory"])),
+        (json!(["docs"]), json!([]), json!(["docs"])),
+        (json!(["token_consumption"]), json!(["context"]), json!(["token_consumption", "context"])),
+    ] {
+        let mut task = begun(&json!({"focus_areas": named}));
+        run(&mut task, Mode::Auto, |job| {
+            (job.action.as_str() == "analyze_requirements").then(|| {
+                json!({"stateUpdates": {"requirement_analysis": {"status": "completed", "focus_areas": derived}}})
+            })
+        });
+        assert_eq!(task.at("/focus_areas"), expected, "{named} {derived}");
+        for (area, _) in AREAS {
+            let is_due = expected.as_array().expect("a list").contains(&json!(area));
+            assert_eq!(count(&task, &format!("diagnose_{area}")), usize::from(is_due), "{expected} {area}");
+        }
+    }
+}
+
+#[test]
+fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
+    for (broken, phase, errors) in [
+        (&["diagnose_memory"][..], "completed", 1),
+        (&["diagnose_memory", "generate_report"], "completed", 2),
+        (&["diagnose_memory", "diagnose_agent", "generate_report"], "failed", 3),
+    ] {
+        let mut task = begun(&json!({}));
+        task.run(Mode::Auto, &mut |job| {
+            if broken.contains(&job.action.as_str()) { Deed::Died } else { deed(job, &plain(job)) }
+        });
+        assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, errors), "{broken:?}");
+        for action in broken {
+            assert_eq!(count(&task, action), 3, "{action}");
+        }
+    }
+    // A success forgets the failures before it.
+    let mut task = begun(&json!({}));
+    task.run(Mode::Auto, &mut |job| {
+        if job.before < 2 && job.action.as_str() == "init" { Deed::Died } else { deed(job, &plain(job)) }
+    });
+    assert_eq!((task.phase().as_str(), task.state.run.errors), ("completed", 0));
+}
+
+#[test]
+fn t19_output_that_is_no_result_is_a_failure() {
+    for output in
+        ["", "done!", "[]", "{\"ok\": true}", "{\"status\": \"failed\"}", "{\"stateUpdates\": \"no\"}"]
+    {
+        let mut task = begun(&json!({"focus_areas": ["memory"]}));
+        task.run(Mode::Auto, &mut |job| match job.action.as_str() {
+            "diagnose_memory" => {
+                Deed::Printed(output.to_owned(), vec![("diagnosis/memory-diagnosis.json".to_owned(), None)])
+            }
+            _ => deed(job, &plain(job)),
+        });
+        assert_eq!((count(&task, "diagnose_memory"), task.at("/diagnosis")), (3, json!({})), "{output}");
+    }
+}
+
+#[test]
+fn t20_a_focus_on_other_things_alone_leaves_nothing_to_diagnose() {
+    let mut task = begun(&json!({"focus_areas": ["prompt"]}));
+    run(&mut task, Mode::Auto, |_| None);
+    assert_eq!(
+        task.trace,
+        ["init", "analyze_requirements", "gemini_analysis", "generate_report", "complete"]
+    );
+}
+
+#[test]
+fn the_gate_is_computed_and_never_told() {
+    // Severities, then what the formula makes of them.
+    for (severities, score, gate) in [
+        (&[][..], 100, "pass"),
+        (&["high", "high"], 70, "pass"),
+        (&["high", "high", "medium", "medium"], 60, "pass"),
+        (&["high", "high", "medium", "medium", "low"], 59, "review"),
+        (&["high", "high", "high"], 55, "review"),
+        (&["critical"], 75, "review"),
+        (&["critical", "critical"], 50, "review"),
+        (&["high", "high", "high", "high"], 40, "review"),
+        (&["high", "high", "high", "high", "low"], 39, "fail"),
+        (&["critical", "critical", "critical", "critical", "critical"], 0, "fail"),
+    ] {
+        let mut task = begun(&json!({}));
+        run(&mut task, Mode::Interactive, |job| match job.action.as_str() {
+            "diagnose_context" => Some(found("context", severities)),
+            "gemini_analysis" => Some(json!({"stateUpdates": {"gemini_analysis": {"status": "skipped"}}})),
+            _ => None,
+        });
+        assert_eq!(
+            (task.at("/quality_score"), task.at("/quality_gate")),
+            (json!(score), json!(gate)),
+            "{severities:?}"
+        );
+        let high = severities.iter().filter(|one| **one == "high").count();
+        assert_eq!(task.at("/issues_by_severity/high"), json!(high));
+    }
+}
+
+#[test]
+fn an_action_writes_its_own_part_only() {
+    for (action, updates) in [
+        (
+            "diagnose_memory",
+            json!({"diagnosis.context": {"status": "completed", "severity": "none", "issues": []}}),
+        ),
+        ("diagnose_memory", json!({"issues": []})),
+        ("generate_report", json!({"quality_gate": "pass"})),
+        ("generate_report", json!({"status": "completed"})),
+        ("init", json!({"target_skill": {"path": "elsewhere"}})),
+        ("analyze_requirements", json!({"focus_areas": ["memory"]})),
+        ("complete", json!({"iteration_count": 0})),
+        ("complete", json!({"max_iterations": 50})),
+    ] {
+        let mut task = begun(&json!({}));
+        let trespass = |job: &super::Job<'_>| {
+            let mut result = plain(job);
+            if job.action.as_str() == action {
+                let members = result["stateUpdates"].as_object_mut().expect("an object");
+                members.extend(updates.as_object().expect("an object").clone());
+            }
+            Some(result)
+        };
+        run(&mut task, Mode::Auto, trespass);
+        assert_eq!(count(&task, action), 3, "{action} {updates}");
+        assert_ne!(task.at("/quality_gate"), json!("fail").to_string());
+    }
+}
+
+#[test]
+fn unattended_the_risky_fixes_are_left_to_a_person() {
+    let risky = |job: &super::Job<'_>| match job.action.as_str() {
+        "propose_fixes" => {
+            let fix = |id, risk| {
+                json!({"id": id, "issue_ids": ["CTX-1"], "strategy": "custom",
+                "description": "x", "risk": risk})
+            };
+            Some(json!({"stateUpdates": {"proposed_fixes": [fix("FIX-1", "high"), fix("FIX-2", "medium")]}}))
+        }
+        _ => urgent(job),
+    };
+    let mut task = begun(&json!({"max_iterations": 1}));
+    run(&mut task, Mode::Auto, risky);
+    assert_eq!(count(&task, "apply_fix"), 1);
+    assert_eq!(task.at("/applied_fixes/0/fix_id"), "FIX-2");
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Interactive, risky);
+    let refused = task.answer(&json!({"pending_fixes": ["FIX-3"]})).expect_err("not proposed");
+    assert!(refused.contains("FIX-3"), "{refused}");
+    assert!(task.answer(&json!({"pending_fixes": ["FIX-1"]})).is_ok());
+}
+
+#[test]
+fn a_fix_that_could_not_be_applied_has_failed_and_is_not_verified() {
+    let mut task = begun(&json!({}));
+    let ended = run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "apply_fix" => Some(json!({"stateUpdates": {"applying": {
+            "fix_id": job.state["pending_fixes"][0], "success": false}}})),
+        _ => urgent(job),
+    });
+    assert_eq!(
+        (ended.ending, count(&task, "verify"), task.at("/pending_fixes")),
+        (Ending::Completed, 0, json!([]))
+    );
+    assert_eq!(task.at("/applied_fixes/0/verification_result"), "fail");
+}
+
+#[test]
+fn a_person_may_stop_it_everywhere_and_take_it_up_again() {
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Interactive, urgent);
+    task.order(Signal::Stop).expect("a rule");
+    assert_eq!(task.phase(), "user_exit");
+    let ended = run(&mut task, Mode::Interactive, urgent);
+    assert_eq!((ended.ending, ended.turns), (Ending::Failed, 0));
+    task.reopen(None);
+    assert_eq!(task.phase(), "running");
+    assert_eq!(run(&mut task, Mode::Auto, urgent).ending, Ending::Completed);
+    assert_eq!(count(&task, "diagnose_context"), 1, "what was done is not done again");
+}
+
+#[test]
+fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
+    let mut task = begun(&json!({}));
+    task.run(Mode::Auto, &mut |_| Deed::Died);
+    assert_eq!(task.phase(), "failed");
+    task.reopen(Some("pending"));
+    assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(task.at("/iteration_count"), 1);
+}

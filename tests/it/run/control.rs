@@ -1,0 +1,187 @@
+//! Orders from other processes at any moment, and what a killed run leaves.
+
+use super::{GOOD, Loop, processes_in};
+use crate::harness::{World, eventually};
+use std::process::Child;
+
+/// A script whose `polish` says that it began, and goes on only when it may.
+fn slow() -> String {
+    let waits = "  polish)\n    touch began\n    while [ ! -e may-end ]; do sleep 0.02; done\n";
+    let script = GOOD.replace("  polish)\n", waits);
+    format!("trap 'exit 143' TERM\n{script}")
+}
+
+/// A loop that stands in the middle of `polish`.
+fn begun() -> (Loop, Child) {
+    let task = Loop::new(&slow());
+    task.world.write(".gitignore", "began\nmay-end\n");
+    task.world.commit("ignore");
+    let child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("polish has begun", || task.world.path("began").exists());
+    (task, child)
+}
+
+fn may_end(world: &World) {
+    world.write("may-end", "");
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
+    let sent = std::process::Command::new("kill").args(["-s", name, &pid]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+#[test]
+fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
+    let (task, mut child) = begun();
+    let runs = task.world.orch_json(&["runs"]);
+    assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["work"]), (&"running".into(), &"polish".into()));
+    task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
+    assert_eq!(task.world.orch_json(&["suggest", "t"])["suggestions"][0]["owner"], "process");
+    task.world.orch(&["pause", "t"]).succeeds().says("was told to pause");
+    may_end(&task.world);
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    // What was going on is recorded, and the rule that answers to a pause was applied.
+    let story = task.story();
+    assert!(story.contains(&"run polish".to_owned()), "{story:?}");
+    assert_eq!(task.state()["status"], "paused");
+    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "paused");
+    task.is_clean();
+    task.world.orch(&["resume", "t"]).succeeds().says("completed");
+    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    task.is_clean();
+}
+
+#[test]
+fn a_pause_may_be_taken_back() {
+    let (task, mut child) = begun();
+    task.world.orch(&["pause", "t"]).succeeds();
+    task.world.orch(&["resume", "t"]).succeeds().says("was told to resume");
+    may_end(&task.world);
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    assert_eq!(task.state()["status"], "done");
+    task.is_clean();
+}
+
+#[test]
+fn a_stop_ends_the_action() {
+    let (task, mut child) = begun();
+    task.world.orch(&["stop", "t"]).succeeds();
+    // A pause does not soften it.
+    task.world.orch(&["pause", "t"]);
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    assert!(!task.story().contains(&"run polish".to_owned()));
+    assert_eq!(task.state()["status"], "failed");
+    task.is_clean();
+}
+
+#[test]
+fn orders_without_a_run_are_carried_out_at_once() {
+    let task = Loop::new(GOOD);
+    task.world.orch(&["pause", "t"]).succeeds();
+    assert_eq!(task.state()["status"], "paused");
+    task.world.orch(&["pause", "t"]).ends(3).says("nothing to pause");
+    task.world.orch(&["stop", "t"]).succeeds();
+    assert_eq!(task.state()["status"], "failed");
+    task.world.orch(&["stop", "t"]).ends(3);
+    task.is_clean();
+}
+
+#[test]
+fn ctrl_c_ends_it_cleanly_and_it_goes_on_from_there() {
+    for name in ["INT", "TERM"] {
+        let (task, mut child) = begun();
+        signal(&child, name);
+        assert_eq!(child.wait().expect("ends").code(), Some(130));
+        assert!(!task.story().contains(&"run polish".to_owned()));
+        assert_eq!(task.state()["status"], "running");
+        task.is_clean();
+        may_end(&task.world);
+        let report = task.run_json();
+        assert_eq!(report["ending"], "completed", "{report:#}");
+        assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
+        task.is_clean();
+    }
+}
+
+#[test]
+fn twice_at_once_ends_now() {
+    let task = Loop::new(&slow().replace("trap 'exit 143' TERM", "trap '' TERM INT"));
+    task.world.write(".gitignore", "began\nmay-end\n");
+    let toml = task.world.read("orch.toml").replace("300ms", "1h");
+    task.world.write("orch.toml", toml);
+    task.world.commit("ignore");
+    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("polish has begun", || task.world.path("began").exists());
+    signal(&child, "INT");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    signal(&child, "INT");
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    eventually("the executor is gone", || processes_in(&task.world.root()).is_empty());
+    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "interrupted");
+    may_end(&task.world);
+    assert_eq!(task.run_json()["ending"], "completed");
+    task.is_clean();
+}
+
+#[test]
+fn a_killed_run_is_interrupted_and_taken_up_where_it_stood() {
+    let (task, mut child) = begun();
+    let turns = task.world.orch_json(&["runs"])["runs"][0]["turns"].clone();
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "interrupted");
+    task.world.orch(&["suggest", "t"]).says("orch run t");
+    assert!(!processes_in(&task.world.root()).is_empty(), "its executor is still there");
+    may_end(&task.world);
+    // The executor finishes its work with nobody there to hear it, and leaves its result.
+    eventually("the executor has ended", || processes_in(&task.world.root()).is_empty());
+    task.world.remove("began");
+    let report = task.run_json();
+    assert_eq!(report["ending"], "completed", "{report:#}");
+    assert_eq!(report["turns"], turns, "nothing is performed again, and nothing is given back");
+    assert!(!task.world.path("began").exists());
+    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    task.is_clean();
+}
+
+#[test]
+fn what_a_killed_run_left_running_is_ended_and_counts_as_a_failure() {
+    let (task, mut child) = begun();
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    let script = task.world.read("executor.sh").replace("while [ ! -e may-end ]; do sleep 0.02; done", "");
+    task.world.write("executor.sh", script);
+    task.world.commit("mended");
+    let ended = task.run().succeeds().says("was still running").says("its run was killed");
+    assert!(ended.stderr.contains("try 2"), "{}", ended.stderr);
+    assert_eq!(processes_in(&task.world.root()), Vec::<String>::new());
+    task.is_clean();
+}
+
+#[test]
+fn a_killed_executor_is_a_failed_try() {
+    let (task, mut child) = begun();
+    let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].clone();
+    #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
+    let sent = std::process::Command::new("kill").args(["-s", "KILL", &group.to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    may_end(&task.world);
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    task.is_clean();
+}
+
+#[test]
+fn a_run_waits_while_the_repository_does_not_allow_a_record() {
+    let (task, mut child) = begun();
+    task.world.write(".git/MERGE_HEAD", task.world.git(&["rev-parse", "HEAD"]));
+    may_end(&task.world);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(child.try_wait().expect("asked").is_none());
+    task.world.remove(".git/MERGE_HEAD");
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    task.is_clean();
+}

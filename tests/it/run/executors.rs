@@ -1,0 +1,171 @@
+//! What executors do to us: each failure is told for what it is, and none changes the state.
+
+use super::{GOOD, LOOP, Loop, processes_in};
+use crate::harness::eventually;
+
+/// Each script fails once, in its own way; then the work is done well.
+fn fails_once(body: &str, told: &str) -> Loop {
+    let script = format!(
+        "if [ \"$ORCH_ACTION$ORCH_ATTEMPT\" = improve1 ] && [ ! -e failed ]; then\ntouch failed\n{body}\nfi\n{GOOD}"
+    );
+    let limits = "[limits]\nturns = 20\nfailures = 2\nerrors = 2\nbackoff = \"1ms\"\n";
+    let action = "outputs = [\"report.md\"]\ntimeout = \"500ms\"\nidle_timeout = \"300ms\"\n";
+    assert!(LOOP.contains(limits));
+    let task = Loop::with(&LOOP.replace("outputs = [\"report.md\"]\n", action), &script);
+    task.world.write(".gitignore", "failed\nleft\n");
+    task.world.commit("ignore");
+    task.run().succeeds().says(told);
+    assert_eq!(task.state()["status"], "done");
+    let improved = task.story().iter().filter(|step| *step == "run improve").count();
+    assert_eq!(improved, 2, "{:?}", task.story());
+    task.is_clean();
+    task
+}
+
+#[test]
+fn failures_are_told_for_what_they_are() {
+    let faults = [
+        ("exit 7", "ended with code 7"),
+        ("kill -9 $$", "ended by signal 9"),
+        ("exit 0", "left no result"),
+        ("echo 'I did it!'", "left no result"),
+        ("echo '{\"stateUpdates\": {\"score\": 99'", "left no result"),
+        ("echo '{broken' > \"$ORCH_RESULT\"", "the result is not JSON"),
+        ("echo '{\"ok\": true}'", "is no result"),
+        ("echo '{\"status\": \"failed\", \"message\": \"no way\"}'", "no way"),
+        ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"polished\": true}}'", "changes /polished"),
+        ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"status\": \"done\"}}'", "changes /status"),
+        ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": 101}}'", "refuses /score"),
+        ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": null}}'", "`score` is missing"),
+        ("echo '{\"stateUpdates\": {\"score\": 90}}'", "should have written report.md"),
+        (
+            "echo x > tasks/t/report.md; echo '{\"outputFiles\": [\"nowhere.md\"]}'",
+            "nowhere.md, which is not there",
+        ),
+    ];
+    // Each try waits twice as long as the one before it, so they are not all in one run.
+    for some in faults.chunks(7) {
+        fail_one_after_the_other(some);
+    }
+}
+
+/// One try after the other fails, each in its own way; the next one does the work.
+fn fail_one_after_the_other(faults: &[(&str, &str)]) {
+    let arms = faults.iter().enumerate();
+    let arms: String = arms
+        .map(|(at, (body, _))| format!("improve{}) rm -f tasks/t/report.md; {body}; exit 0 ;;\n", at + 1))
+        .collect();
+    let script = format!(
+        "n=$(($(cat tries 2>/dev/null || echo 0) + 1)); echo $n > tries\ncase $ORCH_ACTION$n in\n{arms}esac\n{GOOD}"
+    );
+    let limits = "failures = 99\nerrors = 2\nbackoff = \"1ms\"\nturns = 99";
+    let workflow = LOOP.replace("turns = 20\nfailures = 2\nerrors = 2\nbackoff = \"1ms\"", limits);
+    let task = Loop::with(&workflow, &script);
+    task.world.write(".gitignore", "tries\n");
+    task.world.commit("ignore");
+    let ended = task.run().succeeds();
+    let told: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("improve failed")).collect();
+    assert_eq!(told.len(), faults.len(), "{told:#?}");
+    for ((body, expected), told) in faults.iter().zip(told) {
+        assert!(told.contains(expected), "{body}: {told}");
+    }
+    assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
+    task.is_clean();
+}
+
+#[test]
+fn a_claim_is_no_deed() {
+    let script = GOOD
+        .replace("{\"stateUpdates\": {\"polished\": true}, \"cost\": 0.25}", "{\"summary\": \"polished\"}");
+    let task = Loop::new(&script);
+    task.run().ends(1).says("`state.polished` does not hold");
+    assert_eq!(task.story().last().map(String::as_str), Some("end"));
+    assert_eq!(task.state()["status"], "failed");
+    task.is_clean();
+}
+
+#[test]
+fn what_takes_too_long_is_ended() {
+    fails_once("while true; do echo busy; sleep 0.05; done", "took longer than 500ms");
+    fails_once("sleep 60", "printed nothing for 300ms");
+    // One that does not listen is ended all the same, with its children.
+    fails_once("trap '' TERM; sleep 60 & sleep 60; sleep 60", "printed nothing for 300ms");
+}
+
+#[test]
+fn after_the_soft_limit_a_result_still_counts() {
+    let script = GOOD.replace(
+        "  polish)\n",
+        "  polish)\n    trap 'echo \"{\\\"stateUpdates\\\": {\\\"polished\\\": true}}\"; exit 0' TERM\n    while true; do sleep 0.02; done ;;\n  never)\n",
+    );
+    let limits = "timeout = \"10s\"\nsoft_timeout = \"200ms\"\n";
+    let task = Loop::with(&LOOP.replace("timeout = \"10s\"\n", limits), &script);
+    task.run().succeeds();
+    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    task.is_clean();
+}
+
+#[test]
+fn no_child_outlives_its_executor() {
+    let leaves = "(trap '' TERM HUP; sleep 60) &\nsetsid sleep 61 &\nsleep 0.05\n";
+    let task = Loop::new(&format!("{leaves}{GOOD}"));
+    task.run().succeeds().says("left processes behind");
+    assert_eq!(processes_in(&task.world.root()), Vec::<String>::new());
+    task.is_clean();
+}
+
+#[test]
+fn output_is_kept_up_to_a_bound_and_the_result_is_found_behind_it() {
+    let script = format!("yes 'a line of output that says nothing' | head -c 20000000\n{GOOD}");
+    let task = Loop::new(&script);
+    task.world.orch(&["run", "t", "--auto", "--quiet"]).succeeds();
+    let logs = std::fs::read_dir(task.world.path("tasks/t/.orch/logs")).expect("logs").flatten();
+    let sizes: Vec<u64> = logs.map(|log| log.metadata().expect("a file").len()).collect();
+    assert!(
+        sizes.iter().all(|size| *size < 9 << 20) && sizes.iter().any(|size| *size > 8 << 20),
+        "{sizes:?}"
+    );
+    task.is_clean();
+}
+
+#[test]
+fn nothing_is_read_by_a_shell() {
+    let (task, shell) = (Loop::new(GOOD), Loop::new(GOOD));
+    let word = "$(touch tasks/pwned); `touch pwned`";
+    shell.world.orch(&[
+        "run",
+        "t",
+        "--auto",
+        "--",
+        "sh",
+        "-c",
+        "printf %s \"$1\" > word.txt; exit 1",
+        "sh",
+        word,
+    ]);
+    assert_eq!(shell.world.read("word.txt"), word);
+    assert!(!shell.world.path("tasks/pwned").exists());
+    shell.world.remove("word.txt");
+    shell.is_clean();
+    task.world.orch(&["run", "t", "--auto", "--", "/no/such/program"]).says("cannot be started");
+    task.is_clean();
+}
+
+#[test]
+fn without_an_executor_it_says_where_to_name_one() {
+    let task = Loop::new(GOOD);
+    task.world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n");
+    task.world.commit("no executor");
+    task.run().ends(2).says("no executor is configured").says("[executor.default]");
+    task.is_clean();
+}
+
+#[test]
+fn the_watch_and_status_leave_the_files_of_a_run_alone() {
+    let task = Loop::new(GOOD);
+    task.run().succeeds();
+    assert!(task.world.path("tasks/t/.orch/run.json").exists());
+    task.world.orch(&["status"]).succeeds();
+    task.world.orch(&["check"]).succeeds();
+    eventually("nothing runs", || processes_in(&task.world.root()).is_empty());
+}

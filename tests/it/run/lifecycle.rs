@@ -1,0 +1,104 @@
+//! The shipped lifecycle, driven by a scripted agent: its files decide, not its word.
+
+use super::processes_in;
+use crate::harness::World;
+use serde_json::Value;
+
+/// Writes what each agent of the lifecycle writes; the first patch fails its test.
+const AGENT: &str = r#"
+cat > /dev/null
+n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count
+task=tasks/$ORCH_TASK
+mkdir -p $task/planning $task/review $task/code $task/eval $task/accept
+review() { echo "{\"ok\": true, \"issues\": [], \"finished_at\": \"2026-11-21T04:$((n + 10)):00Z\"}"; }
+echo "$ORCH_ACTION says it is all done"
+case $ORCH_ACTION in
+  planner) echo '{"title": "Login", "status": "final", "why": "It fails.", "what": "Mend it."}' > $task/planning/plan.json ;;
+  plan-reviewer) review > $task/review/plan-review.json ;;
+  coder) printf -- '--- a/login.rs\n+++ b/login.rs\n@@ -1 +1 @@\n-old\n+new %s\n' $n > $task/code/diff.patch ;;
+  code-reviewer) review > $task/review/code-review.json ;;
+  tester)
+    if [ -e tried ]; then case=""; failures=0; else case='<failure message="no"/>'; failures=1; touch tried; fi
+    echo "<testsuite name=\"run $n\" tests=\"1\" failures=\"$failures\"><testcase name=\"a\">$case</testcase></testsuite>" > $task/eval/junit.xml ;;
+esac
+"#;
+
+/// The report of a run whose command stands at the end.
+fn parsed(world: &World, arguments: &[&str]) -> Value {
+    serde_json::from_str(&world.orch(arguments).stdout).expect("JSON")
+}
+
+fn world(script: &str) -> World {
+    let world = World::ready();
+    world.write("agent.sh", script);
+    world.write(".git/info/exclude", "agent.sh\ncount\ntried\n");
+    world.orch(&["new", "t1"]).succeeds();
+    world
+}
+
+#[test]
+fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_the_way() {
+    let world = world(AGENT);
+    let run = |world: &World| parsed(world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
+    let report = run(&world);
+    // To accept is for a person.
+    assert_eq!(
+        (&report["ending"], &report["currentPhase"]),
+        (&"waiting".into(), &"accept".into()),
+        "{report:#}"
+    );
+    let moves: Vec<String> = report["transitions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|step| format!("{} {}", step["to"].as_str().expect("a phase"), step["commit"].is_string()))
+        .collect();
+    let expected = ["plan_review", "codegen", "review", "test", "codegen", "review", "test", "accept"]
+        .map(|to| format!("{to} true"));
+    assert_eq!(moves, expected);
+    world.accept("t1");
+    let report = run(&world);
+    assert_eq!(
+        (&report["ending"], &report["currentPhase"]),
+        (&"completed".into(), &"done".into()),
+        "{report:#}"
+    );
+    let audit = world.orch_json(&["audit"]);
+    let standings: Vec<&Value> =
+        audit["changes"].as_array().expect("a list").iter().map(|change| &change["standing"]).collect();
+    assert_eq!(standings.len(), 10);
+    assert!(standings.iter().all(|standing| **standing == "proven"), "{audit:#}");
+    assert_eq!(world.dirty(), "");
+    assert_eq!(processes_in(&world.root()), Vec::<String>::new());
+}
+
+#[test]
+fn an_agent_that_only_says_so_gets_nowhere() {
+    let world = world("cat > /dev/null; echo '{\"status\": \"success\", \"summary\": \"planned\"}'\n");
+    let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
+    assert_eq!((&report["ending"], &report["turns"]), (&"stalled".into(), &1.into()), "{report:#}");
+    assert_eq!(world.phase("t1"), "planning");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn an_agent_that_keeps_failing_ends_the_run() {
+    let world = world("exit 1\n");
+    let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
+    assert_eq!((&report["ending"], &report["turns"]), (&"failed".into(), &3.into()), "{report:#}");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn without_git_it_runs_as_well() {
+    let world = World::without_git();
+    world.write("agent.sh", AGENT);
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"global-state-machine\"\n");
+    world.orch(&["new", "t1"]).succeeds();
+    let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
+    assert_eq!(
+        (&report["ending"], &report["currentPhase"]),
+        (&"waiting".into(), &"accept".into()),
+        "{report:#}"
+    );
+}

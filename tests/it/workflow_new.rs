@@ -1,0 +1,210 @@
+//! `orch workflow new`: what it makes passes every check, what it refuses has a place, and nothing that
+//! lies there already is lost.
+
+use crate::harness::{Ended, World, project, skipped};
+use crate::outputs::fits;
+use crate::setting::is_update;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+fn skills(folder: &str) -> Vec<PathBuf> {
+    let directory = project().join("fixtures/skills").join(folder);
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(directory).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    assert!(!paths.is_empty(), "no {folder} configuration");
+    paths
+}
+
+/// Makes a workflow of a fixture.
+pub fn make(world: &World, name: &str, fixture: &str, strategy: &str) -> Ended {
+    let path = project().join(format!("fixtures/skills/valid/{fixture}.json"));
+    let path = path.to_str().expect("UTF-8");
+    world.orch(&["workflow", "new", name, "--from", path, "--strategy", strategy])
+}
+
+#[test]
+fn what_is_made_passes_every_check_and_can_be_begun() {
+    for path in skills("valid") {
+        for strategy in ["priority", "user", "state"] {
+            let world = World::ready();
+            let fixture = path.file_stem().expect("a name").to_str().expect("UTF-8");
+            make(&world, "made", fixture, strategy).succeeds();
+            world.orch(&["workflow", "check"]).succeeds();
+            world.orch(&["workflow", "fmt", "--check"]).succeeds();
+            world.orch(&["new", "t", "--workflow", "made"]).succeeds();
+            assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review", "{fixture} {strategy}");
+            world.orch(&["check"]).succeeds();
+            every_link_leads_somewhere(&world, "system/workflows/made/README.md");
+            every_link_leads_somewhere(&world, "system/workflows/made.md");
+        }
+    }
+}
+
+fn every_link_leads_somewhere(world: &World, page: &str) {
+    let text = world.read(page);
+    let directory = PathBuf::from(page).parent().expect("a directory").to_owned();
+    let links: Vec<&str> = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(!links.is_empty(), "{text}");
+    for link in links {
+        assert!(world.root().join(&directory).join(link).is_file(), "{page}: {link} leads nowhere");
+    }
+}
+
+#[test]
+fn every_fault_of_a_configuration_is_found_where_it_stands() {
+    let mut wrong = Vec::new();
+    for path in skills("invalid") {
+        let world = World::ready();
+        let answer = world.orch_json(&["workflow", "new", "w", "--from", path.to_str().expect("UTF-8")]);
+        fits(&answer);
+        let lines: String = answer["findings"]
+            .as_array()
+            .expect("findings")
+            .iter()
+            .map(|finding| {
+                let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+                format!("{} {}:{} {}\n", text("code"), finding["line"], finding["column"], text("message"))
+            })
+            .collect();
+        assert!(!world.path("system/workflows/w.md").exists(), "{path:?} was made");
+        let beside = path.with_extension("expected");
+        if is_update() {
+            fs::write(&beside, &lines).expect("writable");
+        }
+        let expected = fs::read_to_string(&beside).unwrap_or_default();
+        if lines != expected {
+            wrong.push(format!("{}:\nexpected:\n{expected}found:\n{lines}", path.display()));
+        }
+        let refused = world.orch(&["workflow", "new", "w", "--from", path.to_str().expect("UTF-8")]);
+        refused.ends(2).says("error[skill-");
+        assert_eq!(world.dirty(), "", "{path:?}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_that_lies_there_is_lost() {
+    let world = World::ready();
+    make(&world, "mine", "issue-triage", "state").succeeds().says("made system/workflows/mine.md");
+    make(&world, "mine", "issue-triage", "state").succeeds().says("Everything is there already.");
+    let own = world.read("system/agents/mine-review.md") + "\nMind the tone.\n";
+    world.write("system/agents/mine-review.md", &own);
+    world.remove("system/agents/mine-init.md");
+    make(&world, "mine", "issue-triage", "state")
+        .ends(1)
+        .says("are there already: system/agents/mine-review.md")
+        .says("--force");
+    assert_eq!(world.read("system/agents/mine-review.md"), own);
+    assert!(!world.path("system/agents/mine-init.md").exists(), "half of it is written");
+    let path = project().join("fixtures/skills/valid/issue-triage.json");
+    let path = path.to_str().expect("UTF-8");
+    let order = ["workflow", "new", "mine", "--from", path, "--strategy", "state", "--force"];
+    let answer = world.orch_json(&order);
+    fits(&answer);
+    assert_eq!(answer["made"], serde_json::json!(["system/agents/mine-init.md"]));
+    assert_eq!(answer["replaced"], serde_json::json!(["system/agents/mine-review.md"]));
+    assert_ne!(world.read("system/agents/mine-review.md"), own);
+}
+
+#[test]
+fn a_text_that_ships_is_not_put_aside() {
+    let world = World::new();
+    make(&world, "openspec", "bare", "priority").ends(1).says("system/workflows/openspec.md");
+    assert_eq!(world.dirty(), "");
+    make(&world, "no/name", "bare", "priority").ends(2).says("workflow name");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_told() {
+    let world = World::ready();
+    let order = |path: &str| world.orch(&["workflow", "new", "w", "--from", path]);
+    order("none.json").ends(2).says("none.json cannot be read");
+    order(".").ends(2).says("it is not a file");
+    world.write("cut.json", "{\"skill_name\": ");
+    order("cut.json").ends(2).says("cut.json:1:").says("json-syntax");
+    world.write("twice.json", "{\"a\": 1, \"a\": 2}");
+    order("twice.json").ends(2).says("twice.json:1:10");
+    world.write("list.json", "[]");
+    order("list.json").ends(2).says("the configuration is not an object");
+    world.write("big.json", " ".repeat(9 << 20));
+    order("big.json").ends(2).says("larger than");
+}
+
+/// The answers of a person who makes a mistake now and then.
+const ANSWERS: [&str; 16] = [
+    "",
+    "Sorts what comes in.",
+    "Sorting",
+    "items: string[]",
+    "title: string",
+    "",
+    "collect: find what came in",
+    "sort: put the next one in its place",
+    "",
+    "status === 'pending'",
+    "",
+    "items",
+    "items.length > 0",
+    "",
+    "",
+    "state",
+];
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    let world = World::ready();
+    world
+        .orch(&["workflow", "new", "sorting"])
+        .ends(2)
+        .says("this is no terminal")
+        .says("orch workflow new sorting --from skill-config.json");
+    let Some(ended) = at_terminal(&world, &ANSWERS) else { return };
+    ended.succeeds().says("This is needed.").says("a list is always true").says("left out");
+    world.orch(&["workflow", "check", "sorting"]).succeeds();
+    let text = world.read("system/workflows/sorting.md");
+    assert!(text.contains("when = \"size(state.items) > 0\""), "{text}");
+    assert!(!text.contains("/title"), "{text}");
+    let schema: Value = world.json("system/schemas/sorting-state.schema.json");
+    assert_eq!(schema["properties"]["items"]["type"], "array");
+}
+
+#[test]
+fn answers_that_break_off_leave_nothing_behind() {
+    let world = World::ready();
+    let Some(ended) = at_terminal(&world, &ANSWERS[..8]) else { return };
+    ended.ends(130).says("nothing is written");
+    assert_eq!(world.dirty(), "");
+}
+
+/// Runs `orch workflow new sorting` at a terminal, where these lines are typed and then the end.
+fn at_terminal(world: &World, lines: &[&str]) -> Option<Ended> {
+    let script = "
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+typed = sys.stdin.buffer.read()
+os.write(terminal, typed + b'\\x04')
+try:
+    while data := os.read(terminal, 4096):
+        sys.stdout.buffer.write(data)
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+    let typed = world.path("../typed");
+    fs::write(&typed, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).expect("written");
+    let mut command = world.command("python3");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_orch"), "workflow", "new", "sorting"]);
+    command.stdin(fs::File::open(&typed).expect("answers"));
+    match command.output() {
+        Ok(output) => Some(world.end(output)),
+        Err(_) => {
+            skipped("there is no python3 to make a terminal with");
+            None
+        }
+    }
+}
