@@ -1,6 +1,7 @@
 //! Replaying history: every change of a task's record is derived anew from its commit alone.
 
 use super::archive::Archive;
+use super::code::CodeAt;
 use super::compared::Compared;
 use super::setting::Setting;
 use super::snapshot::Snapshot;
@@ -46,7 +47,8 @@ impl<'s> Side<'s> {
     }
 
     pub(super) fn snapshot<'a>(&'a self, verdicts: &'a Verdicts) -> Snapshot<'a> {
-        Snapshot { setting: &self.setting, source: &self.source, verdicts }
+        let code = CodeAt::Commit(self.source.store(), self.source.commit());
+        Snapshot { setting: &self.setting, source: &self.source, verdicts, code }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::archive::Archive;
 use super::audit::{Side, Sides};
+use super::code::CodeAt;
 use super::compared::Compared;
 use super::gates::Owner;
 use super::setting::{InSource, Setting};
@@ -80,7 +81,8 @@ impl Engine {
         let index = store.index_source()?;
         let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
-        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts };
+        let code = CodeAt::Commit(store, befores[0].source.commit());
+        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts, code };
         for merged in store.merge_heads()? {
             befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
         }

@@ -4,11 +4,12 @@
 //! side's steps then stand in the transcript alone, and are replayed as far as git has what they rest on.
 
 use super::archive::Archive;
+use super::code::{Told, told};
 use super::moments::{Noted, Restoring};
 use super::records::{Records, known, missing_end, state_in};
 use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Digest, PhaseId, command};
+use crate::base::{ArtifactName, Digest, PhaseId, command};
 use crate::decide::{
     ActorKind, Approval, HISTORY_WINDOW, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Stamp, Standing,
     State, choose, difference, document, join_histories, merge, replay,
@@ -258,22 +259,26 @@ impl<'a> Join<'a> {
                 Some(Err(_)) => continue,
             };
             let noted = Noted::since(before.as_ref(), &after);
-            missing = missing.or(self.missing(entry, &noted)?);
+            let told = told(workflow, entry, &after);
+            missing = missing.or(self.missing(entry, &noted, &told)?);
             let before = before.map_or(Recorded::New, |state| Recorded::Known(Box::new(state)));
             let history = previous.map(|previous| &previous.entry).into_iter().chain([entry]).cloned();
             let after = State { history: history.collect(), ..after.clone() };
             let all = Noted::since(None, known(&before).unwrap_or(&after));
             for files in self.moments(previous, entry, [&all, &noted], loaded, worlds)? {
                 let snapshot = Snapshot { source: &files, ..*self.after };
-                let (workflow, observed) = snapshot.observe_by(self.task, loaded)?;
+                let (workflow, observed, untrue) =
+                    snapshot.observe_step(self.task, loaded, &before, &told)?;
                 if let Ok(replayed) = replay(workflow, &before, &observed.facts, entry, Some(&after)) {
+                    let why = snapshot.code_unknown(workflow, self.parents, &untrue)?;
+                    let standing = if why.is_some() { Standing::Unverifiable } else { replayed.standing };
                     worlds.insert(event.after.to_string(), files);
                     return Ok(Ok(ProvenStep {
                         entry: entry.clone(),
-                        standing: replayed.standing,
+                        standing,
                         approval: replayed.by_person.then_some(Approval::Claimed),
                         is_judged: true,
-                        why: None,
+                        why,
                     }));
                 }
             }
@@ -282,9 +287,12 @@ impl<'a> Join<'a> {
     }
 
     /// What a step names and this clone does not have.
-    fn missing(&self, entry: &HistoryEntry, noted: &Noted) -> Result<Option<String>, Error> {
+    fn missing(&self, entry: &HistoryEntry, noted: &Noted, told: &[Told]) -> Result<Option<String>, Error> {
         let evidence = entry.evidence.iter().map(|(name, digest)| (name.clone(), Digest::parse(digest)));
-        let noted = noted.digests().map(|(name, digest)| (name.to_string(), Some(digest)));
+        // Code is looked for in the trees of commits.
+        let is_told = |name: &ArtifactName, digest| told.iter().any(|told| told.is(name, digest));
+        let noted = noted.digests().filter(|(name, digest)| !is_told(name, *digest));
+        let noted = noted.map(|(name, digest)| (name.to_string(), Some(digest)));
         for (name, digest) in evidence.chain(noted) {
             if let Some(digest) = digest
                 && self.archive.blob(digest)?.is_none()

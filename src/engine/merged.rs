@@ -32,7 +32,9 @@ impl Merged<'_> {
 
     fn prove_against(&self, before: &Snapshot<'_>) -> Result<Option<Proof>, Error> {
         let Self { task, parents, after, archive, .. } = *self;
-        prove(&Change { task, parents, before: *before, after: *after }, archive)
+        // A step is taken on the code that was committed before it.
+        let after = Snapshot { code: before.code, ..*after };
+        prove(&Change { task, parents, before: *before, after }, archive)
     }
 
     fn prove_merge(&self, befores: &[Snapshot<'_>]) -> Result<Option<Proof>, Error> {

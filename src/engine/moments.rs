@@ -1,13 +1,14 @@
 //! What a task held when a step was taken, as far as git and the step's own record tell.
 
 use super::archive::Archive;
+use super::code::{code_out_of_reach, told};
 use super::proof::Proving;
 use super::records::Step;
 use super::{Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Digest, RepoPath};
 use crate::decide::{HistoryEntry, State};
 use crate::scan::{Files, Observed, Source};
-use crate::workflow::{Artifact, Workflow};
+use crate::workflow::{Artifact, Workflow, is_tree_name};
 use std::collections::BTreeMap;
 
 /// What a step recorded of artifacts, beside the evidence that it names.
@@ -166,8 +167,12 @@ impl Proving<'_> {
     pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
         entry.evidence.iter().find_map(|(name, recorded)| {
             let path = self.change.task.file(name).ok()?;
-            let present =
-                observed.files.iter().find(|file| file.path == path).map(|file| file.digest.to_string());
+            let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
+            let present = match trees.into_iter().find(|tree| tree.path == *name) {
+                Some(tree) => tree.digest,
+                None => observed.files.iter().find(|file| file.path == path).map(|file| file.digest),
+            };
+            let present = present.map(|digest| digest.to_string());
             (present.as_deref() != Some(recorded.as_str())).then(|| match present {
                 Some(present) => {
                     format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
@@ -188,17 +193,29 @@ impl Proving<'_> {
         if let Some(path) = observed.unread.first() {
             return Some(format!("{path} cannot be read here"));
         }
+        if let Some(why) = code_out_of_reach(&observed.facts) {
+            return Some(why);
+        }
         // A squash keeps only the end. What a step in the middle rests on stands in its own record,
         // and in those of the steps before it.
         let in_middle = if steps.len() > 1 { &steps[..=index] } else { &[] };
         for (name, digest) in in_middle.iter().flat_map(|step| &step.entry.evidence) {
             let digest = Digest::parse(digest)?;
+            if is_tree_name(name) {
+                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
+            }
             if !matches!(self.archive.blob(digest), Ok(Some(_))) {
                 return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
             }
         }
         let own = steps.get(index)?;
+        let told = told(workflow, &own.entry, &own.state);
+        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
         for (name, digest) in own.noted.digests().filter(|_| steps.len() > 1) {
+            // Code is looked for in the trees of commits.
+            if is_told(name, digest) {
+                continue;
+            }
             if !matches!(self.archive.blob(digest), Ok(Some(_))) {
                 return Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()));
             }

@@ -1,6 +1,7 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
 use super::archive::Archive;
+use super::code::{Told, told};
 use super::join::Join;
 use super::records::{
     Records, Step, Unread, gap, is_later, is_own, known, missing_end, named_workflow, schema_of, steps,
@@ -11,6 +12,7 @@ use crate::base::Digest;
 use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
 use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
 use crate::scan::{Content, Source};
+use crate::workflow::is_tree_name;
 use serde_json::Value;
 
 /// A task before and after.
@@ -346,9 +348,15 @@ impl Proving<'_> {
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
         let mut impossible: Option<Disproof> = None;
-        let mut attempt = |source: &dyn Source| -> Result<Option<ProvenStep>, Error> {
+        let told =
+            loaded.workflow.as_ref().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
+        let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
             let snapshot = Snapshot { source, ..self.change.after };
-            let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
+            let task = self.change.task;
+            let (workflow, observed, untrue) = snapshot.observe_step(task, &loaded, before, by)?;
+            if untrue.is_empty() && !by.is_empty() {
+                return Ok(None);
+            }
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
                 Ok(replayed) => {
                     let (standing, why) = match replayed.standing {
@@ -357,6 +365,13 @@ impl Proving<'_> {
                         }
                         standing => (standing, None),
                     };
+                    let code = match snapshot.code_unknown(workflow, self.change.parents, &untrue)? {
+                        None => snapshot.miscounted(task, workflow, before, &told)?,
+                        unknown => unknown,
+                    };
+                    if code.is_some() {
+                        return Ok(Some(verdict(Standing::Unverifiable, code)));
+                    }
                     Ok(Some(ProvenStep {
                         approval: replayed.by_person.then_some(Approval::Claimed),
                         ..verdict(standing, why.map(str::to_owned))
@@ -372,12 +387,15 @@ impl Proving<'_> {
                 }
             }
         };
-        if let Some(proven) = attempt(self.change.after.source)? {
-            return Ok(proven);
+        for by in [&[], told.as_slice()] {
+            if let Some(proven) = attempt(self.change.after.source, by)? {
+                return Ok(proven);
+            }
         }
         if steps.len() > 1 {
-            for files in self.moments(&loaded, old, steps, index)? {
-                if let Some(mut proven) = attempt(&files)? {
+            let moments = self.moments(&loaded, old, steps, index)?;
+            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+                if let Some(mut proven) = attempt(files, by)? {
                     if let Some(missing) = self.not_kept(steps, index) {
                         proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
                         proven.standing = Standing::Unverifiable;
@@ -387,8 +405,9 @@ impl Proving<'_> {
             }
         }
         if steps.len() == 1 && self.is_rebased(step, &loaded)? {
-            for files in self.moments(&loaded, old, steps, index)? {
-                if let Some(mut proven) = attempt(&files)? {
+            let moments = self.moments(&loaded, old, steps, index)?;
+            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+                if let Some(mut proven) = attempt(files, by)? {
                     let why = "it was made on other files, and set upon those that are here";
                     (proven.why, proven.standing) = (Some(why.to_owned()), Standing::Unverifiable);
                     return Ok(proven);
@@ -417,7 +436,7 @@ impl Proving<'_> {
         if phase.is_none_or(|phase| phase.terminal) {
             return Ok(false);
         }
-        for (name, digest) in &step.entry.evidence {
+        for (name, digest) in step.entry.evidence.iter().filter(|(name, _)| !is_tree_name(name)) {
             let (Ok(path), Some(digest)) = (task.file(name), Digest::parse(digest)) else { return Ok(false) };
             let here = after.source.read(&path, u64::MAX - 1)?;
             if matches!(&here, Content::Bytes(bytes) if Digest::of_blob(bytes) == digest) {
@@ -439,6 +458,9 @@ impl Proving<'_> {
         };
         let evidence = &steps[index].entry.evidence;
         let kept = |name: &str, digest: &str| {
+            if is_tree_name(name) {
+                return true;
+            }
             let bytes = self
                 .change
                 .task

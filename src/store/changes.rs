@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// The commits whose parents a shallow clone does not have.
-    fn boundary(&self) -> Vec<Digest> {
+    pub(super) fn boundary(&self) -> Vec<Digest> {
         let listed = fs::read_to_string(self.repo.commondir().join("shallow")).unwrap_or_default();
         listed.lines().filter_map(Digest::parse).collect()
     }
@@ -216,7 +216,7 @@ impl Store {
 const SUBMODULE: i32 = 0o160_000;
 
 /// The files in which two directories differ, each of its own commit.
-fn differ(
+pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     directory: &RepoPath,
@@ -247,7 +247,7 @@ fn differ(
 
 /// The entries of two trees that are not the same in both. Both are in one order, so that what is the
 /// same is passed over without a look at its name.
-fn unlike<'t>(
+pub(super) fn unlike<'t>(
     before: Option<&'t Tree<'_>>,
     after: Option<&'t Tree<'_>>,
 ) -> (Vec<TreeEntry<'t>>, Vec<TreeEntry<'t>>) {
@@ -272,7 +272,9 @@ fn unlike<'t>(
 }
 
 /// Entries of a tree by name: object, mode, and whether it is a tree itself.
-fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, (Oid, i32, bool)> {
+pub(super) fn entries<'t>(
+    entries: impl IntoIterator<Item = TreeEntry<'t>>,
+) -> BTreeMap<String, (Oid, i32, bool)> {
     entries
         .into_iter()
         .filter_map(|entry| {

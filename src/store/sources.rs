@@ -106,6 +106,12 @@ impl<'s> TreeSource<'s> {
         Ok(self.tree.get_or_init(|| tree).as_ref())
     }
 
+    /// The repository that it is of.
+    #[must_use]
+    pub fn store(&self) -> &'s Store {
+        self.store
+    }
+
     /// The commit, if it is one.
     #[must_use]
     pub fn commit(&self) -> Option<Digest> {
