@@ -322,10 +322,17 @@ fn by_a_person(plan: &Plan<'_>, lines: &mut String) {
     let running = ["running"];
     let done = format!("action.{COMPLETE}.done > 0");
     lines.push_str(&Rule::to("done", &running, &done, "completed", "a person said that it is done").lines());
-    let names: Vec<&str> =
-        plan.in_phase("running").chain(plan.last()).map(|one| one.action.name.as_str()).collect();
+    let offered: Vec<&Planned<'_>> = plan.in_phase("running").chain(plan.last()).collect();
+    // A menu cannot count, so what is picked runs by a rule of its own where it is to be counted.
+    for planned in offered.iter().filter(|_| plan.counts) {
+        let name = &planned.action.name;
+        let (id, when) = (format!("run-{name}"), format!("run.chosen == '{name}'"));
+        let rule = Rule::to(&id, &running, &when, "", "a person picked it");
+        lines.push_str(&Rule { outcome: format!("run = {}", toml(name)), counts: true, ..rule }.lines());
+    }
     let rule = Rule::to("menu", &running, "", "", "a person picks what is done next");
-    lines.push_str(&Rule { outcome: format!("choose = {}", list(names.into_iter())), ..rule }.lines());
+    let names = list(offered.iter().map(|planned| planned.action.name.as_str()));
+    lines.push_str(&Rule { outcome: format!("choose = {names}"), ..rule }.lines());
     let because = "no action is left that could be picked";
     lines.push_str(&Rule::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
 }

@@ -1,0 +1,250 @@
+//! Workflows made of a skill's configuration: where their ancestor went round for ever, they end.
+
+use super::matrix::outcomes;
+use super::simulator::{Deed, Ended, Job, Machine, Simulation};
+use crate::harness::project;
+use crate::model::Chance;
+use orch::decide::{Ending, Mode, Verdict};
+use orch::scaffold::{Strategy, read, scaffold};
+use orch::workflow::{Document, Signal, System, compile};
+use serde_json::{Map, Value, json};
+use std::fs;
+
+/// The machine that a configuration yields.
+fn machine(fixture: &str, strategy: Strategy) -> Machine {
+    let path = project().join(format!("fixtures/skills/valid/{fixture}.json"));
+    let config = serde_json::from_str(&fs::read_to_string(path).expect("a fixture")).expect("JSON");
+    machine_of(&config, strategy)
+}
+
+fn machine_of(config: &Value, strategy: Strategy) -> Machine {
+    let (skill, faults) = read(config);
+    assert_eq!(faults, []);
+    let (made, _) = scaffold("made", &skill, strategy).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let system = made.into_iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
+    let text = system.workflow("made").expect("a document").to_owned();
+    let (workflow, problems) = compile(&Document::new("made", "made.md", text), &system);
+    let workflow = workflow.unwrap_or_else(|| panic!("{problems:#?}"));
+    Machine { files, ..Machine::new(workflow, honest, |_| json!({"status": "needs_input"}), person) }
+}
+
+/// Three issues, each processed and reviewed.
+fn honest(job: &Job<'_>) -> Value {
+    let items = job.state.get("pending_items").and_then(Value::as_array).cloned().unwrap_or_default();
+    let updates = match job.action.as_str() {
+        "init" => json!({"pending_items": ["a", "b", "c"]}),
+        "process" => json!({"pending_items": items.get(1..).unwrap_or_default(), "needs_review": true,
+            "results": {format!("{}", items.len()): "close it"}}),
+        "review" => json!({"needs_review": false, "quality_score": 80}),
+        _ => json!({}),
+    };
+    json!({"stateUpdates": updates, "summary": "done"})
+}
+
+fn person(ask: &str, _: &Map<String, Value>, _: &mut Chance) -> Value {
+    panic!("{ask}: nothing is asked but what to pick")
+}
+
+/// What the review of the specification writes.
+fn files(_: &Job<'_>, _: &Value, path: &str) -> Option<String> {
+    assert_eq!(path, "spec-review.json");
+    let review = json!({"status": "complete", "specs_loaded": ["system/workflows/made/README.md"]});
+    Some(review.to_string())
+}
+
+fn run(
+    machine: &Machine,
+    task: &mut Simulation<'_>,
+    mode: Mode,
+    mut script: impl FnMut(&Job<'_>) -> Option<Value>,
+) -> Ended {
+    task.run(mode, &mut |job| machine.deed(job, &script(job).unwrap_or_else(|| honest(job))))
+}
+
+#[test]
+fn g1_what_is_completed_stays_completed_though_nobody_listed_it() {
+    let machine = machine("bare", Strategy::Priority);
+    let mut task = machine.task();
+    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(task.trace, ["spec_review", "first", "second"]);
+    let ended = run(&machine, &mut task, Mode::Auto, |_| None);
+    assert_eq!((ended.ending, ended.turns, task.phase().as_str()), (Ending::Completed, 0, "completed"));
+}
+
+#[test]
+fn g2_a_precondition_that_stays_true_runs_its_action_once() {
+    for strategy in [Strategy::Priority, Strategy::State] {
+        let machine = machine("bare", strategy);
+        let mut task = machine.task();
+        run(&machine, &mut task, Mode::Auto, |_| None);
+        assert_eq!(task.trace, ["spec_review", "first", "second"], "{strategy:?}");
+    }
+}
+
+#[test]
+fn g2_an_action_that_the_state_asks_for_again_has_to_change_it() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process", "review", "complete"]);
+    // Counting what it did is no change.
+    let mut task = machine.task();
+    let ended = run(&machine, &mut task, Mode::Auto, |job| {
+        (job.action.as_str() == "process").then(|| json!({"stateUpdates": {}}))
+    });
+    assert_eq!(ended.ending, Ending::Stalled, "{}", ended.reason);
+    assert_eq!(task.trace, ["spec_review", "init", "process"]);
+}
+
+#[test]
+fn g3_what_has_failed_stays_failed() {
+    for (fixture, failing, phase) in
+        [("issue-triage", "init", "failed"), ("bare", "second", "failed"), ("hostile", "in_", "failed")]
+    {
+        let machine = machine(fixture, Strategy::Priority);
+        let mut task = machine.task();
+        let mut dies = |job: &Job<'_>| match job.action.as_str() {
+            name if name == failing || name == "abort" => Deed::Died,
+            _ => machine.deed(job, &honest(job)),
+        };
+        let ended = task.run(Mode::Auto, &mut dies);
+        assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, phase), "{fixture}");
+        assert_eq!(task.run(Mode::Auto, &mut dies).turns, 0, "{fixture}");
+    }
+}
+
+#[test]
+fn g3_an_abort_that_works_runs_once() {
+    let machine = machine("hostile", Strategy::Priority);
+    let mut task = machine.task();
+    let ended = task.run(Mode::Auto, &mut |job| match job.action.as_str() {
+        "in_" => Deed::Died,
+        _ => machine.deed(job, &honest(job)),
+    });
+    assert_eq!(ended.ending, Ending::Failed);
+    assert_eq!(task.trace, ["spec_review", "in_", "in_", "in_", "abort"]);
+}
+
+#[test]
+fn g5_the_limit_of_iterations_counts_and_is_no_success() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    let endless = |job: &Job<'_>| {
+        (job.action.as_str() == "process")
+            .then(|| json!({"stateUpdates": {"pending_items": [job.before.to_string()]}}))
+    };
+    let ended = run(&machine, &mut task, Mode::Auto, endless);
+    assert_eq!((ended.ending, ended.turns), (Ending::Exhausted, 100));
+    let ended = run(&machine, &mut task, Mode::Auto, endless);
+    assert_eq!((ended.ending, ended.turns, task.phase().as_str()), (Ending::Failed, 1, "failed"));
+    assert_eq!(task.at("/iteration_count"), 100);
+}
+
+#[test]
+fn g6_no_text_of_a_configuration_becomes_machine() {
+    let machine = machine("hostile", Strategy::Priority);
+    assert!(
+        machine.workflow.title.starts_with("$& $1 $` {{termination_checks}} \"quoted\" \\ <!-- orch:diagram")
+    );
+    let names: Vec<&str> = machine.workflow.actions.iter().map(|action| action.name.as_str()).collect();
+    assert_eq!(names, ["spec_review", "in_", "abort"]);
+    assert_eq!(machine.workflow.actions[1].title.as_deref(), Some("Import $&\n[[rule]]"));
+    assert!(machine.workflow.phases.iter().all(|phase| phase.id.as_str() != "own"));
+}
+
+#[test]
+fn g10_a_person_picks_by_a_name_that_only_one_action_has() {
+    let machine = machine("issue-triage", Strategy::User);
+    let mut task = machine.task();
+    let ended = run(&machine, &mut task, Mode::Interactive, |_| None);
+    assert_eq!((ended.ending, ended.turns), (Ending::Waiting, 2));
+    for (pick, offered) in [("process", 1), ("process", 2), ("process", 2), ("review", 1)] {
+        let Verdict::Choose(names) = task.decide().verdict else { panic!("a menu") };
+        assert_eq!(names.len(), offered, "{names:?}");
+        task.answer(&json!({"action": pick})).expect("offered");
+        assert_eq!(run(&machine, &mut task, Mode::Interactive, |_| None).turns, 1);
+    }
+    task.answer(&json!({"action": "process"})).expect_err("nothing is pending");
+    task.answer(&json!({"action": "complete"})).expect("offered");
+    assert_eq!(run(&machine, &mut task, Mode::Interactive, |_| None).ending, Ending::Completed);
+}
+
+#[test]
+fn g11_nothing_starts_before_the_specification_was_reviewed() {
+    for strategy in Strategy::ALL {
+        let machine = machine("issue-triage", strategy);
+        let mut task = machine.task();
+        let ended =
+            task.run(Mode::Auto, &mut |_| Deed::Printed("{\"summary\": \"read\"}".to_owned(), Vec::new()));
+        assert_eq!((ended.ending, task.phase().as_str()), (Ending::Waiting, "spec_review"), "{strategy:?}");
+        assert!(task.trace.iter().all(|action| action == "spec_review"), "{:?}", task.trace);
+        // A review that leaves questions open is one for a person.
+        let mut task = machine.task();
+        let open = json!({"status": "incomplete", "specs_loaded": ["README.md"]}).to_string();
+        let ended = task.run(Mode::Auto, &mut |_| {
+            Deed::Printed(
+                "{\"summary\": \"read\"}".to_owned(),
+                vec![("spec-review.json".to_owned(), Some(open.clone()))],
+            )
+        });
+        assert_eq!((ended.ending, ended.turns), (Ending::Waiting, 1), "{strategy:?}");
+        // And it has to stay.
+        let mut task = machine.task();
+        task.run(Mode::Auto, &mut |job| match job.action.as_str() {
+            "init" => Deed::Printed("{\"continue\": false, \"summary\": \"\"}".to_owned(), Vec::new()),
+            _ => machine.deed(job, &honest(job)),
+        });
+        task.write("spec-review.json", Some(String::new()));
+        assert!(matches!(task.decide().verdict, Verdict::Inconsistent { .. }), "{strategy:?}");
+        assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).turns, 0);
+    }
+}
+
+#[test]
+fn a_person_may_end_it_at_any_moment() {
+    let machine = machine("issue-triage", Strategy::User);
+    for before in [false, true] {
+        let mut task = machine.task();
+        if before {
+            run(&machine, &mut task, Mode::Interactive, |_| None);
+        }
+        task.order(Signal::Stop).expect("answered");
+        assert_eq!(task.phase(), "user_exit");
+        assert_eq!(run(&machine, &mut task, Mode::Interactive, |_| None).ending, Ending::Failed);
+    }
+}
+
+#[test]
+fn a_condition_of_its_own_ends_it_as_completed() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    run(&machine, &mut task, Mode::Auto, |job| {
+        (job.action.as_str() == "review")
+            .then(|| json!({"stateUpdates": {"needs_review": false, "quality_score": 95}}))
+    });
+    assert_eq!(task.phase(), "completed");
+    assert_eq!(task.trace.last().map(String::as_str), Some("review"));
+}
+
+#[test]
+fn whatever_executors_do_what_is_made_comes_to_an_end() {
+    for (fixture, strategy) in [
+        ("issue-triage", Strategy::Priority),
+        ("issue-triage", Strategy::State),
+        ("issue-triage", Strategy::User),
+        ("bare", Strategy::State),
+        ("hostile", Strategy::Priority),
+    ] {
+        let found = outcomes(&machine(fixture, strategy));
+        for outcome in &found {
+            let is_known = match outcome.ending {
+                "completed" | "failed" => outcome.phase == outcome.ending,
+                "stalled" => outcome.phase == "running",
+                "waiting" => ["spec_review", "running"].contains(&outcome.phase.as_str()),
+                _ => false,
+            };
+            assert!(is_known, "{fixture} {strategy:?}: {outcome:?}");
+        }
+        assert!(found.len() >= 2, "{fixture} {strategy:?}: {found:?}");
+    }
+}
