@@ -160,6 +160,47 @@ fn t7_a_deep_analysis_does_not_call_for_itself() {
 }
 
 #[test]
+fn t7_each_thing_calls_for_a_deep_analysis_at_its_time() {
+    // After which action it comes.
+    for (answers, special, after) in [
+        (json!({}), json!({"coverage": "unsatisfied"}), "analyze_requirements"),
+        (json!({"gemini_analysis_requested": true}), json!({}), "analyze_requirements"),
+        (json!({"focus_areas": ["memory", "custom"]}), json!({}), "analyze_requirements"),
+        (json!({}), json!({"agent": "critical"}), "diagnose_agent"),
+        (json!({}), json!({"agent": "high"}), ""),
+    ] {
+        let mut task = begun(&answers);
+        run(&mut task, Mode::Auto, |job| match (job.action.as_str(), special["agent"].as_str()) {
+            ("analyze_requirements", _) if special["coverage"].is_string() => {
+                let mut result = plain(job);
+                result["stateUpdates"]["requirement_analysis"]["coverage"]["status"] = json!("unsatisfied");
+                Some(result)
+            }
+            ("diagnose_agent", Some(severity)) => Some(found("agent", &[severity])),
+            _ => None,
+        });
+        let at = task.trace.iter().position(|action| action == "gemini_analysis");
+        let before = at.map_or("", |at| task.trace[at - 1].as_str());
+        assert_eq!(
+            (before, count(&task, "gemini_analysis")),
+            (after, usize::from(!after.is_empty())),
+            "{answers}"
+        );
+    }
+    // What the first iteration did not mend calls for it in the second, once all is diagnosed again.
+    let mut task = begun(&json!({"max_iterations": 3}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        _ => urgent(job),
+    });
+    let at = task.trace.iter().position(|action| action == "gemini_analysis").expect("called for");
+    let around = [&task.trace[at - 1], &task.trace[at + 1]];
+    assert_eq!(around, ["diagnose_token_consumption", "generate_report"]);
+    assert_eq!((count(&task, "gemini_analysis"), task.at("/iteration_count")), (1, json!(3)));
+    assert!(task.trace[..at].iter().any(|action| action == "verify"));
+}
+
+#[test]
 fn t7_a_request_is_answered_once_each_time() {
     let mut task = begun(&json!({"gemini_analysis_requested": true}));
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
