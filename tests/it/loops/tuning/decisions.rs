@@ -76,7 +76,8 @@ fn t16_what_a_person_names_stays_in_the_focus() {
         let mut task = begun(&json!({"focus_areas": named}));
         run(&mut task, Mode::Auto, |job| {
             (job.action.as_str() == "analyze_requirements").then(|| {
-                json!({"stateUpdates": {"requirement_analysis": {"status": "completed", "focus_areas": derived}}})
+                let analysis = json!({"status": "completed", "focus_areas": derived});
+                json!({"stateUpdates": {"requirement_analysis": analysis}})
             })
         });
         assert_eq!(task.at("/focus_areas"), expected, "{named} {derived}");

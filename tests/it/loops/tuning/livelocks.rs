@@ -1,8 +1,9 @@
 //! Where the machine's ancestors went round for ever, each under its name; here each comes to an end.
 
 use super::{AREAS, MACHINE, asking, begun, count, deed, found, plain, run};
-use crate::loops::simulator::Deed;
+use crate::loops::simulator::{Deed, Machine, compiled};
 use orch::decide::{Ending, Kind, Mode};
+use orch::workflow::System;
 use serde_json::json;
 
 #[test]
@@ -118,7 +119,8 @@ fn t5_a_key_with_dots_is_a_way_into_the_state() {
     let mut task = begun(&json!({"focus_areas": ["context"]}));
     let ended = run(&mut task, Mode::Auto, |job| {
         (job.action.as_str() == "diagnose_context").then(|| {
-            json!({"stateUpdates": {"diagnosis.context": {"status": "completed", "severity": "none", "issues": []}}})
+            let diagnosis = json!({"status": "completed", "severity": "none", "issues": []});
+            json!({"stateUpdates": {"diagnosis.context": diagnosis}})
         })
     });
     assert_eq!((ended.ending, count(&task, "diagnose_context")), (Ending::Completed, 1));
@@ -232,4 +234,35 @@ fn t9_every_action_is_in_the_history_with_its_result() {
     assert_eq!(performed, task.trace);
     assert!(task.told.iter().all(|entry| !entry.reason.is_empty()));
     assert_eq!(task.state.history, task.told[task.told.len() - task.state.history.len()..]);
+}
+
+#[test]
+fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
+    let text = System::shipped().workflow("skill-tuning").expect("shipped").to_owned();
+    let not_proposed = (
+        "!state.progress.proposed && size(state.issues)",
+        "size(state.proposed_fixes) == 0 && size(state.issues)",
+    );
+    for (decision, (written, forgotten), focus) in [
+        ("T-4", not_proposed, "all"),
+        ("T-7", ("!analysed && (criticals", "true && (criticals"), "architecture"),
+        ("T-12", ("\"/progress/reported\" = \"true\"\n", ""), "all"),
+        ("T-19", ("ensures = \"has(state.diagnosis.memory)\"\n", ""), "memory"),
+    ] {
+        assert_eq!(text.matches(written).count(), 1, "{decision}");
+        let workflow = compiled("skill-tuning", &text.replace(written, forgotten));
+        // What is written is the same each time, so nothing new can be taken for progress.
+        let mut machine = Machine::new(workflow, super::honest, asking, super::person);
+        machine.files = |job, _, _| Some(format!("{}\n", job.action));
+        let mut task = super::begun_on(&machine, &json!({"focus_areas": [focus]}));
+        let ended = task.run(Mode::Auto, &mut |job| {
+            let result = match job.action.as_str() {
+                "propose_fixes" => json!({"stateUpdates": {"proposed_fixes": []}}),
+                "diagnose_memory" => json!({"summary": "all done"}),
+                _ => urgent(job).unwrap_or_else(|| plain(job)),
+            };
+            machine.deed(job, &result)
+        });
+        assert_eq!(ended.ending, Ending::Stalled, "{decision}: {} {:?}", ended.reason, task.trace);
+    }
 }
