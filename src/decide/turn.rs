@@ -156,7 +156,7 @@ pub fn next(
             }
         };
     }
-    if work.action.is_some() && state.run.errors >= limits.errors {
+    if work.action.is_some() && state.run.errors >= limits.errors && !workflow.heeds_errors() {
         let reason = format!("{} actions were given up, and no rule says what then", state.run.errors);
         return Next::End(Ending::Exhausted, reason);
     }

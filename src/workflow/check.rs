@@ -172,11 +172,7 @@ fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnost
             findings.push(Diagnostic::warning("workflow-unused-ask", message).at(place));
         }
     }
-    let counts_errors = |rule: &Rule| {
-        let reads = workflow.reads(&rule.when);
-        reads.iter().any(|chain| chain[0] == "run" && chain.get(1).is_some_and(|member| member == "errors"))
-    };
-    if workflow.has_actions() && !workflow.rules.iter().any(counts_errors) {
+    if workflow.has_actions() && !workflow.heeds_errors() {
         let message = "no rule looks at `run.errors`, so actions that keep failing end the run, not the task";
         let hint =
             "begin with a rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
