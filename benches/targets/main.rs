@@ -11,6 +11,7 @@
 )]
 
 mod audit;
+mod run;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -28,13 +29,14 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("suggest", suggest),
         ("transitions", transitions),
         ("latency", latency),
         ("idle", idle),
         ("check", check),
         ("audit", audit::audit),
+        ("run", run::run),
     ];
     for (name, part) in parts {
         if names.is_empty() || names.iter().any(|asked| asked == name) {

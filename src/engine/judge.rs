@@ -2,8 +2,9 @@
 
 use super::snapshot::Seen;
 use super::{Engine, Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, command};
-use crate::decide::{Choice, Decision, Recorded, State, Verdict, evaluate, settle};
+use crate::base::{Diagnostic, RuleId, command};
+use crate::decide::{Choice, Decision, Ending, Recorded, State, Verdict, evaluate, ground, settle};
+use crate::run::Files;
 use crate::scan::Observed;
 use crate::workflow::{Owner, Workflow};
 use std::rc::Rc;
@@ -24,6 +25,19 @@ pub struct Judged {
     pub unborn: bool,
     /// Whether the current branch holds exactly this state.
     pub is_committed: bool,
+    /// What is known of its runner.
+    pub runner: Option<Runner>,
+}
+
+/// What is known of whoever drives a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runner {
+    /// A process drives it now.
+    Running,
+    /// The last run stopped because nothing changed, and nothing has changed since; why.
+    Stalled(String),
+    /// The process that drove it is gone, and did not say how the run ended.
+    Interrupted,
 }
 
 impl Judged {
@@ -106,6 +120,16 @@ impl Engine {
             decision.options.clear();
         }
         decision.options.splice(0..0, restores);
+        let runner = if in_work_dir {
+            self.runner(task, workflow, (&recorded, &observed), decision.rule.as_ref())
+        } else {
+            None
+        };
+        if runner == Some(Runner::Interrupted) {
+            let message = "the process that ran this task is gone; the run goes on where it stood";
+            let hint = command(&["orch", "run", task.id.as_str()]);
+            decision.diagnostics.push(Diagnostic::warning("run-interrupted", message).hint(hint));
+        }
         Ok(Judged {
             task: task.clone(),
             loaded: Rc::clone(&loaded),
@@ -114,7 +138,31 @@ impl Engine {
             decision,
             unborn,
             is_committed,
+            runner,
         })
+    }
+
+    /// What is known of whoever drives a task; nothing, where that is this process.
+    fn runner(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        (recorded, observed): (&Recorded, &Observed),
+        rule: Option<&RuleId>,
+    ) -> Option<Runner> {
+        let files = Files::of(&self.root, &task.directory);
+        let run = files.read()?;
+        match (&run.ended, recorded) {
+            (None, _) if run.pid == std::process::id() => None,
+            (None, _) if files.is_driven() => Some(Runner::Running),
+            (None, _) => Some(Runner::Interrupted),
+            (Some((Ending::Stalled, why)), Recorded::Known(state)) => {
+                let ground = ground(workflow, state, &observed.facts, rule);
+                let stands = run.spent.seen.iter().any(|(_, seen)| *seen == ground);
+                stands.then(|| Runner::Stalled(why.clone()))
+            }
+            _ => None,
+        }
     }
 
     /// For every missing or broken need that git remembers, the command that brings it back.

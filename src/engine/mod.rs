@@ -38,7 +38,7 @@ pub use check::Checked;
 pub use create::Created;
 pub use driver::DRIVER;
 pub use error::{Error, ErrorKind};
-pub use judge::Judged;
+pub use judge::{Judged, Runner};
 pub use orders::Order;
 pub use recover::Recovered;
 pub use resolve::{Chosen, Dispute, How, MergeSide, Resolved, Settlement};

@@ -1,10 +1,10 @@
 //! What the outside is told of a judged task: the subject of a view, and `suggestion.json`.
 
-use super::{At, Engine, Error, Judged, TaskRef};
+use super::{At, Engine, Error, Judged, Runner, TaskRef};
 use crate::base::{Diagnostic, Digest};
 use crate::record::SUGGESTION_FILE;
 use crate::store::durable;
-use crate::view::{Repository, Subject, Suggestions, pretty};
+use crate::view::{self, Repository, Subject, Suggestions, pretty};
 
 impl Engine {
     /// The repository as outputs name it.
@@ -33,7 +33,11 @@ impl Engine {
             committed: committed.map(|commit| commit.to_string()),
             unmoved_since: judged.state().and_then(|state| state.updated_at),
             system_dir: self.system_directory(),
-            runner: None,
+            runner: judged.runner.as_ref().and_then(|runner| match runner {
+                Runner::Running => Some(view::Runner::Running),
+                Runner::Stalled(why) => Some(view::Runner::Stalled(why)),
+                Runner::Interrupted => None,
+            }),
             extra_options: Vec::new(),
             extra_diagnostics: Vec::new(),
         })

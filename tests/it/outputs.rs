@@ -54,6 +54,13 @@ fn answers_fit_for_none_one_and_many() {
     fits(&world.orch_json(&["prompt", "t2"]));
     fits(&world.orch_json(&["workflow", "list"]));
     fits(&world.orch_json(&["workflow", "check"]));
+    fits(&world.orch_json(&["runs"]));
+    fits(&world.orch_json(&["pause", "t2"]));
+    fits(&world.orch_json(&["run", "t2", "--dry-run"]));
+    world.write("orch.toml", "[executor.default]\ncommand = [\"true\"]\n");
+    fits(&world.orch_json(&["run", "t2"]));
+    fits(&world.orch_json(&["runs"]));
+    fits(&world.orch_json(&["stop", "t2"]));
     for command in ["uninstall", "install", "install", "status", "uninstall"] {
         fits(&world.orch_json(&["hook", command]));
     }

@@ -1,6 +1,7 @@
 //! The pure core from outside: stories as data, documents with faults, properties.
 
 mod documents;
+mod loops;
 mod properties;
 mod stories;
 pub mod world;

@@ -38,6 +38,7 @@ fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
     let runs = task.world.orch_json(&["runs"]);
     assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["work"]), (&"running".into(), &"polish".into()));
     task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
+    assert_eq!(task.world.orch_json(&["suggest", "t"])["suggestions"][0]["owner"], "process");
     task.world.orch(&["pause", "t"]).succeeds().says("was told to pause");
     may_end(&task.world);
     assert_eq!(child.wait().expect("ends").code(), Some(3));
@@ -131,6 +132,7 @@ fn a_killed_run_is_interrupted_and_taken_up_where_it_stood() {
     child.kill().expect("killed");
     child.wait().expect("ends");
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "interrupted");
+    task.world.orch(&["suggest", "t"]).says("orch run t");
     assert!(!processes_in(&task.world.root()).is_empty(), "its executor is still there");
     may_end(&task.world);
     // The executor finishes its work with nobody there to hear it, and leaves its result.

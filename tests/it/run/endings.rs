@@ -78,6 +78,12 @@ fn no_progress_ends_it() {
     let task = Loop::new("echo x > tasks/t/report.md; echo '{\"summary\": \"done, I think\"}'\n");
     let report = task.run_json();
     assert_eq!((&report["ending"], &report["turns"]), (&"stalled".into(), &3.into()), "{report:#}");
+    let suggested = task.world.orch_json(&["suggest", "t"]);
+    assert_eq!(suggested["suggestions"][0]["kind"], "stalled", "{suggested:#}");
+    task.world.write("tasks/t/report.md", "something new\n");
+    let suggested = task.world.orch_json(&["suggest", "t"]);
+    assert_eq!(suggested["suggestions"][0]["kind"], "run", "{suggested:#}");
+    task.world.write("tasks/t/report.md", "x\n");
     assert_eq!(task.story(), ["create", "start", "answer", "run improve", "run improve", "end"]);
     task.is_clean();
 }

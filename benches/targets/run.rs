@@ -1,0 +1,77 @@
+//! One turn of a run beyond the executor's own time: decide, write down, start, read, record, commit.
+
+use super::{RUNS, World, median};
+use std::fs;
+use std::time::Instant;
+
+/// How many turns one run takes.
+const TURNS: u32 = 50;
+
+/// Counts, and says so; nothing but the shell itself is started.
+const EXECUTOR: &str = r#"
+IFS= read -r first
+read -r n < count
+n=$((n + 1))
+echo "$n" > count
+echo "{\"stateUpdates\": {\"n\": $n}}"
+"#;
+
+const LOOP: &str = r#"# Count
+
+```toml orch
+[state.defaults]
+n = 0
+[limits]
+turns = 1000
+[action.count]
+writes = ["/n"]
+[phase.counting]
+[phase.done]
+terminal = true
+[[rule]]
+id = "given-up"
+from = "counting"
+when = "run.errors >= run.max_errors"
+to = "done"
+because = "it failed"
+[[rule]]
+id = "count"
+from = "counting"
+run = "count"
+because = "there is more to count"
+```
+"#;
+
+pub(super) fn run() {
+    let world = World::new();
+    world.write("system/workflows/count.md", LOOP);
+    world.write("executor.sh", EXECUTOR);
+    world.write("count", "0\n");
+    world.write(".git/info/exclude", "executor.sh\ncount\n");
+    world.orch(&["new", "t", "--workflow", "count"]);
+    let own = || {
+        let begun = Instant::now();
+        let mut command = world.command("sh", &["executor.sh"]);
+        let _ = command.env("ORCH_ACTION", "count").status().expect("starts");
+        begun.elapsed()
+    };
+    let (mut turns, mut alone) = (Vec::new(), Vec::new());
+    for round in 0..=RUNS / 4 {
+        // The start of the process, and of the run, is that of a run of one turn.
+        let one = world.time(super::ORCH, &["run", "t", "--max-turns", "1", "--", "sh", "executor.sh"]);
+        let turns_text = (TURNS + 1).to_string();
+        let many =
+            world.time(super::ORCH, &["run", "t", "--max-turns", &turns_text, "--", "sh", "executor.sh"]);
+        if round > 0 {
+            turns.push(many.saturating_sub(one) / TURNS);
+            alone.extend((0..8).map(|_| own()));
+        }
+    }
+    let counted = fs::read_to_string(world.root().join("count")).expect("counted");
+    assert_eq!(counted.trim().parse::<u32>().ok(), Some((TURNS + 2) * (RUNS as u32 / 4 + 1)));
+    let (turn, alone) = (median(turns), median(alone));
+    println!("one turn of a run, its result committed");
+    println!("  a whole turn               {turn:8.2}");
+    println!("  its executor alone         {alone:8.2}");
+    println!("  orch's own part            {:8.2}   target under 10\n", turn - alone);
+}

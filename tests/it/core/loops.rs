@@ -1,0 +1,272 @@
+//! Action loops on the pure core: scripted executors, no process, every way to the end.
+
+use orch::base::{Digest, Period, RepoPath, TaskId, Timestamp};
+use orch::decide::{
+    ActionResult, ActorKind, Budget, By, Ending, Facts, Mode, Next, Recorded, Spent, Stamp, State, accept,
+    answer, apply, evaluate, give_up, initial_state, next, settle,
+};
+use orch::workflow::{Document, System, Workflow, compile};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Two actions, an iteration, a question, and rules that let both of them be given up.
+const LOOP: &str = r#"# Loop
+
+```toml orch
+[workflow]
+attempts = 1000
+[state.defaults]
+found = 0
+mended = 0
+rounds = 0
+asked = false
+[limits]
+turns = 30
+failures = 2
+errors = 3
+[action.find]
+writes = ["/found", "/notes"]
+[action.mend]
+when = "state.found > 0"
+writes = ["/mended"]
+[ask.more]
+title = "More?"
+writes = ["/asked"]
+default = { "/asked" = "true" }
+[phase.running]
+[phase.done]
+terminal = true
+[phase.failed]
+terminal = true
+success = false
+[[rule]]
+id = "given-up"
+from = "running"
+when = "run.errors >= run.max_errors"
+to = "failed"
+because = "too many failed"
+[[rule]]
+id = "enough"
+from = "running"
+when = "state.rounds >= 5"
+to = "failed"
+because = "that was often enough"
+[[rule]]
+id = "ask"
+from = "running"
+when = "!state.asked"
+wait = "an answer"
+ask = "more"
+because = "nobody said"
+[[rule]]
+id = "find"
+from = "running"
+when = "state.found == 0"
+run = "find"
+because = "nothing is found"
+[[rule]]
+id = "mend"
+from = "running"
+when = "state.mended < state.found"
+run = "mend"
+because = "something is broken"
+[[rule]]
+id = "done"
+from = "running"
+when = "state.found > 0 && state.mended >= state.found"
+to = "done"
+because = "all is mended"
+[[rule]]
+id = "again"
+from = "running"
+to = "running"
+set = { "/rounds" = "state.rounds + 1", "/found" = "0", "/mended" = "0" }
+because = "what is left was given up; from the start"
+```
+"#;
+
+fn workflow(text: &str) -> Workflow {
+    let document = Document::new("loop", "loop.md", text);
+    let (workflow, problems) = compile(&document, &System::empty());
+    workflow.unwrap_or_else(|| panic!("{problems:#?}"))
+}
+
+fn facts() -> Facts {
+    Facts {
+        task: TaskId::new("t").expect("valid"),
+        directory: RepoPath::new("tasks/t").expect("valid"),
+        artifacts: BTreeMap::new(),
+        diagnostics: Vec::new(),
+    }
+}
+
+fn stamp() -> Stamp {
+    Stamp { at: Timestamp::from_seconds(0), by: By { kind: ActorKind::Orch, name: "orch".to_owned() } }
+}
+
+/// What came of a run: how it ended, the state, what it used, and each thing that happened.
+type Played = (Ending, State, Spent, Vec<String>);
+
+/// Plays a run; `perform` is given the action and the number of the turn.
+fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Value>) -> Played {
+    let (workflow, facts) = (workflow(text), facts());
+    let mut state = initial_state(&workflow);
+    let mut spent = Spent::default();
+    let mut story = Vec::new();
+    let limits = workflow.limits;
+    let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
+    for _ in 0..10_000 {
+        let recorded = Recorded::Known(Box::new(state.clone()));
+        let decision = evaluate(&workflow, &recorded, &facts);
+        let due = next(&workflow, &state, &facts, &decision, (&spent, &budget, mode), &|_| false);
+        let step = match due {
+            Next::End(ending, _) => return (ending, state, spent, story),
+            Next::Apply => {
+                let settled = settle(&workflow, &recorded, &facts, &stamp(), &|_| true);
+                let last = settled.steps.last().unwrap_or_else(|| panic!("{:?}", settled.decision.reason));
+                story.push(format!("to {}", last.transition.to));
+                state = last.state.clone();
+                continue;
+            }
+            Next::Answer { ask, patch, ground } => {
+                spent.begin();
+                spent.see(&ask, ground);
+                story.push(format!("answer {ask}"));
+                answer(&workflow, &state, &facts, &patch, "by default").expect("an answer")
+            }
+            Next::GiveUp(work) => {
+                spent.give_up(&work);
+                story.push(format!("give up {}", work.name));
+                let which = (work.rule.as_ref().expect("a rule"), work.action.as_ref().expect("an action"));
+                give_up(&workflow, &state, &facts, which, "it failed").expect("a record")
+            }
+            Next::Perform(work) => {
+                spent.begin();
+                let which = (work.rule.as_ref().expect("a rule"), work.action.as_ref().expect("an action"));
+                let result =
+                    perform(&work.name, spent.turns).and_then(|value| ActionResult::read(&value).ok());
+                let step = result.filter(|result| !result.failed).and_then(|result| {
+                    Some((accept(&workflow, &state, &facts, which, &result.patch, "done").ok()?, result.cost))
+                });
+                let Some((step, cost)) = step else {
+                    spent.fail(&work, 0.0);
+                    continue;
+                };
+                spent.succeed(&work, cost);
+                story.push(work.name);
+                step
+            }
+        };
+        state = apply(&workflow, &state, &facts, &step, &stamp());
+    }
+    panic!("no end after 10,000 steps: {story:?}");
+}
+
+#[test]
+fn scripted_executors_end_as_they_should() {
+    type Script = fn(&str, u32) -> Option<Value>;
+    let good: Script = |action, turn| {
+        Some(match action {
+            "find" => json!({"stateUpdates": {"found": 2}}),
+            _ => json!({"stateUpdates": {"mended": turn}}),
+        })
+    };
+    let cases: [(&str, Script, Ending, &str); 6] = [
+        ("does it", good, Ending::Completed, "answer more, find, mend, to done"),
+        (
+            "always fails",
+            |_, _| None,
+            Ending::Failed,
+            "answer more, give up find, to running, give up find, to running, give up find, to failed",
+        ),
+        ("says it is done", |_, _| Some(json!({"summary": "done"})), Ending::Stalled, "answer more, find"),
+        (
+            "finds and never mends",
+            |action, _| (action == "find").then(|| json!({"stateUpdates": {"found": 1}})),
+            Ending::Failed,
+            "answer more, find, give up mend, to running, find, give up mend, to running, find, give up mend, to failed",
+        ),
+        (
+            "writes what it may not",
+            |_, _| Some(json!({"stateUpdates": {"rounds": 5}})),
+            Ending::Failed,
+            "answer more, give up find, to running, give up find, to running, give up find, to failed",
+        ),
+        (
+            "always finds something else",
+            |_, turn| Some(json!({"stateUpdates": {"notes": [turn]}})),
+            Ending::Exhausted,
+            "",
+        ),
+    ];
+    for (name, script, ending, expected) in cases {
+        let (ended, state, spent, story) = play(LOOP, Mode::Auto, &mut |action, turn| script(action, turn));
+        assert_eq!(ended, ending, "{name}: {story:?}");
+        assert!(spent.turns <= 30, "{name}");
+        if !expected.is_empty() {
+            assert_eq!(story.join(", "), expected, "{name}");
+        }
+        assert!(state.run.errors <= 3, "{name}");
+    }
+}
+
+#[test]
+fn whatever_executors_do_a_run_ends_within_its_budget() {
+    let answers = [
+        None,
+        Some(json!({})),
+        Some(json!({"summary": "done"})),
+        Some(json!({"stateUpdates": {"found": 0}})),
+        Some(json!({"stateUpdates": {"found": 3}})),
+        Some(json!({"stateUpdates": {"mended": 3}})),
+        Some(json!({"stateUpdates": {"mended": null}})),
+        Some(json!({"stateUpdates": {"found": null, "notes": []}})),
+        Some(json!({"stateUpdates": {"phase": "done"}})),
+        Some(json!({"status": "failed"})),
+        Some(json!("garbage")),
+    ];
+    let mut endings: Vec<Ending> = Vec::new();
+    for seed in 0..3_000_u64 {
+        let mut at = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mode = if seed % 5 == 0 { Mode::Interactive } else { Mode::Auto };
+        let (ending, state, spent, story) = play(LOOP, mode, &mut |_, _| {
+            at ^= at << 13;
+            at ^= at >> 7;
+            at ^= at << 17;
+            answers[usize::try_from(at % answers.len() as u64).expect("small")].clone()
+        });
+        assert!(spent.turns <= 30, "{seed}: {story:?}");
+        assert!(state.run.errors <= 3, "{seed}: {story:?}");
+        assert_eq!(mode == Mode::Interactive, ending == Ending::Waiting, "{seed}: {story:?}");
+        if !endings.contains(&ending) {
+            endings.push(ending);
+        }
+    }
+    for expected in [Ending::Completed, Ending::Failed, Ending::Stalled, Ending::Waiting] {
+        assert!(endings.contains(&expected), "{expected:?} was never reached, only {endings:?}");
+    }
+}
+
+#[test]
+fn limits_end_a_run_whatever_is_due() {
+    let (workflow, facts) = (workflow(LOOP), facts());
+    let mut state = initial_state(&workflow);
+    state.extra.insert("asked".to_owned(), json!(true));
+    let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
+    let at = Budget { turns: 3, time: Some(Period::from_seconds(9)), cost: Some(1.0) };
+    let spent = Spent::default();
+    let due =
+        |spent: &Spent| next(&workflow, &state, &facts, &decision, (spent, &at, Mode::Auto), &|_| false);
+    let Next::Perform(work) = due(&spent) else { panic!("an action is due") };
+    for used in [
+        Spent { turns: 3, ..spent.clone() },
+        Spent { time: Period::from_seconds(9), ..spent.clone() },
+        Spent { cost: 1.0, ..spent.clone() },
+    ] {
+        assert!(matches!(due(&used), Next::End(Ending::Exhausted, _)), "{used:?}");
+    }
+    let seen = Spent { seen: vec![("find".to_owned(), work.ground)], ..spent.clone() };
+    assert!(matches!(due(&seen), Next::End(Ending::Stalled, _)));
+    let elsewhere = Spent { seen: vec![("find".to_owned(), Digest::of_blob(b"other"))], ..spent };
+    assert!(matches!(due(&elsewhere), Next::Perform(_)));
+}
