@@ -8,6 +8,7 @@ use crate::base::{Digest, RepoPath};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry, Kind, Recorded, State};
 use crate::record::{read_state, read_transcript, rebuild, settled_lines, sides, without_markers};
 use crate::scan::{Content, Source};
+use crate::workflow::is_tree_name;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -182,7 +183,9 @@ pub(super) fn missing_end(
     let phase = loaded.workflow.as_ref()?.phase_named(state.phase.as_deref()?)?;
     let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
     let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
-    last.evidence.iter().find_map(|(name, digest)| {
+    // Code goes on, and is proven by the commit before the step.
+    let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name));
+    files.find_map(|(name, digest)| {
         let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
             Content::Bytes(bytes) => Digest::of_blob(&bytes).to_string() == *digest,
             Content::Missing | Content::Unreadable(_) => false,
