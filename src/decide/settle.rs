@@ -1,8 +1,11 @@
 //! Settling: applying transitions until the decision is no transition, and proving that it ends.
 
-use super::{Decision, Facts, Recorded, Stamp, State, Transition, Verdict, apply, evaluate, initial_state};
+use super::{
+    Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate, initial_state,
+};
 use crate::base::PhaseId;
 use crate::workflow::Workflow;
+use serde_json::{Map, Value};
 
 /// Where a task comes to rest, and how it got there.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,9 +28,10 @@ pub struct Step {
 /// Applies transitions as long as one is due and `may` allows it; a rule that asks for a person
 /// (`by_human`) is for `may` to judge.
 ///
-/// A phase may be entered again only if some digest has been used up since it was last entered. As
-/// every digest is used up at most once, this ends. If the rules would go round without using
-/// anything up, nothing of it is applied and the decision says so.
+/// A phase may be entered again only if since it was last entered some digest has been used up, or the
+/// workflow's own data has changed, as when an iteration is counted. Every digest is used up at most
+/// once, and how often the rules may go back to a phase is limited, so this ends. If they would go
+/// round without any of that, nothing of it is applied and the decision says so.
 #[must_use]
 pub fn settle(
     workflow: &Workflow,
@@ -41,8 +45,8 @@ pub fn settle(
         Recorded::Known(state) => state.under_own_names(workflow).into_owned(),
         _ => initial_state(workflow),
     };
-    let mut entered: Vec<(PhaseId, usize)> =
-        first.phase.iter().map(|phase| (phase.clone(), state.spent_count())).collect();
+    let mut entered: Vec<(PhaseId, Ground)> =
+        first.phase.iter().map(|phase| (phase.clone(), Ground::of(&state))).collect();
     let mut steps: Vec<Step> = Vec::new();
     let mut decision = first.clone();
     while let Some(transition) = decision.transition().cloned() {
@@ -50,11 +54,11 @@ pub fn settle(
             break;
         }
         let next = apply(workflow, &state, facts, &transition, stamp);
-        let spent = next.spent_count();
+        let now = Ground::of(&next);
         match entered.iter_mut().find(|(phase, _)| *phase == transition.to) {
-            Some((_, before)) if *before == spent => return livelock(first, steps, &transition),
-            Some((_, before)) => *before = spent,
-            None => entered.push((transition.to.clone(), spent)),
+            Some((_, before)) if *before == now => return livelock(first, steps, &transition),
+            Some((_, before)) => *before = now,
+            None => entered.push((transition.to.clone(), now)),
         }
         let now = Recorded::Known(Box::new(next.clone()));
         state.clone_from(&next);
@@ -62,6 +66,20 @@ pub fn settle(
         decision = evaluate(workflow, &now, facts);
     }
     Settled { steps, decision }
+}
+
+/// What has to change between two entries of a phase.
+#[derive(PartialEq)]
+struct Ground {
+    spent: usize,
+    data: Map<String, Value>,
+    run: RunRecord,
+}
+
+impl Ground {
+    fn of(state: &State) -> Self {
+        Self { spent: state.spent_count(), data: state.extra.clone(), run: state.run.clone() }
+    }
 }
 
 fn livelock(first: Decision, steps: Vec<Step>, last: &Transition) -> Settled {

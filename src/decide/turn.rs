@@ -7,7 +7,7 @@
 use super::data::put_back;
 use super::{Decision, Facts, Mode, PatchOp, State, Verdict, at, data_of, offers, patch};
 use crate::base::{ActionName, Digest, Period, RuleId};
-use crate::workflow::{Outcome, Owner, Workflow};
+use crate::workflow::{Owner, Workflow};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ pub fn next(
             return end(Ending::Waiting, &decision.reason);
         }
     };
-    let ground = ground(workflow, state, facts);
+    let ground = ground(workflow, state, facts, decision.rule.as_ref());
     let failures = spent.failures.get(&name).copied().unwrap_or_default();
     let limits = &workflow.limits;
     let of_workflow = action.as_ref().and_then(|action| workflow.action(action));
@@ -216,7 +216,7 @@ fn answer_or_wait(
     budget: &Budget,
     reason: &str,
 ) -> Next {
-    let ground = ground(workflow, state, facts);
+    let ground = ground(workflow, state, facts, None);
     if spent.seen.contains(&(ask.clone(), ground)) {
         return Next::End(Ending::Waiting, format!("{reason}; the answer by default has not helped"));
     }
@@ -226,22 +226,23 @@ fn answer_or_wait(
     }
 }
 
-/// What a decision rests on, as far as work can change it: the phase, the state's data and the files.
+/// What a decision rests on, as far as work can change it: the phase and its attempt, the state's data
+/// and the files.
 ///
-/// Numbers that the bookkeeping of `run` rules sets are left out: a counter of turns is no progress.
+/// Numbers that the bookkeeping of the deciding `run` rule sets are left out: that it counts its turns
+/// is no progress.
 #[must_use]
-pub fn ground(workflow: &Workflow, state: &State, facts: &Facts) -> Digest {
+pub fn ground(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&RuleId>) -> Digest {
     let mut own = data_of(workflow, state);
-    for rule in &workflow.rules {
-        if matches!(rule.outcome, Outcome::Run(_)) {
-            for (pointer, _) in &rule.set {
-                if at(&own, pointer).is_some_and(Value::is_number) {
-                    put_back(&mut own, pointer, None);
-                }
-            }
+    let rule = workflow.rules.iter().find(|known| Some(&known.id) == rule);
+    for (pointer, _) in rule.iter().flat_map(|rule| &rule.set) {
+        if at(&own, pointer).is_some_and(Value::is_number) {
+            put_back(&mut own, pointer, None);
         }
     }
-    let mut text = format!("{}\n", state.phase.as_deref().unwrap_or(workflow.initial.as_str()));
+    let phase = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
+    let attempt = workflow.phase_named(phase).map_or(0, |phase| state.attempt(&phase.id));
+    let mut text = format!("{phase} {attempt}\n");
     canonical(&Value::Object(own), &mut text);
     for file in facts.artifacts.values().flatten() {
         let digest = file.digest.map(|digest| digest.to_string()).unwrap_or_default();

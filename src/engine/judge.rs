@@ -2,7 +2,7 @@
 
 use super::snapshot::Seen;
 use super::{Engine, Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, command};
+use crate::base::{Diagnostic, RuleId, command};
 use crate::decide::{Choice, Decision, Ending, Recorded, State, Verdict, evaluate, ground, settle};
 use crate::run::Files;
 use crate::scan::Observed;
@@ -120,7 +120,11 @@ impl Engine {
             decision.options.clear();
         }
         decision.options.splice(0..0, restores);
-        let runner = if in_work_dir { self.runner(task, workflow, &recorded, &observed) } else { None };
+        let runner = if in_work_dir {
+            self.runner(task, workflow, (&recorded, &observed), decision.rule.as_ref())
+        } else {
+            None
+        };
         if runner == Some(Runner::Interrupted) {
             let message = "the process that ran this task is gone; the run goes on where it stood";
             let hint = command(&["orch", "run", task.id.as_str()]);
@@ -143,8 +147,8 @@ impl Engine {
         &self,
         task: &TaskRef,
         workflow: &Workflow,
-        recorded: &Recorded,
-        observed: &Observed,
+        (recorded, observed): (&Recorded, &Observed),
+        rule: Option<&RuleId>,
     ) -> Option<Runner> {
         let files = Files::of(&self.root, &task.directory);
         let run = files.read()?;
@@ -153,7 +157,7 @@ impl Engine {
             (None, _) if files.is_driven() => Some(Runner::Running),
             (None, _) => Some(Runner::Interrupted),
             (Some((Ending::Stalled, why)), Recorded::Known(state)) => {
-                let ground = ground(workflow, state, &observed.facts);
+                let ground = ground(workflow, state, &observed.facts, rule);
                 let stands = run.spent.seen.iter().any(|(_, seen)| *seen == ground);
                 stands.then(|| Runner::Stalled(why.clone()))
             }

@@ -85,8 +85,6 @@ pub struct WorkState {
     pub name: String,
     /// The revision of the state that it was begun on.
     pub rev: u64,
-    /// Whether it has ended well, so that its result counts, whatever becomes of the runner.
-    pub finished: bool,
 }
 
 impl Files {
@@ -122,7 +120,7 @@ impl Files {
 
     /// Keeps the result of a try, so that it counts whatever becomes of the runner.
     pub fn keep_result(&self, name: &str, result: &Value) -> Result<(), Error> {
-        durable::write_atomic(&self.result(name), pretty(result).as_bytes())
+        self.replace(&self.result(name), result)
     }
 
     /// The result of a try that a killed run has left; `None` where there is none.
@@ -164,6 +162,18 @@ impl Files {
     /// Writes what is known of the run; it is on the disk when this returns.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
         durable::write_atomic(&self.directory.join("run.json"), pretty(&run.value()).as_bytes())
+    }
+
+    /// The same for what may be lost with the machine, but not with the process.
+    pub fn note(&self, run: &RunState) -> Result<(), Error> {
+        self.replace(&self.directory.join("run.json"), &run.value())
+    }
+
+    /// Replaces a file as a whole, without waiting for the disk.
+    fn replace(&self, path: &Path, value: &Value) -> Result<(), Error> {
+        let beside = self.directory.join(format!("{}-run", durable::TEMPORARY));
+        let written = fs::write(&beside, pretty(value)).and_then(|()| fs::rename(&beside, path));
+        written.map_err(|source| Error::io(path, source))
     }
 
     /// What is wished of a run, if something is.
@@ -297,7 +307,6 @@ impl WorkState {
             "groupStarted": self.group_started,
             "log": self.name,
             "rev": self.rev,
-            "finished": self.finished,
         })
     }
 
@@ -317,7 +326,6 @@ impl WorkState {
             group_started: value.get("groupStarted")?.as_u64(),
             name: text("log")?.to_owned(),
             rev: value.get("rev")?.as_u64()?,
-            finished: value.get("finished")?.as_bool()?,
         })
     }
 }

@@ -72,14 +72,14 @@ pub(super) fn drive(
         live.end();
         let end = ended?;
         let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
-        if asks && options.mode != Some(Mode::Auto) {
-            if let Some(answers) = ask::ask(engine, &end.judged, ui) {
-                match engine.answer(task, &answers, false) {
-                    Ok(applied) => live.applied(&applied),
-                    Err(error) => ui.problem(&error.to_string()),
-                }
-                continue;
+        let answers =
+            if asks && options.mode != Some(Mode::Auto) { ask::ask(engine, &end.judged, ui) } else { None };
+        if let Some(answers) = answers {
+            match engine.answer(task, &answers, false) {
+                Ok(applied) => live.applied(&applied),
+                Err(error) => ui.problem(&error.to_string()),
             }
+            continue;
         }
         return finish(engine, context, ui, &end, live.transitions, false);
     }

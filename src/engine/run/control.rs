@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What came of an order about a run.
 pub enum Controlled {
     /// The process that drives the task was told.
-    Told(RunState),
+    Told(Box<RunState>),
     /// No process drives it, so the order was carried out at once: the run is over, or a rule answered.
     Done(Option<Box<Applied>>),
     /// There is nothing to pause, resume or stop.
@@ -67,7 +67,7 @@ impl Engine {
         let run = files.read();
         if let (Some(run), true) = (&run, files.is_driven()) {
             files.say(&run.id, Some(&Control { wish, run: run.id.clone(), by }))?;
-            return Ok(Controlled::Told(run.clone()));
+            return Ok(Controlled::Told(Box::new(run.clone())));
         }
         let (signal, ending) = match wish {
             Wish::Pause => (Signal::Pause, Ending::Paused),
@@ -97,7 +97,7 @@ impl Engine {
         let files = Files::of(&self.root, &task.directory);
         if let (Some(run), true) = (files.read(), files.is_driven()) {
             files.say(&run.id, None)?;
-            return Ok(Controlled::Told(run));
+            return Ok(Controlled::Told(Box::new(run)));
         }
         Ok(match self.signal(task, Signal::Resume)? {
             Some(applied) => Controlled::Done(Some(Box::new(applied))),

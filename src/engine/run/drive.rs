@@ -231,6 +231,13 @@ impl Drive<'_> {
         Ok(self.files.write(&self.run)?)
     }
 
+    /// The same for what a turn can be taken up without, should the whole machine go down.
+    pub(super) fn note(&mut self) -> Result<(), Error> {
+        self.clock();
+        self.run.updated = self.engine.now();
+        Ok(self.files.note(&self.run)?)
+    }
+
     /// Applies the transitions that are due.
     fn advance(&mut self, tell: &mut Tell<'_>) -> Result<(), Error> {
         let may = |due: &Transition| !due.by_human;

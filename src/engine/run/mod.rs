@@ -162,9 +162,8 @@ impl Engine {
         options: &RunOptions,
     ) -> Result<Next, Error> {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let state = match &judged.recorded {
-            Recorded::Known(state) => state,
-            _ => return Ok(Next::End(Ending::Error, judged.decision.reason.clone())),
+        let Recorded::Known(state) = &judged.recorded else {
+            return Ok(Next::End(Ending::Error, judged.decision.reason.clone()));
         };
         let has = |agent: &str| self.command_for([agent], options).is_some();
         let facts = &judged.observed.facts;

@@ -27,7 +27,6 @@ impl Drive<'_> {
             group_started: None,
             name: name.clone(),
             rev: judged.decision.rev,
-            finished: false,
         });
         self.save()?;
         let shown = log.strip_prefix(&self.engine.root).unwrap_or(&log).display().to_string();
@@ -58,7 +57,7 @@ impl Drive<'_> {
                 if let Some(doing) = &mut self.run.work {
                     (doing.group, doing.group_started) = (Some(group), at);
                 }
-                fault = self.save().err();
+                fault = self.note().err();
             }
             Live::Line(line) => tell(&Happened::Line(line)),
             Live::Tick(time) => {
@@ -104,7 +103,7 @@ impl Drive<'_> {
                 // Nobody's failure: it begins anew when the run goes on.
                 self.run.spent.cost += cost;
                 self.run.work = None;
-                return self.save();
+                return self.note();
             }
             Ended::Code(code) => Some(format!("it ended with code {code}")),
             Ended::Signal(signal) => Some(format!("it was ended by signal {signal}")),
@@ -128,18 +127,16 @@ impl Drive<'_> {
             tell(&Happened::Done { work, message });
             self.run.spent.succeed(work, cost);
             self.run.work = None;
-            return self.save();
+            return self.note();
         }
         match read {
             None => self.fail(work, "it left no result", cost, tell),
             Some((Err(why), _)) => self.fail(work, &why, cost, tell),
             Some((Ok(result), value)) => {
-                if let (Some(value), Some(doing)) = (&value, &mut self.run.work) {
+                if let Some(value) = &value {
                     // From here on the result counts, whatever becomes of this process.
                     self.files.keep_result(name, value)?;
-                    doing.finished = true;
                 }
-                self.save()?;
                 self.accept(judged.decision.phase.as_ref(), work, &result, tell)
             }
         }
@@ -190,7 +187,7 @@ impl Drive<'_> {
                 self.asked_to_stop = (!result.goes_on).then(|| asked(work));
                 self.run.spent.succeed(work, result.cost);
                 self.run.work = None;
-                self.save()
+                self.note()
             }
         }
     }
@@ -205,7 +202,7 @@ impl Drive<'_> {
     ) -> Result<(), Error> {
         self.run.spent.fail(work, cost);
         self.run.work = None;
-        self.save()?;
+        self.note()?;
         let judged = self.engine.judge(self.task)?;
         let limits = judged.workflow().map(|workflow| workflow.limits).unwrap_or_default();
         let tries = judged.workflow().map_or(limits.failures, |workflow| {
@@ -231,7 +228,7 @@ impl Drive<'_> {
             self.run.spent.give_up(work);
         }
         self.acted = true;
-        self.save()
+        self.note()
     }
 
     /// What an executor finds in its environment beside what it inherits.
