@@ -4,6 +4,7 @@
 //! leads to its directory as surely as a directory to its id.
 
 use crate::base::{InvalidName, RepoPath, TaskId};
+use crate::workflow::Part as Belongs;
 use std::fmt;
 
 /// The path of a root: literal parts, parts with one `*`, and at most one part `**`.
@@ -25,6 +26,24 @@ enum Part {
     },
     /// `**`.
     Any,
+}
+
+impl Part {
+    /// Whether it says nothing about a name.
+    fn is_any_name(&self) -> bool {
+        matches!(self, Self::One { before, after } if before.is_empty() && after.is_empty())
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Self::Literal(literal) => literal == name,
+            Self::One { before, after } => name
+                .strip_prefix(before.as_str())
+                .and_then(|rest| rest.strip_suffix(after.as_str()))
+                .is_some_and(|matched| !matched.is_empty()),
+            Self::Any => true,
+        }
+    }
 }
 
 /// Why a text is no [`RootPath`].
@@ -82,6 +101,22 @@ impl RootPath {
     #[must_use]
     pub fn base(&self) -> &RepoPath {
         &self.base
+    }
+
+    /// How much of a directory is a place for tasks: at the last name that the path says, since below it
+    /// any name may be a task's; and at a `**` everything.
+    pub(super) fn part(&self, directory: &RepoPath) -> Belongs {
+        let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
+        let mut places: Vec<Part> = base.map(|name| Part::Literal(name.to_owned())).collect();
+        places.extend(self.parts.iter().take_while(|part| **part != Part::Any).cloned());
+        let said = places.iter().rposition(|place| !place.is_any_name()).map_or(1, |last| last + 1);
+        let names: Vec<&str> = directory.as_str().split('/').collect();
+        let fits = places.iter().take(said).zip(&names).all(|(place, name)| place.fits(name));
+        match names.len() {
+            _ if !fits => Belongs::None,
+            depth if depth < said => Belongs::Within,
+            _ => Belongs::Whole,
+        }
     }
 
     /// The id that `directory` has as a task under this path, or why that is none; `None` if the path

@@ -58,6 +58,9 @@ pub fn apply(
             _ => step(workflow, from, transition, &seen, seq, &mut next),
         }
     }
+    if transition.kind != Kind::Confirm {
+        note_code(workflow, facts, &transition.to, &mut next);
+    }
     for (key, value) in &workflow.state.defaults {
         next.extra.entry(key.clone()).or_insert_with(|| value.clone());
     }
@@ -118,7 +121,18 @@ fn note_substate(
     }
 }
 
-/// Takes a digest out of what has been used up.
+/// Records what the code was when a phase that changes it was entered.
+fn note_code(workflow: &Workflow, facts: &Facts, to: &PhaseId, next: &mut State) {
+    let made = workflow.phase(to).map(|phase| phase.produces.as_slice()).unwrap_or_default();
+    for artifact in made {
+        if let Some(digest) = facts.tree_digest(artifact) {
+            actor(next, to).entered_with.insert(artifact.clone(), Some(digest));
+        }
+    }
+}
+
+/// Takes a digest out of what has been used up. Code that is right as it was when its phase was entered
+/// differs from nothing any more, so that nothing is recorded in the place of what it was.
 fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
     let Some((artifact, digest)) = &transition.confirm else { return };
     for phase in workflow.producers(artifact) {
@@ -129,6 +143,15 @@ fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
             if spent.is_empty() {
                 actor.spent.remove(artifact);
             }
+        }
+    }
+    let is_code = workflow.artifact(artifact).is_some_and(|artifact| artifact.tree.is_some());
+    for phase in workflow.producers(artifact).filter(|_| is_code) {
+        if let Some(actor) = next.actors.get_mut(phase.id.as_str())
+            && let Some(entered_with) = actor.entered_with.get_mut(artifact)
+            && *entered_with == Some(*digest)
+        {
+            *entered_with = None;
         }
     }
 }
@@ -227,7 +250,11 @@ fn backward(workflow: &Workflow, start: usize, end: usize, kind: Kind, seen: &[S
                 next.actor(&phase.id).and_then(|actor| actor.left_with.get(artifact).copied().flatten());
             let now = present(seen, artifact);
             let judged = if position < start { left_with.or(now) } else { now };
-            let used: [Option<Digest>; 2] = if by_person { [left_with, now] } else { [judged, None] };
+            // Code as it is now is what the target would be entered with, and no change any more.
+            let is_code =
+                seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
+            let used: [Option<Digest>; 2] =
+                if by_person || is_code { [left_with, now] } else { [judged, None] };
             for digest in used.into_iter().flatten() {
                 let spent = actor(next, &phase.id).spent.entry(artifact.clone()).or_default();
                 if !spent.contains(&digest) {

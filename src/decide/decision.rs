@@ -1,9 +1,10 @@
 //! What the rules say about one task now, with everything that made them say it.
 
 use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName};
-use crate::workflow::{Format, Owner};
+use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A decision and its reasons. It is computed, never stored; every face of `orch` renders this value.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,6 +225,9 @@ pub struct Derived {
     pub stale_because: Option<String>,
     /// What it says it judged.
     pub of: BTreeMap<String, Option<Digest>>,
+    /// Where it is committed code: the commits and files since the last recorded step; null where they
+    /// are not known.
+    pub tree: Option<Arc<Value>>,
 }
 
 /// One file of an artifact that counts.
@@ -407,6 +411,17 @@ impl Mode {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Interactive, Self::Auto].into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
+impl BrokenNeed {
+    /// The artifact, and where it belongs.
+    pub(super) fn named(&self) -> String {
+        if is_tree_name(&self.path) {
+            self.path.clone()
+        } else {
+            format!("{} ({})", self.artifact, self.path)
+        }
     }
 }
 

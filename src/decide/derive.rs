@@ -5,7 +5,7 @@
 
 use super::{Derived, DerivedFile, Evidence, Facts, FileFact, State};
 use crate::base::{ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath};
-use crate::workflow::{Artifact, Workflow};
+use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ pub(super) struct Seen<'f> {
     /// Files of less preferred paths that nobody has used up: probably misplaced.
     pub elsewhere: Vec<&'f FileFact>,
 }
+
+/// What every artifact is now; of one that is committed code, also which part.
+type Present<'w> = BTreeMap<ArtifactName, (Option<Digest>, Option<&'w TreeScope>)>;
 
 /// Derives every artifact of the workflow, in document order.
 #[must_use]
@@ -35,12 +38,17 @@ pub(super) fn look<'f>(
 ) -> Vec<Seen<'f>> {
     let mut all: Vec<Seen<'f>> =
         workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
-    let digests: BTreeMap<ArtifactName, Option<Digest>> =
-        all.iter().map(|seen| (seen.derived.name.clone(), seen.derived.digest)).collect();
+    let present: Present<'_> = (workflow.artifacts.iter().zip(&all))
+        .map(|(artifact, seen)| {
+            let tree =
+                artifact.tree.as_ref().filter(|_| seen.derived.tree.is_some() || !seen.derived.present);
+            (seen.derived.name.clone(), (seen.derived.digest, tree))
+        })
+        .collect();
     for seen in &mut all {
-        judge_freshness(workflow, state, &digests, &mut seen.derived);
-        seen.culprit = culprit(seen, &digests);
-        seen.derived.changed = match record_of(workflow, state, phase, &seen.derived.name) {
+        judge_freshness(workflow, state, &present, &mut seen.derived);
+        seen.culprit = culprit(seen, &present);
+        seen.derived.changed = match record_of(workflow, state, phase, &seen.derived) {
             Some(recorded) => recorded != seen.derived.digest,
             None => false,
         };
@@ -75,7 +83,8 @@ impl Seen<'_> {
                 .collect(),
             digest: self.derived.digest?,
             valid: self.derived.valid,
-            committed: workflow.artifact(&self.derived.name).is_none_or(|artifact| artifact.commit),
+            committed: self.derived.tree.is_some()
+                || workflow.artifact(&self.derived.name).is_none_or(|artifact| artifact.commit),
         })
     }
 
@@ -95,8 +104,9 @@ impl Seen<'_> {
 /// The files that count: of the first path with an unspent file, else of the first that matches.
 fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> Seen<'f> {
     let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
-    let mut groups: Vec<Vec<&FileFact>> = (0..artifact.paths.len())
-        .map(|pattern| observed.iter().filter(|file| file.pattern == pattern).collect())
+    let counts = |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
+    let mut groups: Vec<Vec<&FileFact>> = (0..=artifact.paths.len())
+        .map(|pattern| observed.iter().filter(|file| file.pattern == pattern && counts(file)).collect())
         .filter(|group: &Vec<&FileFact>| !group.is_empty())
         .collect();
     groups.iter_mut().for_each(|group| group.sort_by(|a, b| a.path.cmp(&b.path)));
@@ -109,6 +119,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         .enumerate()
         .filter(|(index, group)| *index != chosen && unspent(group))
         .flat_map(|(_, group)| group.iter().copied())
+        .filter(|file| !file.is_tree)
         .collect();
     let files = groups.get(chosen).cloned().unwrap_or_default();
     let derived = Derived {
@@ -120,12 +131,24 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
         digest: digest_of(&files),
         stale_because: None,
         of: judged_by(&files),
+        tree: files.iter().find(|file| file.is_tree).map(|file| file.data.clone().unwrap_or_default()),
         files: files
             .iter()
             .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
             .collect(),
     };
     Seen { derived, files, culprit: None, elsewhere }
+}
+
+/// Whether the code is a change: other than what a phase that makes it was entered with, or used up, and
+/// so a change of an earlier attempt. Where nobody knows what it was, anything is.
+fn is_change(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Option<Digest>) -> bool {
+    let mut baselines = workflow
+        .producers(artifact)
+        .filter_map(|phase| state.actor(&phase.id)?.entered_with.get(artifact).copied());
+    digest.is_some_and(|now| {
+        baselines.any(|baseline| baseline != Some(now)) || is_spent(workflow, state, artifact, now)
+    })
 }
 
 fn digest_of(files: &[&FileFact]) -> Option<Digest> {
@@ -153,12 +176,7 @@ fn judged(file: &FileFact) -> Option<Vec<(String, Option<Digest>)>> {
     Some(of.iter().map(|(name, digest)| (name.clone(), digest.as_str().and_then(Digest::parse))).collect())
 }
 
-fn judge_freshness(
-    workflow: &Workflow,
-    state: &State,
-    digests: &BTreeMap<ArtifactName, Option<Digest>>,
-    derived: &mut Derived,
-) {
+fn judge_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
     if !derived.present {
         return;
     }
@@ -166,31 +184,28 @@ fn judge_freshness(
         Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
             Some(used_up(workflow, state, derived))
         }
-        _ => derived.of.iter().find_map(|(name, judged)| stands_no_more(digests, name, *judged)),
+        _ => derived.of.iter().find_map(|(name, judged)| stands_no_more(present, name, *judged)),
     };
     derived.fresh = derived.stale_because.is_none();
 }
 
 /// Why what a report says it judged is not what is there now; `None` where it is.
-fn stands_no_more(
-    digests: &BTreeMap<ArtifactName, Option<Digest>>,
-    name: &str,
-    judged: Option<Digest>,
-) -> Option<String> {
-    match digests.get(name) {
+fn stands_no_more(present: &Present<'_>, name: &str, judged: Option<Digest>) -> Option<String> {
+    match present.get(name) {
         None => Some(format!("it judged `{name}`, which the workflow does not know")),
-        Some(present) if judged.is_none() || *present != judged => {
-            Some(format!("it judged another `{name}`"))
-        }
+        Some((present, tree)) if judged.is_none() || *present != judged => Some(match tree {
+            Some(scope) => format!("it judged another `{name}`: {scope} changed since"),
+            None => format!("it judged another `{name}`"),
+        }),
         Some(_) => None,
     }
 }
 
 /// Writing any other file anew would not help.
-fn culprit<'f>(seen: &Seen<'f>, digests: &BTreeMap<ArtifactName, Option<Digest>>) -> Option<&'f FileFact> {
+fn culprit<'f>(seen: &Seen<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
     let is_faulty = |file: &&FileFact| {
         let of = judged(file).unwrap_or_default();
-        !file.is_valid() || of.iter().any(|(name, digest)| stands_no_more(digests, name, *digest).is_some())
+        !file.is_valid() || of.iter().any(|(name, digest)| stands_no_more(present, name, *digest).is_some())
     };
     seen.files.iter().copied().find(is_faulty)
 }
@@ -219,15 +234,25 @@ pub(super) fn record_of(
     workflow: &Workflow,
     state: &State,
     phase: &PhaseId,
-    artifact: &ArtifactName,
+    derived: &Derived,
 ) -> Option<Option<Digest>> {
-    if let Some(entered) = state.actor(phase).and_then(|actor| actor.entered_with.get(artifact)) {
+    let artifact = &derived.name;
+    // What a phase was entered with of code that it makes says nothing about a file in its place.
+    let is_of_code = |phase: &PhaseId| {
+        derived.tree.is_none()
+            && workflow.artifact(artifact).is_some_and(|artifact| artifact.tree.is_some())
+            && workflow.producers(artifact).any(|producer| producer.id == *phase)
+    };
+    let entered_with = |phase: &PhaseId| {
+        state.actor(phase).and_then(|actor| actor.entered_with.get(artifact)).filter(|_| !is_of_code(phase))
+    };
+    if let Some(entered) = entered_with(phase) {
         return Some(*entered);
     }
     let position = workflow.position(phase)?;
     workflow.phases[..position].iter().rev().find_map(|earlier| {
-        let actor = state.actor(&earlier.id)?;
-        actor.left_with.get(artifact).or_else(|| actor.entered_with.get(artifact)).copied()
+        let left_with = state.actor(&earlier.id)?.left_with.get(artifact);
+        left_with.or_else(|| entered_with(&earlier.id)).copied()
     })
 }
 

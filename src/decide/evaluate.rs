@@ -199,7 +199,8 @@ impl Judge<'_> {
         let changed: Vec<ArtifactName> = self
             .seen
             .iter()
-            .filter(|seen| seen.derived.changed)
+            // Code goes on changing for other tasks, and that is no news of this one.
+            .filter(|seen| seen.derived.changed && seen.derived.tree.is_none())
             .map(|seen| seen.derived.name.clone())
             .collect();
         decision.reason = match changed.as_slice() {
@@ -276,14 +277,7 @@ impl Judge<'_> {
         let last_consistent = self.last_consistent();
         let named: Vec<String> = unmet
             .iter()
-            .map(|need| {
-                format!(
-                    "{} ({}) is {}",
-                    need.artifact,
-                    need.path,
-                    if need.missing { "missing" } else { "invalid" }
-                )
-            })
+            .map(|need| format!("{} is {}", need.named(), if need.missing { "missing" } else { "invalid" }))
             .collect();
         let role = if *phase == self.phase.id { "needs" } else { "would need" };
         decision.reason = format!("`{phase}` {role} what is not there: {}", named.join("; "));

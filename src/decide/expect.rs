@@ -5,7 +5,7 @@ use super::evaluate::{Judge, choice};
 use super::rules::{join, saw};
 use super::{BrokenNeed, Decision, ExpectState, Expectation, Part, Truth, Verdict};
 use crate::base::{ArtifactName, Digest};
-use crate::workflow::{Artifact, Outcome, Owner, Rule};
+use crate::workflow::{Artifact, Outcome, Owner, Rule, tree_name};
 use std::collections::BTreeMap;
 
 /// No rule fired: say which outputs of the phase are missing, invalid or used up.
@@ -77,11 +77,12 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
 fn for_output(judge: &Judge<'_>, seen: &Seen<'_>, optional: bool) -> Option<Expectation> {
     let derived = &seen.derived;
     let (state, because) = if !derived.present {
-        (ExpectState::Missing, "it is not there".to_owned())
+        (ExpectState::Missing, missing(judge, &derived.name))
     } else if !derived.fresh {
         (ExpectState::Stale, derived.stale_because.clone().unwrap_or_default())
     } else if !derived.valid {
-        let first = seen.files.iter().flat_map(|file| &file.problems).find(|problem| problem.is_error());
+        let problems = || seen.files.iter().flat_map(|file| &file.problems);
+        let first = problems().find(|problem| problem.is_error()).or_else(|| problems().next());
         (ExpectState::Invalid, first.map(|problem| problem.message.clone()).unwrap_or_default())
     } else {
         return None;
@@ -90,6 +91,17 @@ fn for_output(judge: &Judge<'_>, seen: &Seen<'_>, optional: bool) -> Option<Expe
         return None;
     }
     expectation(judge, &derived.name, state, because)
+}
+
+/// Why an output is not there; of code, what would have made it.
+fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
+    let artifact = judge.workflow.artifact(name);
+    let Some((artifact, scope)) = artifact.and_then(|artifact| Some((artifact, artifact.tree.as_ref()?)))
+    else {
+        return "it is not there".to_owned();
+    };
+    let unchanged = format!("no commit has changed {scope} since `{}` was entered", judge.phase.id);
+    if artifact.paths.is_empty() { unchanged } else { format!("it is not there, and {unchanged}") }
 }
 
 /// What has to be done about a need that does not hold.
@@ -212,9 +224,12 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     }
 }
 
-/// One concrete path for an artifact, also where its first path is a glob.
+/// One concrete path for an artifact, also where its first path is a glob; of code alone, the name
+/// that stands for it.
 pub(super) fn concrete_path(artifact: &Artifact) -> String {
-    let Some(pattern) = artifact.paths.first() else { return String::new() };
+    let Some(pattern) = artifact.paths.first() else {
+        return tree_name(artifact.name.as_str());
+    };
     let parts: Vec<String> =
         pattern.split('/').filter(|part| *part != "**").map(|part| concrete_part(part, artifact)).collect();
     parts.join("/")

@@ -4,7 +4,8 @@
 //! in [`super::derive`].
 
 use crate::base::{ArtifactName, Diagnostic, Digest, RepoPath, TaskId};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,20 +16,24 @@ pub struct Facts {
     pub task: TaskId,
     /// Its directory in the repository.
     pub directory: RepoPath,
-    /// For every artifact of the workflow, the files that match one of its paths.
+    /// For every artifact of the workflow, the files that match one of its paths, and the tree that it
+    /// may be instead.
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
     /// Findings about the task as a whole.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One file that matches a path of an artifact.
+/// One file that matches a path of an artifact, or the part of a commit's tree that it may be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileFact {
     /// Which of the artifact's paths it matches, counted from 0; a file matches only its first.
     pub pattern: usize,
-    /// Its path below the task directory.
+    /// Whether it is no file but a tree.
+    pub is_tree: bool,
+    /// Its path below the task directory; of a tree, the name that stands for it.
     pub path: String,
-    /// The blob id that `git add` would store; `None` where the bytes cannot be read.
+    /// The blob id that `git add` would store; `None` where the bytes cannot be read. Of a tree, the id
+    /// that git would give to a tree of these parts alone.
     pub digest: Option<Digest>,
     /// The parsed value, if it parses and its schema accepts it.
     pub data: Option<Arc<Value>>,
@@ -36,7 +41,34 @@ pub struct FileFact {
     pub problems: Vec<Diagnostic>,
 }
 
+impl Facts {
+    /// The same facts once a step has been recorded: since then nothing has been committed.
+    #[must_use]
+    pub fn after_a_step(&self) -> Cow<'_, Self> {
+        if !self.artifacts.values().flatten().any(|file| file.is_tree && file.data.is_some()) {
+            return Cow::Borrowed(self);
+        }
+        let mut facts = self.clone();
+        for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
+            tree.data = Some(Arc::new(FileFact::no_commits()));
+            tree.problems.clear();
+        }
+        Cow::Owned(facts)
+    }
+
+    /// The digest of the tree that an artifact may be, where there is a repository.
+    pub(super) fn tree_digest(&self, artifact: &ArtifactName) -> Option<Digest> {
+        self.artifacts.get(artifact)?.iter().find(|file| file.is_tree)?.digest
+    }
+}
+
 impl FileFact {
+    /// The data of a tree to which nothing was committed.
+    #[must_use]
+    pub fn no_commits() -> Value {
+        json!({"commits": [], "files": [], "confirmed": false})
+    }
+
     /// Whether it parses and its schema accepts it.
     #[must_use]
     pub fn is_valid(&self) -> bool {

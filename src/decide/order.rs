@@ -4,7 +4,7 @@
 use super::derive::{Seen, look};
 use super::evaluate::Judge;
 use super::rules::join;
-use super::{Facts, Kind, State, Transition};
+use super::{BrokenNeed, Facts, Kind, State, Transition};
 use crate::base::{ArtifactName, PhaseId, RuleId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
@@ -287,8 +287,7 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
     }
     let unmet = judge.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {
-        let named: Vec<String> =
-            unmet.iter().map(|need| format!("{} ({})", need.artifact, need.path)).collect();
+        let named: Vec<String> = unmet.iter().map(BrokenNeed::named).collect();
         let message = format!("`{}` needs what is not there: {}", target.id, named.join(", "));
         let hint = match judge.last_consistent() {
             Some(last) => format!("the last phase whose needs hold is `{last}`"),

@@ -207,6 +207,10 @@ impl Judge<'_> {
         let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
         let read = |seen: &&Seen<'_>| self.reads(rule, seen.derived.name.as_str());
         names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
+        // No commit of its own holds the code, so every step from a phase that builds on it names it.
+        let is_code =
+            |seen: &&Seen<'_>| seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name);
+        names.extend(self.seen.iter().filter(is_code).map(|seen| seen.derived.name.clone()));
         names
     }
 

@@ -22,6 +22,8 @@ pub(super) struct TaskScope<'a> {
     task: Value,
     /// Named expressions, each computed once: they may read one another many times over.
     defines: Vec<OnceCell<Result<Value, String>>>,
+    /// The same of the named values of each artifact, in document order.
+    facts: Vec<Vec<OnceCell<Result<Value, String>>>>,
 }
 
 impl<'a> TaskScope<'a> {
@@ -42,6 +44,11 @@ impl<'a> TaskScope<'a> {
             attempt: Value::from(attempt),
             task: Value::from(task.as_str()),
             defines: vec![OnceCell::new(); workflow.defines.len()],
+            facts: workflow
+                .artifacts
+                .iter()
+                .map(|artifact| vec![OnceCell::new(); artifact.facts.len()])
+                .collect(),
         }
     }
 
@@ -94,20 +101,24 @@ impl<'a> TaskScope<'a> {
             "problems" => problems(seen),
             "data" if derived.holds() => return follow(data(seen), path, 2),
             "data" => Value::Null,
-            _ if derived.holds() => match self.fact(seen, member) {
-                Some(Ok(value)) => value,
-                Some(Err(message)) => return Lookup::Failed(message),
-                None => return Lookup::Missing { depth: 1 },
-            },
+            _ if derived.holds() => {
+                return match self.fact(seen, member) {
+                    Some(Ok(value)) => follow(value, path, 2),
+                    Some(Err(message)) => Lookup::Failed(message.clone()),
+                    None => Lookup::Missing { depth: 1 },
+                };
+            }
             _ => return Lookup::Missing { depth: 1 },
         };
         settle(value, path, 2)
     }
 
-    fn fact(&self, seen: &Seen<'_>, name: &str) -> Option<Result<Value, String>> {
-        let artifact = self.workflow.artifact(&seen.derived.name)?;
-        let (_, guard) = artifact.facts.iter().find(|(fact, _)| fact == name)?;
-        Some(guard.value(&FactScope { seen }))
+    fn fact(&self, seen: &Seen<'_>, name: &str) -> Option<&Result<Value, String>> {
+        let artifacts = &self.workflow.artifacts;
+        let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;
+        let fact = artifacts[artifact].facts.iter().position(|(fact, _)| fact == name)?;
+        let guard = &artifacts[artifact].facts[fact].1;
+        Some(self.facts[artifact][fact].get_or_init(|| guard.value(&FactScope { seen })))
     }
 }
 

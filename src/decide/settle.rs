@@ -49,10 +49,12 @@ pub fn settle(
         first.phase.iter().map(|phase| (phase.clone(), Ground::of(&state))).collect();
     let mut steps: Vec<Step> = Vec::new();
     let mut decision = first.clone();
+    let moved = facts.after_a_step();
     while let Some(transition) = decision.transition().cloned() {
         if !may(&transition) {
             break;
         }
+        let facts = if steps.is_empty() { facts } else { &moved };
         let next = apply(workflow, &state, facts, &transition, stamp);
         let now = Ground::of(&next);
         match entered.iter_mut().find(|(phase, _)| *phase == transition.to) {
@@ -63,7 +65,7 @@ pub fn settle(
         let now = Recorded::Known(Box::new(next.clone()));
         state.clone_from(&next);
         steps.push(Step { transition, state: next });
-        decision = evaluate(workflow, &now, facts);
+        decision = evaluate(workflow, &now, &moved);
     }
     Settled { steps, decision }
 }

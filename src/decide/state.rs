@@ -100,7 +100,8 @@ pub struct Actor {
     pub substate: Option<Value>,
     /// The digests its outputs had when it was left forward; `None` for an absent one.
     pub left_with: BTreeMap<ArtifactName, Option<Digest>>,
-    /// The digests its needs had when it was entered backward.
+    /// The digests its needs had when it was entered backward, and what the code that it makes was whenever
+    /// it was entered.
     pub entered_with: BTreeMap<ArtifactName, Option<Digest>>,
     /// Digests of its outputs that a send-back has used up.
     pub spent: BTreeMap<ArtifactName, Vec<Digest>>,

@@ -1,5 +1,7 @@
 //! The settings and workflows of history: as each commit holds them, and as they ship.
 
+use super::audit::Side;
+use super::records::{Records, state_in};
 use super::setting::{InSource, OnDisk, Setting};
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath, Timestamp};
@@ -8,7 +10,7 @@ use crate::decide::State;
 use crate::scan::{Files, Source, SourceError};
 use crate::store::{self, Store, TreeSource};
 use serde_json::Value;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
@@ -18,6 +20,9 @@ type Key = (Option<Digest>, Option<Digest>);
 
 /// The record of a task as a commit held it: the blobs of its state and of its transcript.
 pub(super) type Held = (Digest, Digest);
+
+/// Every record of each task that a commit held, among those that were walked.
+pub(super) type HeldRecords = HashMap<RepoPath, HashSet<Held>>;
 
 /// How much later than its record says a commit may be dated before: clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
@@ -41,18 +46,37 @@ impl Settings {
 pub(super) struct Archive<'s> {
     store: &'s Store,
     settings: &'s Settings,
-    /// Every record that a commit held, among those that were walked.
-    held: RefCell<HashMap<RepoPath, HashSet<Held>>>,
+    held: RefCell<HeldRecords>,
     /// Whether history is walked from its first commit on, so that `held` knows every record.
     from_the_first: bool,
-    /// What the parents of a commit held whose state is in pieces, by the record in it.
-    made_of: RefCell<HashMap<(RepoPath, Held), Vec<State>>>,
+    /// Whether anything was asked that rests on every commit that was walked before.
+    is_bound_to_order: Cell<bool>,
 }
 
 impl<'s> Archive<'s> {
     /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
     pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
-        Self { store, settings, held: RefCell::default(), from_the_first, made_of: RefCell::default() }
+        Self {
+            store,
+            settings,
+            held: RefCell::default(),
+            from_the_first,
+            is_bound_to_order: Cell::new(false),
+        }
+    }
+
+    /// The records that were noted; `None` if what was proven meanwhile might have come out otherwise
+    /// after other commits.
+    pub(super) fn into_held(self) -> Option<HeldRecords> {
+        (!self.is_bound_to_order.get()).then(|| self.held.into_inner())
+    }
+
+    /// Notes what was held by commits that were walked elsewhere.
+    pub(super) fn note_all(&self, held: HeldRecords) {
+        let mut known = self.held.borrow_mut();
+        for (task, records) in held {
+            known.entry(task).or_default().extend(records);
+        }
     }
 
     /// The settings that a commit holds.
@@ -115,6 +139,7 @@ impl<'s> Archive<'s> {
         let Some(record) = held(source, &task.state_path()?, &task.transcript_path()?)? else {
             return Ok(true);
         };
+        self.is_bound_to_order.set(true);
         Ok(self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record)))
     }
 
@@ -138,6 +163,7 @@ impl<'s> Archive<'s> {
     ) -> Result<Option<Digest>, Error> {
         let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record));
         if self.from_the_first && !is_noted {
+            self.is_bound_to_order.set(true);
             return Ok(None);
         }
         let (state, transcript) = (task.state_path()?, task.transcript_path()?);
@@ -191,26 +217,42 @@ impl<'s> Archive<'s> {
         Ok(best.1)
     }
 
-    /// Notes a state that a record in pieces was made of.
-    pub(super) fn note_made_of(&self, task: &TaskRef, record: Held, state: State) {
-        self.made_of.borrow_mut().entry((task.directory.clone(), record)).or_default().push(state);
-    }
-
-    /// The states that a record in pieces was made of, if it was walked.
-    pub(super) fn made_of(&self, task: &TaskRef, record: Held) -> Option<Vec<State>> {
-        self.made_of.borrow().get(&(task.directory.clone(), record)).cloned()
-    }
-
-    /// The states of a task in the commits that all of these come from.
-    pub(super) fn common_states(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Vec<u8>>, Error> {
-        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
-        let mut states = Vec::new();
-        for other in others {
-            for base in self.store.merge_bases(*one, *other)? {
-                states.extend(self.store.read_at(base, &task.state_path()?)?);
+    /// The states that a record in pieces was made of: those of the nearest ancestors that hold a whole
+    /// one, at or before a commit.
+    pub(super) fn made_of(&self, task: &TaskRef, commit: Digest) -> Result<Vec<State>, Error> {
+        let (mut open, mut seen, mut states) = (vec![commit], HashSet::new(), Vec::new());
+        while let Some(commit) = open.pop() {
+            if !seen.insert(commit) || !self.store.has(commit) {
+                continue;
+            }
+            let side = Side::new(self, self.store.tree_source(commit))?;
+            let Some(bytes) = self.store.read_at(commit, &task.state_path()?)? else { continue };
+            match state_in(&bytes, &side.setting, self) {
+                Some((state, _)) => states.push(state),
+                None => open.extend(self.store.visit(commit)?.parents),
             }
         }
         Ok(states)
+    }
+
+    /// The records of a task in the commits that all of these come from.
+    pub(super) fn common(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Records>, Error> {
+        let [one, others @ ..] = parents else { return Ok(Vec::new()) };
+        let mut records = Vec::new();
+        for other in others {
+            for base in self.store.merge_bases(*one, *other)? {
+                records.push(Records::of(task, &self.store.tree_source(base)).unwrap_or_default());
+            }
+        }
+        Ok(records)
+    }
+
+    /// Whether an ancestor held this blob at this path.
+    pub(super) fn held_at(&self, parents: &[Digest], path: &RepoPath, blob: Digest) -> Result<bool, Error> {
+        let found = self.store.ancestor(parents, None, |source| {
+            Ok(source.object(path)?.is_some_and(|(object, _)| object == blob))
+        })?;
+        Ok(found.is_some())
     }
 
     /// What an ancestor holds whose transcript ends with this line.

@@ -1,6 +1,7 @@
 //! Replaying history: every change of a task's record is derived anew from its commit alone.
 
 use super::archive::Archive;
+use super::code::CodeAt;
 use super::compared::Compared;
 use super::setting::Setting;
 use super::snapshot::Snapshot;
@@ -46,7 +47,8 @@ impl<'s> Side<'s> {
     }
 
     pub(super) fn snapshot<'a>(&'a self, verdicts: &'a Verdicts) -> Snapshot<'a> {
-        Snapshot { setting: &self.setting, source: &self.source, verdicts }
+        let code = CodeAt::Commit(self.source.store(), self.source.commit());
+        Snapshot { setting: &self.setting, source: &self.source, verdicts, code }
     }
 }
 
@@ -95,54 +97,9 @@ impl Engine {
         };
         let commits = store.commits(&range)?;
         let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
-        self.replay(store, &Archive::new(store, &self.history, is_whole), commits)
-    }
-
-    pub(super) fn replay(
-        &self,
-        store: &Store,
-        archive: &Archive<'_>,
-        commits: Vec<Visited>,
-    ) -> Result<Audit, Error> {
-        // What is known to be valid is not taken from the clone's own notes: an audit trusts git alone.
-        let verdicts = Verdicts::default();
-        let mut sides = Sides::new(store, archive);
-        let mut audit = Audit { commits: commits.len(), changes: Vec::new() };
-        for commit in commits {
-            let after = sides.of(commit.id)?;
-            let befores = sides.before(&commit)?;
-            let differing = |before: &Side<'_>, directory: &RepoPath| {
-                Ok(store.changed(&before.source, &after.source, directory)?)
-            };
-            let compared = Compared {
-                befores: &befores,
-                after: after.snapshot(&verdicts),
-                differing: &differing,
-                verdicts: &verdicts,
-            };
-            let (_, recorded) = compared.tasks()?;
-            for task in compared.uncovered() {
-                if !archive.knows(&task, &after.source)? {
-                    let why = "its record was out of sight, and changed since it was last looked at";
-                    let proof = Proof::bare(Standing::Unverifiable, why);
-                    audit.changes.push(Audited { commit: commit.clone(), task, proof });
-                }
-            }
-            for task in recorded {
-                let proof = if commit.is_boundary {
-                    let why = "the history before it is not in this clone";
-                    Some(Proof::bare(Standing::Unverifiable, why))
-                } else {
-                    compared.prove(&task, archive)?
-                };
-                archive.note(&task, &after.source)?;
-                if let Some(proof) = proof {
-                    audit.changes.push(Audited { commit: commit.clone(), task, proof });
-                }
-            }
-        }
-        verify(store, &mut audit.changes)?;
-        Ok(audit)
+        let mut changes = self.replay_all(store, &commits, is_whole)?;
+        verify(store, &mut changes)?;
+        Ok(Audit { commits: commits.len(), changes })
     }
 
     pub(super) fn repository_or_refuse(&self) -> Result<&Store, Error> {
@@ -153,6 +110,47 @@ impl Engine {
                 .into()
         })
     }
+}
+
+/// What became of the records of tasks in these commits, parents before their children.
+pub(super) fn replay(
+    store: &Store,
+    archive: &Archive<'_>,
+    verdicts: &Verdicts,
+    commits: &[Visited],
+) -> Result<Vec<Audited>, Error> {
+    let mut sides = Sides::new(store, archive);
+    let mut changes = Vec::new();
+    for commit in commits {
+        let after = sides.of(commit.id)?;
+        let befores = sides.before(commit)?;
+        let differing = |before: &Side<'_>, directory: &RepoPath| {
+            Ok(store.changed(&before.source, &after.source, directory)?)
+        };
+        let compared =
+            Compared { befores: &befores, after: after.snapshot(verdicts), differing: &differing, verdicts };
+        let (_, recorded) = compared.tasks()?;
+        for task in compared.uncovered() {
+            if !archive.knows(&task, &after.source)? {
+                let why = "its record was out of sight, and changed since it was last looked at";
+                let proof = Proof::bare(Standing::Unverifiable, why);
+                changes.push(Audited { commit: commit.clone(), task, proof });
+            }
+        }
+        for task in recorded {
+            let proof = if commit.is_boundary {
+                let why = "the history before it is not in this clone";
+                Some(Proof::bare(Standing::Unverifiable, why))
+            } else {
+                compared.prove(&task, archive)?
+            };
+            archive.note(&task, &after.source)?;
+            if let Some(proof) = proof {
+                changes.push(Audited { commit: commit.clone(), task, proof });
+            }
+        }
+    }
+    Ok(changes)
 }
 
 /// Asks git about the signatures of the commits in which a person agreed to something.

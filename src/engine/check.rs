@@ -2,6 +2,7 @@
 
 use super::archive::Archive;
 use super::audit::{Side, Sides};
+use super::code::CodeAt;
 use super::compared::Compared;
 use super::gates::Owner;
 use super::setting::{InSource, Setting};
@@ -80,7 +81,8 @@ impl Engine {
         let index = store.index_source()?;
         let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
-        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts };
+        let code = CodeAt::Commit(store, befores[0].source.commit());
+        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts, code };
         for merged in store.merge_heads()? {
             befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
         }
@@ -201,14 +203,20 @@ impl Engine {
         checked: &mut Checked,
     ) -> Result<Vec<TaskRef>, Error> {
         let (touched, recorded) = compared.tasks()?;
-        for task in &touched {
-            let mut found = self.new_findings(task, compared, recorded.contains(task));
+        let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
+        for task in touched.iter().chain(only_recorded) {
+            let mut found = match touched.contains(task) {
+                true => self.new_findings(task, compared, recorded.contains(task)),
+                false => Vec::new(),
+            };
             if recorded.contains(task) {
                 let proof = compared.prove(task, archive)?;
                 let counts = |proof: &Proof| match proof.standing {
                     Standing::Forged => true,
                     // What is about to be committed can still be put right.
-                    Standing::Unverifiable if commit.is_none() => !proof.steps.is_empty(),
+                    Standing::Unverifiable if commit.is_none() => {
+                        !proof.steps.is_empty() || compared.befores.len() > 1
+                    }
                     Standing::Unverifiable => proof.steps.iter().any(|step| !step.is_judged),
                     _ => false,
                 };

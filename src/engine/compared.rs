@@ -3,8 +3,7 @@
 
 use super::archive::Archive;
 use super::audit::Side;
-use super::join::prove_joined;
-use super::proof::{Change, prove};
+use super::merged::Merged;
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
@@ -49,17 +48,19 @@ impl Compared<'_, '_> {
         earlier.chain(self.after.setting.config.roots.bases()).cloned().collect()
     }
 
-    /// The tasks of which any file changed, and those of them whose record did.
+    /// The tasks of which any file changed, and those whose record did, be it against one of several.
     pub(super) fn tasks(&self) -> Result<(Vec<TaskRef>, Vec<TaskRef>), Error> {
-        let mut paths = BTreeSet::new();
+        let (mut paths, mut records) = (BTreeSet::new(), BTreeSet::new());
+        let is_record = |path: &RepoPath| [STATE_FILE, TRANSCRIPT_FILE].contains(&path.name());
         for base in self.bases() {
             paths.extend(self.changed(&base)?);
+            // A merge that takes the record of one side may drop what another one recorded.
+            for before in self.befores.iter().filter(|_| self.befores.len() > 1) {
+                records.extend((self.differing)(before, &base)?.into_iter().filter(is_record));
+            }
         }
-        let is_merge = self.befores.len() > 1;
-        // The transcripts of merged branches may be united without any step being taken.
-        let is_record =
-            |path: &&RepoPath| path.name() == STATE_FILE || (!is_merge && path.name() == TRANSCRIPT_FILE);
-        Ok((self.tasks_of(paths.iter()), self.tasks_of(paths.iter().filter(is_record))))
+        records.extend(paths.iter().filter(|path| is_record(path)).cloned());
+        Ok((self.tasks_of(paths.iter()), self.tasks_of(records.iter())))
     }
 
     /// The tasks that are seen as such only now, although their record was there before: other settings
@@ -91,35 +92,14 @@ impl Compared<'_, '_> {
         tasks
     }
 
-    /// What became of a task's record: the best verdict against any side, because a merge may take
-    /// over what one of them has, or join them. `None` where the record is the same, or none of `orch`.
+    /// What became of a task's record. `None` where the record is the same, or none of `orch`.
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
+        let befores: Vec<Snapshot<'_>> =
+            self.befores.iter().map(|before| before.snapshot(self.verdicts)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
-        let mut best: Option<Proof> = None;
-        for before in self.befores {
-            let before = before.snapshot(self.verdicts);
-            let change = Change { task, parents: &parents, before, after: self.after };
-            // What cannot be read in one task must not hide the others.
-            let proof = match prove(&change, archive) {
-                Ok(None) => return Ok(None),
-                Ok(Some(proof)) => proof,
-                Err(error) => Proof::bare(Standing::Unverifiable, error.to_string()),
-            };
-            if best.as_ref().is_none_or(|best| proof.standing < best.standing) {
-                best = Some(proof);
-            }
-        }
-        if self.befores.len() > 1 && best.as_ref().is_some_and(|best| best.standing > Standing::Merged) {
-            let befores: Vec<Snapshot<'_>> =
-                self.befores.iter().map(|before| before.snapshot(self.verdicts)).collect();
-            let joined = prove_joined(task, &befores, &parents, &self.after, archive);
-            let joined =
-                joined.unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())));
-            let better = |proof: &Proof| best.as_ref().is_none_or(|best| proof.standing < best.standing);
-            if let Some(joined) = joined.filter(better) {
-                best = Some(joined);
-            }
-        }
-        Ok(best)
+        let merged = Merged { task, befores: &befores, parents: &parents, after: &self.after, archive };
+        // What cannot be read in one task must not hide the others.
+        let proof = merged.prove();
+        Ok(proof.unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string()))))
     }
 }

@@ -4,93 +4,364 @@
 //! side's steps then stand in the transcript alone, and are replayed as far as git has what they rest on.
 
 use super::archive::Archive;
-use super::records::{Records, state_in};
+use super::code::{Told, told};
+use super::moments::{Noted, Restoring};
+use super::records::{Records, known, missing_end, state_in};
 use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Digest, PhaseId, RepoPath};
+use crate::base::{ArtifactName, Digest, PhaseId, command};
 use crate::decide::{
     ActorKind, Approval, HISTORY_WINDOW, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Stamp, Standing,
     State, choose, difference, document, join_histories, merge, replay,
 };
-use crate::record::{Event, read_transcript, rebuild, settled_lines, transcript_line, without_markers};
+use crate::record::{Event, read_transcript, rebuild, transcript_line, without_markers};
 use crate::scan::Files;
 use crate::workflow::Workflow;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// Proves a record against everything that was there before; `None` where it cannot be read.
-/// `parents` are the commits that it follows.
-pub(super) fn prove_joined(
-    task: &TaskRef,
-    befores: &[Snapshot<'_>],
-    parents: &[Digest],
-    after: &Snapshot<'_>,
-    archive: &Archive<'_>,
-) -> Result<Option<Proof>, Error> {
-    let new = Records::of(task, after)?;
-    let whole = new.state.as_deref().and_then(|bytes| state_in(bytes, after.setting, archive));
-    let Some((state, phase_key)) = &whole else { return Ok(None) };
-    let text = String::from_utf8_lossy(&new.transcript);
-    let mut told: HashSet<String> = HashSet::new();
-    let mut sides: Vec<State> = Vec::new();
-    for before in befores {
-        let old = Records::of(task, before)?;
-        let known = old.state.as_deref().and_then(|bytes| state_in(bytes, before.setting, archive));
-        let lines = match known {
-            Some((state, _)) => {
-                let lines = settled_lines(&old.transcript, state.next_seq);
-                sides.push(state);
-                lines
+/// A record that is proven against everything that was there before it.
+pub(super) struct Join<'a> {
+    task: &'a TaskRef,
+    befores: &'a [Snapshot<'a>],
+    parents: &'a [Digest],
+    after: &'a Snapshot<'a>,
+    archive: &'a Archive<'a>,
+    new: Records,
+    /// The lines that were told before.
+    told: BTreeSet<String>,
+    /// The states that were there before, those of both sides where one was in pieces.
+    sides: Vec<State>,
+    /// Everything that the transcript tells now.
+    events: Vec<Event>,
+}
+
+/// What the task held after steps that were replayed, by their lines.
+type Worlds = HashMap<String, Files>;
+
+impl<'a> Join<'a> {
+    /// `parents` are the commits that the record follows, and `befores` what they hold.
+    pub(super) fn new(
+        task: &'a TaskRef,
+        befores: &'a [Snapshot<'a>],
+        parents: &'a [Digest],
+        after: &'a Snapshot<'a>,
+        archive: &'a Archive<'a>,
+    ) -> Result<Self, Error> {
+        let new = Records::of(task, after.source)?;
+        let (mut told, mut sides) = (BTreeSet::new(), Vec::new());
+        for (before, parent) in befores.iter().zip(parents) {
+            let old = Records::of(task, before.source)?;
+            told.extend(old.lines(before.setting, archive));
+            match old.state.as_deref().and_then(|bytes| state_in(bytes, before.setting, archive)) {
+                Some((state, _)) => sides.push(state),
+                // A merge was committed with its conflict: its parents tell what it was made of.
+                None if old.state.is_some() => sides.extend(archive.made_of(task, *parent)?),
+                None => {}
             }
-            // A merge was committed with its conflict: its parents tell what it was made of.
-            None if old.state.is_some() => {
-                let Some(made_of) = old.digests().and_then(|digests| archive.made_of(task, digests)) else {
-                    let why = "what the conflict before it was made of is not known here";
-                    return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
-                };
-                sides.extend(made_of);
-                without_markers(&old.transcript)
-            }
-            None => old.transcript,
+        }
+        let lines = if new.is_torn() { without_markers(&new.transcript) } else { new.transcript.clone() };
+        let events = read_transcript(&String::from_utf8_lossy(&lines));
+        Ok(Self { task, befores, parents, after, archive, new, told, sides, events })
+    }
+
+    /// Proves a record with a whole state; `None` where it has none.
+    pub(super) fn prove(&self) -> Result<Option<Proof>, Error> {
+        let whole = self.new.state.as_deref();
+        let whole = whole.and_then(|bytes| state_in(bytes, self.after.setting, self.archive));
+        let Some((state, phase_key)) = &whole else { return Ok(None) };
+        let text = String::from_utf8_lossy(&self.new.transcript);
+        if let Some(proof) = self.rewritten() {
+            return Ok(Some(proof));
+        }
+        if let Some(why) = unlike(state, &text, phase_key) {
+            return Ok(Some(Proof::forged(why)));
+        }
+        let fresh = self.fresh();
+        let Some(last) = fresh.last() else {
+            let same = self.sides.iter().any(|side| side == state);
+            return Ok(Some(if same {
+                Proof::bare(Standing::Restored, "as one of the sides that were in conflict")
+            } else {
+                Proof::forged("the state changed without a recorded step")
+            }));
         };
-        told.extend(String::from_utf8_lossy(&lines).lines().map(str::to_owned));
+        if Some(&last.entry) != state.history.last() {
+            return Ok(Some(Proof::forged("a line was put among those that were there")));
+        }
+        let proof = verdict(self.steps(&fresh)?);
+        let fault = if proof.standing < Standing::Forged { self.missing_end(state) } else { None };
+        Ok(Some(fault.map_or(proof, Proof::forged)))
     }
-    let now: HashSet<&str> = text.lines().collect();
-    if told.iter().any(|line| !now.contains(line.as_str())) {
-        return Ok(Some(Proof::forged("transcript.jsonl, which only grows, was rewritten")));
+
+    /// Proves a record whose state is in pieces: as far as it goes, its transcript.
+    pub(super) fn prove_torn(&self) -> Result<Proof, Error> {
+        if let Some(proof) = self.rewritten() {
+            return Ok(proof);
+        }
+        let way_out = command(&["orch", "resolve", self.task.id.as_str()]);
+        let why = format!("the conflict of a merge was committed; {way_out}");
+        let torn = Proof::bare(Standing::Unverifiable, why);
+        let fresh = self.fresh();
+        let proof = if fresh.is_empty() { None } else { Some(verdict(self.steps(&fresh)?)) };
+        Ok(proof.filter(|proof| proof.standing == Standing::Forged).unwrap_or(torn))
     }
-    if let Some(why) = unlike(state, &text, phase_key) {
-        return Ok(Some(Proof::forged(why)));
+
+    /// The verdict where a line is gone.
+    fn rewritten(&self) -> Option<Proof> {
+        let text = String::from_utf8_lossy(&self.new.transcript);
+        let now: BTreeSet<&str> = text.lines().collect();
+        let is_gone = self.told.iter().any(|line| !now.contains(line.as_str()));
+        is_gone.then(|| Proof::forged("transcript.jsonl, which only grows, was rewritten"))
     }
-    let events = read_transcript(&text);
-    let is_old = |event: &Event| told.contains(&event.after.to_string());
-    let order = join_histories(events.iter().map(|event| &event.entry));
-    let fresh: Vec<&Event> = order
-        .iter()
-        .filter_map(|entry| events.iter().find(|event| event.entry == *entry))
-        .filter(|event| !is_old(event))
-        .collect();
-    let Some(last) = fresh.last() else {
-        let same = sides.iter().any(|side| side == state);
-        let why = "as one of the sides that were in conflict";
-        return Ok(Some(if same {
-            Proof::bare(Standing::Restored, why)
-        } else {
-            Proof::forged("the state changed without a recorded step")
-        }));
-    };
-    if Some(&last.entry) != state.history.last() {
-        return Ok(Some(Proof::forged("a line was put among those that were there")));
+
+    /// What was not told before, in the order of the steps.
+    fn fresh(&self) -> Vec<&Event> {
+        let order = join_histories(self.events.iter().map(|event| &event.entry));
+        let events = order.iter().filter_map(|entry| self.events.iter().find(|event| event.entry == *entry));
+        events.filter(|event| !self.told.contains(&event.after.to_string())).collect()
     }
-    let bases = archive.common_states(task, parents)?;
-    let bases = bases.iter().filter_map(|bytes| state_in(bytes, after.setting, archive));
-    let bases = bases.map(|(state, _)| state).collect();
-    let mut join =
-        Join { task, befores, parents, after, archive, events: &events, sides, bases, worlds: Vec::new() };
-    let steps: Vec<ProvenStep> =
-        fresh.iter().map(|event| join.step(event, &fresh)).collect::<Result<_, _>>()?;
-    Ok(Some(verdict(steps)))
+
+    fn steps(&self, fresh: &[&Event]) -> Result<Vec<ProvenStep>, Error> {
+        let bases = self.archive.common(self.task, self.parents)?;
+        let bases = bases.iter().filter_map(|base| {
+            let (state, _) = state_in(base.state.as_deref()?, self.after.setting, self.archive)?;
+            Some(state)
+        });
+        let bases: Vec<State> = bases.collect();
+        let mut worlds = Worlds::new();
+        fresh.iter().map(|event| self.step(event, fresh, &bases, &mut worlds)).collect()
+    }
+
+    fn step(
+        &self,
+        event: &Event,
+        fresh: &[&Event],
+        bases: &[State],
+        worlds: &mut Worlds,
+    ) -> Result<ProvenStep, Error> {
+        let verdict = |standing, why: Option<String>| ProvenStep {
+            entry: event.entry.clone(),
+            standing,
+            approval: None,
+            is_judged: true,
+            why,
+        };
+        let Some(loaded) = self.workflow_of(event) else {
+            let why = "the workflow that decided is not one that stood here before the step".to_owned();
+            return Ok(ProvenStep { is_judged: false, ..verdict(Standing::Unverifiable, Some(why)) });
+        };
+        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        if event.entry.kind == Kind::Merge {
+            let is_last = fresh.last().is_some_and(|last| last.entry == event.entry);
+            return Ok(match self.joins(event, fresh, is_last, bases, workflow) {
+                Some(standing) => verdict(standing, None),
+                None => {
+                    let why = "no two branches that it knows make this state".to_owned();
+                    verdict(Standing::Forged, Some(why))
+                }
+            });
+        }
+        Ok(match self.replayed(event, &loaded, workflow, worlds)? {
+            Ok(step) => step,
+            Err(Some(missing)) => verdict(Standing::Unverifiable, Some(missing)),
+            Err(None) => {
+                let why = "the rules do not yield it from any step before it, on what it names".to_owned();
+                verdict(Standing::Forged, Some(why))
+            }
+        })
+    }
+
+    fn workflow_of(&self, event: &Event) -> Option<Rc<Loaded>> {
+        let digest =
+            event.after.pointer("/workflow/digest").and_then(Value::as_str).and_then(Digest::parse)?;
+        let name = event.workflow.as_ref()?.as_str();
+        self.befores.iter().find_map(|before| self.archive.workflow(before.setting, name, digest))
+    }
+
+    /// Whether two states that are known make the joined one, and on whose word. What joins last must
+    /// join something that was there, or was just brought, with another; what was joined earlier on
+    /// another branch may have joined what is told since long.
+    fn joins(
+        &self,
+        event: &Event,
+        fresh: &[&Event],
+        is_last: bool,
+        bases: &[State],
+        workflow: &Workflow,
+    ) -> Option<Standing> {
+        let entry = &event.entry;
+        let phase_key = &workflow.phase_key;
+        let state = |event: &Event| event.state(phase_key).ok();
+        let before = |other: &&Event| other.entry.seq < entry.seq;
+        let told: Vec<State> = self.events.iter().filter(before).filter_map(state).collect();
+        let own = fresh.iter().copied().filter(before).filter_map(state);
+        let near: Vec<State> = self.sides.iter().cloned().chain(own).collect();
+        let near: Vec<&State> =
+            if is_last { near.iter().collect() } else { near.iter().chain(&told).collect() };
+        let is_it = |state: &State| {
+            let line: Option<Value> = serde_json::from_str(&transcript_line(state, phase_key)).ok();
+            line.as_ref() == Some(&event.after)
+        };
+        let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
+        let phase = |state: &State| -> Option<PhaseId> {
+            let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
+            workflow.phase_named(name).map(|phase| phase.id.clone())
+        };
+        for one in &near {
+            for other in near.iter().copied().chain(&told) {
+                let fits = one.rev.max(other.rev).checked_add(1) == Some(event.rev)
+                    && one.next_seq.max(other.next_seq) == entry.seq
+                    && [phase(one), phase(other)].contains(&Some(entry.to.clone()));
+                if !fits {
+                    continue;
+                }
+                if entry.actor.kind != ActorKind::Orch {
+                    let sides = [(*one, other), (other, *one)].into_iter();
+                    let mut chosen = sides.flat_map(|(a, b)| choose(workflow, a, b, &entry.reason, &stamp));
+                    if chosen.any(|state| is_it(&state)) {
+                        return Some(Standing::Overridden);
+                    }
+                    continue;
+                }
+                let bases = bases.iter().chain(told.iter().rev()).map(Some).chain([None]);
+                let mut merged = bases.flat_map(|base| merge(workflow, base, one, other));
+                if merged.any(|state| is_it(&state)) {
+                    return Some(Standing::Merged);
+                }
+            }
+        }
+        None
+    }
+
+    /// Replays a step of another branch from any state that it may have followed, on the files that
+    /// the task may have held then. The error says what is not in this clone, if that is why.
+    fn replayed(
+        &self,
+        event: &Event,
+        loaded: &Loaded,
+        workflow: &Workflow,
+        worlds: &mut Worlds,
+    ) -> Result<Result<ProvenStep, Option<String>>, Error> {
+        let entry = &event.entry;
+        let Ok(after) = event.state(&workflow.phase_key) else { return Ok(Err(None)) };
+        let follows = |other: &&Event| other.entry.seq.checked_add(1) == Some(entry.seq);
+        let mut earlier: Vec<Option<&Event>> = self.events.iter().filter(follows).map(Some).collect();
+        if entry.kind == Kind::Create {
+            earlier.push(None);
+        }
+        let mut missing: Option<String> = None;
+        for previous in earlier {
+            let before = match previous.map(|previous| previous.state(&workflow.phase_key)) {
+                None => None,
+                Some(Ok(state)) => Some(state),
+                Some(Err(_)) => continue,
+            };
+            let noted = Noted::since(before.as_ref(), &after);
+            let told = told(workflow, entry, &after);
+            missing = missing.or(self.missing(entry, &noted, &told)?);
+            let before = before.map_or(Recorded::New, |state| Recorded::Known(Box::new(state)));
+            let history = previous.map(|previous| &previous.entry).into_iter().chain([entry]).cloned();
+            let after = State { history: history.collect(), ..after.clone() };
+            let all = Noted::since(None, known(&before).unwrap_or(&after));
+            for files in self.moments(previous, entry, [&all, &noted], loaded, worlds)? {
+                let snapshot = Snapshot { source: &files, ..*self.after };
+                let (workflow, observed, untrue) =
+                    snapshot.observe_step(self.task, loaded, &before, &told)?;
+                if let Ok(replayed) = replay(workflow, &before, &observed.facts, entry, Some(&after)) {
+                    let why = snapshot.code_unknown(workflow, self.parents, &untrue)?;
+                    let standing = if why.is_some() { Standing::Unverifiable } else { replayed.standing };
+                    worlds.insert(event.after.to_string(), files);
+                    return Ok(Ok(ProvenStep {
+                        entry: entry.clone(),
+                        standing,
+                        approval: replayed.by_person.then_some(Approval::Claimed),
+                        is_judged: true,
+                        why,
+                    }));
+                }
+            }
+        }
+        Ok(Err(missing))
+    }
+
+    /// What a step names and this clone does not have.
+    fn missing(&self, entry: &HistoryEntry, noted: &Noted, told: &[Told]) -> Result<Option<String>, Error> {
+        let evidence = entry.evidence.iter().map(|(name, digest)| (name.clone(), Digest::parse(digest)));
+        // Code is looked for in the trees of commits.
+        let is_told = |name: &ArtifactName, digest| told.iter().any(|told| told.is(name, digest));
+        let noted = noted.digests().filter(|(name, digest)| !is_told(name, *digest));
+        let noted = noted.map(|(name, digest)| (name.to_string(), Some(digest)));
+        for (name, digest) in evidence.chain(noted) {
+            if let Some(digest) = digest
+                && self.archive.blob(digest)?.is_none()
+            {
+                let short = digest.short();
+                return Ok(Some(format!("it was made on another branch, and {name}@{short} is not in git")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the task may have held at a step: what it held after the step before, or what any of the
+    /// commits here hold, or what all steps before it recorded, each with what the step names and records
+    /// itself; or that alone. `noted` are the records of all steps and those of this one.
+    fn moments(
+        &self,
+        previous: Option<&Event>,
+        entry: &HistoryEntry,
+        [all, noted]: [&Noted; 2],
+        loaded: &Loaded,
+        worlds: &Worlds,
+    ) -> Result<Vec<Files>, Error> {
+        let limit = self.after.setting.config.limit_bytes;
+        let directory = &self.task.directory;
+        let latest = Files::of(self.after.source, directory, limit)?;
+        let mut grounds: Vec<Files> = Vec::new();
+        if let Some(previous) = previous {
+            grounds.extend(worlds.get(&previous.after.to_string()).cloned());
+            if let Some(tree) = self.archive.after_line(self.parents, self.task, &previous.after)? {
+                grounds.push(Files::of(&tree, directory, limit)?);
+            }
+            // Files that no step names may have been there by then.
+            let mut with_rest = grounds.last().cloned().unwrap_or_default();
+            for path in latest.paths() {
+                if with_rest.bytes(path).is_none() {
+                    with_rest.put(path.clone(), latest.bytes(path).unwrap_or_default().to_vec());
+                }
+            }
+            grounds.push(with_rest);
+        }
+        for source in self.befores.iter().map(|snapshot| snapshot.source) {
+            grounds.push(Files::of(source, directory, limit)?);
+        }
+        let restoring = Restoring { task: self.task, archive: self.archive, loaded, latest: &latest };
+        let mut known = Files::default();
+        restoring.recorded(all.seen(), &mut known)?;
+        grounds.extend([latest.clone(), known, Files::default()]);
+        let mut moments = Vec::new();
+        for ground in grounds {
+            let mut named = ground.clone();
+            restoring.evidence(entry, &mut named)?;
+            let mut recorded = ground;
+            restoring.recorded(noted.seen(), &mut recorded)?;
+            restoring.evidence(entry, &mut recorded)?;
+            let mut spent = recorded.clone();
+            restoring.recorded(noted.spent(), &mut spent)?;
+            for files in [named, recorded, spent] {
+                if !moments.contains(&files) {
+                    moments.push(files);
+                }
+            }
+        }
+        Ok(moments)
+    }
+
+    fn missing_end(&self, state: &State) -> Option<String> {
+        let setting = self.befores.first().map_or(self.after.setting, |before| before.setting);
+        missing_end(self.task, state, setting, self.after.source, self.archive)
+    }
 }
 
 /// What a state says otherwise than its transcript; of failures the transcript does not tell.
@@ -122,187 +393,4 @@ fn verdict(steps: Vec<ProvenStep>) -> Proof {
         }
         _ => proof,
     }
-}
-
-struct Join<'a> {
-    task: &'a TaskRef,
-    befores: &'a [Snapshot<'a>],
-    parents: &'a [Digest],
-    after: &'a Snapshot<'a>,
-    archive: &'a Archive<'a>,
-    /// Everything that the transcript tells.
-    events: &'a [Event],
-    /// The states that were there before, both sides of one in conflict.
-    sides: Vec<State>,
-    /// What git says that they come from.
-    bases: Vec<State>,
-    /// What the task held after steps that were replayed.
-    worlds: Vec<(HistoryEntry, Files)>,
-}
-
-impl Join<'_> {
-    fn step(&mut self, event: &Event, fresh: &[&Event]) -> Result<ProvenStep, Error> {
-        let verdict = |standing, why: Option<&str>| ProvenStep {
-            entry: event.entry.clone(),
-            standing,
-            approval: None,
-            is_judged: true,
-            why: why.map(str::to_owned),
-        };
-        let Some(loaded) = self.workflow_of(event) else {
-            let why = "the workflow that decided is not one that stood here before the step";
-            return Ok(ProvenStep { is_judged: false, ..verdict(Standing::Unverifiable, Some(why)) });
-        };
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
-        if event.entry.kind == Kind::Merge {
-            return Ok(match self.joins(event, fresh, workflow) {
-                Some(standing) => verdict(standing, None),
-                None => verdict(Standing::Forged, Some("no two branches that it knows make this state")),
-            });
-        }
-        match self.replayed(event, &loaded, workflow)? {
-            Some(step) => Ok(step),
-            None => {
-                let why = "it was made on another branch, and what it rests on is not in git here";
-                Ok(verdict(Standing::Unverifiable, Some(why)))
-            }
-        }
-    }
-
-    fn workflow_of(&self, event: &Event) -> Option<Rc<Loaded>> {
-        let digest =
-            event.after.pointer("/workflow/digest").and_then(Value::as_str).and_then(Digest::parse)?;
-        let name = event.workflow.as_ref()?.as_str();
-        self.befores.iter().find_map(|before| self.archive.workflow(before.setting, name, digest))
-    }
-
-    /// Whether two states that are known make the joined one, and on whose word.
-    fn joins(&self, event: &Event, fresh: &[&Event], workflow: &Workflow) -> Option<Standing> {
-        let entry = &event.entry;
-        let phase_key = &workflow.phase_key;
-        let state = |event: &Event| event.state(phase_key).ok();
-        let before = |other: &&Event| other.entry.seq < entry.seq;
-        let told: Vec<State> = self.events.iter().filter(before).filter_map(state).collect();
-        let own = fresh.iter().copied().filter(before).filter_map(state);
-        let near: Vec<State> = self.sides.iter().cloned().chain(own).collect();
-        let is_it = |state: &State| {
-            let line: Option<Value> = serde_json::from_str(&transcript_line(state, phase_key)).ok();
-            line.as_ref() == Some(&event.after)
-        };
-        let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
-        let phase = |state: &State| -> Option<PhaseId> {
-            let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-            workflow.phase_named(name).map(|phase| phase.id.clone())
-        };
-        for one in &near {
-            for other in near.iter().chain(&told) {
-                let fits = one.rev.max(other.rev).checked_add(1) == Some(event.rev)
-                    && one.next_seq.max(other.next_seq) == entry.seq
-                    && [phase(one), phase(other)].contains(&Some(entry.to.clone()));
-                if !fits {
-                    continue;
-                }
-                if entry.actor.kind != ActorKind::Orch {
-                    let sides = [(one, other), (other, one)].into_iter();
-                    let mut chosen = sides.flat_map(|(a, b)| choose(workflow, a, b, &entry.reason, &stamp));
-                    if chosen.any(|state| is_it(&state)) {
-                        return Some(Standing::Overridden);
-                    }
-                    continue;
-                }
-                let bases = self.bases.iter().chain(told.iter().rev()).map(Some).chain([None]);
-                let mut merged = bases.flat_map(|base| merge(workflow, base, one, other));
-                if merged.any(|state| is_it(&state)) {
-                    return Some(Standing::Merged);
-                }
-            }
-        }
-        None
-    }
-
-    /// Replays a step of another branch from any state that it may have followed, on the files that
-    /// the task may have held then.
-    fn replayed(
-        &mut self,
-        event: &Event,
-        loaded: &Loaded,
-        workflow: &Workflow,
-    ) -> Result<Option<ProvenStep>, Error> {
-        let entry = &event.entry;
-        let Ok(after) = event.state(&workflow.phase_key) else { return Ok(None) };
-        let mut earlier: Vec<Option<&Event>> = self
-            .events
-            .iter()
-            .filter(|other| other.entry.seq.checked_add(1) == Some(entry.seq))
-            .map(Some)
-            .collect();
-        if entry.kind == Kind::Create {
-            earlier.push(None);
-        }
-        for previous in earlier {
-            let before = match previous.map(|previous| previous.state(&workflow.phase_key)) {
-                None => Recorded::New,
-                Some(Ok(state)) => Recorded::Known(Box::new(state)),
-                Some(Err(_)) => continue,
-            };
-            let mut history: Vec<HistoryEntry> =
-                previous.map(|previous| previous.entry.clone()).into_iter().collect();
-            history.push(entry.clone());
-            let after = State { history, ..after.clone() };
-            for files in self.moments(previous, entry)? {
-                let snapshot = Snapshot { source: &files, ..*self.after };
-                let (workflow, observed) = snapshot.observe_by(self.task, loaded)?;
-                if let Ok(replayed) = replay(workflow, &before, &observed.facts, entry, Some(&after)) {
-                    self.worlds.push((entry.clone(), files));
-                    return Ok(Some(ProvenStep {
-                        entry: entry.clone(),
-                        standing: replayed.standing,
-                        approval: replayed.by_person.then_some(Approval::Claimed),
-                        is_judged: true,
-                        why: None,
-                    }));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// What the task may have held at a step: what it held after the step before, or what any of the
-    /// commits here hold, each with the step's own evidence; or that alone.
-    fn moments(&self, previous: Option<&Event>, entry: &HistoryEntry) -> Result<Vec<Files>, Error> {
-        let limit = self.after.setting.config.limit_bytes;
-        let directory = &self.task.directory;
-        let mut moments: Vec<Files> = Vec::new();
-        if let Some(previous) = previous {
-            let known = self.worlds.iter().find(|(entry, _)| *entry == previous.entry);
-            moments.extend(known.map(|(_, files)| files.clone()));
-            if let Some(tree) = self.archive.after_line(self.parents, self.task, &previous.after)? {
-                moments.push(Files::of(&tree, directory, limit)?);
-            }
-            // Files that no step names may have been there by then.
-            let mut with_rest = moments.last().cloned().unwrap_or_default();
-            let latest = Files::of(self.after.source, directory, limit)?;
-            for path in
-                latest.paths().filter(|path| with_rest.bytes(path).is_none()).cloned().collect::<Vec<_>>()
-            {
-                with_rest.put(path.clone(), latest.bytes(&path).unwrap_or_default().to_vec());
-            }
-            moments.push(with_rest);
-        }
-        for source in self.befores.iter().chain([self.after]).map(|snapshot| snapshot.source) {
-            moments.push(Files::of(source, directory, limit)?);
-        }
-        moments.push(Files::default());
-        for (path, digest) in &entry.evidence {
-            let (Ok(path), Some(digest)) = (self.task.file(path), Digest::parse(digest)) else { continue };
-            if let Some(bytes) = self.archive.blob(digest)? {
-                put(&mut moments, &path, &bytes);
-            }
-        }
-        Ok(moments)
-    }
-}
-
-fn put(moments: &mut [Files], path: &RepoPath, bytes: &[u8]) {
-    moments.iter_mut().for_each(|files| files.put(path.clone(), bytes.to_vec()));
 }

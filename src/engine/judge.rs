@@ -56,6 +56,14 @@ impl Judged {
         self.state()?.title.as_deref()
     }
 
+    /// Whether committed code may move it.
+    #[must_use]
+    pub fn rests_on_code(&self) -> bool {
+        let has_tree =
+            |workflow: &Workflow| workflow.artifacts.iter().any(|artifact| artifact.tree.is_some());
+        self.workflow().is_some_and(has_tree) && !self.decision.is_done()
+    }
+
     /// The workflow that judged it.
     #[must_use]
     pub fn workflow(&self) -> Option<&Workflow> {

@@ -3,10 +3,12 @@
 //! Watch, command line and every later face go through [`Engine`], so they cannot disagree.
 
 mod advance;
+mod ahead;
 mod archive;
 mod audit;
 mod caller;
 mod check;
+mod code;
 mod compared;
 mod create;
 mod driver;
@@ -14,6 +16,7 @@ mod error;
 mod gates;
 mod join;
 mod judge;
+mod merged;
 mod moments;
 mod orders;
 mod proof;
@@ -52,6 +55,7 @@ use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, Verdicts, WorkDir};
 use crate::store::Store;
 use crate::workflow::System;
+use code::CodeAt;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
@@ -96,7 +100,12 @@ impl Engine {
                 &work_dir
             }
         };
-        look(&Snapshot { setting: &self.setting, source, verdicts: &self.verdicts })
+        let code = match (&self.at, &self.store) {
+            (At::Commit(commit), Some(store)) => CodeAt::Commit(store, Some(*commit)),
+            (_, Some(store)) => CodeAt::Head(store),
+            (_, None) => CodeAt::Nowhere,
+        };
+        look(&Snapshot { setting: &self.setting, source, verdicts: &self.verdicts, code })
     }
 
     /// The same engine over what a commit holds, its settings included; it can only look.

@@ -1,12 +1,14 @@
 //! What a task held when a step was taken, as far as git and the step's own record tell.
 
+use super::archive::Archive;
+use super::code::{code_out_of_reach, told};
 use super::proof::Proving;
 use super::records::Step;
-use super::{Error, Loaded};
+use super::{Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Digest, RepoPath};
 use crate::decide::{HistoryEntry, State};
 use crate::scan::{Files, Observed, Source};
-use crate::workflow::{Artifact, Workflow};
+use crate::workflow::{Artifact, Workflow, is_tree_name};
 use std::collections::BTreeMap;
 
 /// What a step recorded of artifacts, beside the evidence that it names.
@@ -43,9 +45,79 @@ impl Noted {
         noted
     }
 
-    fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
-        let seen = self.seen.iter().filter_map(|(name, digest)| Some((name, (*digest)?)));
-        seen.chain(self.spent.iter().map(|(name, digest)| (name, *digest)))
+    /// What artifacts were when a phase was entered or left.
+    pub(super) fn seen(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
+        self.seen.iter().map(|(name, digest)| (name, *digest))
+    }
+
+    /// What was used up.
+    pub(super) fn spent(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
+        self.spent.iter().map(|(name, digest)| (name, Some(*digest)))
+    }
+
+    /// Everything that artifacts were.
+    pub(super) fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
+        self.seen().chain(self.spent()).filter_map(|(name, digest)| Some((name, digest?)))
+    }
+}
+
+/// Puts what records name in the place of what lies there.
+pub(super) struct Restoring<'a> {
+    pub task: &'a TaskRef,
+    pub archive: &'a Archive<'a>,
+    pub loaded: &'a Loaded,
+    /// What the task holds in the end, which tells where its artifacts lie.
+    pub latest: &'a Files,
+}
+
+impl Restoring<'_> {
+    /// Puts the evidence of a step there, as far as this clone has it.
+    pub(super) fn evidence(&self, entry: &HistoryEntry, files: &mut Files) -> Result<(), Error> {
+        for (path, digest) in &entry.evidence {
+            let (Ok(path), Some(digest)) = (self.task.file(path), Digest::parse(digest)) else { continue };
+            if let Some(bytes) = self.archive.blob(digest)? {
+                files.put(path, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what was recorded of artifacts there.
+    pub(super) fn recorded<'d>(
+        &self,
+        digests: impl IntoIterator<Item = (&'d ArtifactName, Option<Digest>)>,
+        files: &mut Files,
+    ) -> Result<(), Error> {
+        digests.into_iter().try_for_each(|(artifact, digest)| self.put(artifact, digest, files))
+    }
+
+    fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut Files) -> Result<(), Error> {
+        let (Some(workflow), Some(matcher)) = (&self.loaded.workflow, &self.loaded.matcher) else {
+            return Ok(());
+        };
+        let Some(index) = workflow.artifacts.iter().position(|one| one.name == *artifact) else {
+            return Ok(());
+        };
+        let is_of = |path: &&RepoPath| {
+            let below = path.below(&self.task.directory).unwrap_or_default();
+            matcher.artifacts_of(below).any(|(owner, _)| owner == index)
+        };
+        let present: Vec<RepoPath> = files.paths().filter(is_of).cloned().collect();
+        let bytes = match digest {
+            // Of several files there is no blob, so that what lies there is as good as anything.
+            Some(digest) => match self.archive.blob(digest)? {
+                Some(bytes) => Some(bytes),
+                None => return Ok(()),
+            },
+            None => None,
+        };
+        present.iter().for_each(|path| files.remove(path));
+        let usual = || self.task.file(workflow.artifacts[index].paths.first()?).ok();
+        let place = present.first().or_else(|| self.latest.paths().find(is_of)).cloned().or_else(usual);
+        if let Some((place, bytes)) = place.zip(bytes) {
+            files.put(place, bytes);
+        }
+        Ok(())
     }
 }
 
@@ -62,28 +134,19 @@ impl Proving<'_> {
         let task = self.change.task;
         let limit = self.change.after.setting.config.limit_bytes;
         let latest = Files::of(self.change.after.source, &task.directory, limit)?;
+        let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
         let mut named = Files::of(old, &task.directory, limit)?;
         let mut recorded = named.clone();
         let mut own = Files::default();
         let mut spent = Files::default();
         for (number, step) in steps.iter().enumerate().take(index + 1) {
-            for (artifact, digest) in &step.noted.seen {
-                self.put(loaded, artifact, *digest, &latest, &mut recorded)?;
-            }
-            for (path, digest) in &step.entry.evidence {
-                let (Ok(path), Some(digest)) = (task.file(path), Digest::parse(digest)) else { continue };
-                let Some(bytes) = self.archive.blob(digest)? else { continue };
-                if number == index {
-                    own.put(path.clone(), bytes.clone());
-                }
-                named.put(path.clone(), bytes.clone());
-                recorded.put(path, bytes);
-            }
+            restoring.recorded(step.noted.seen(), &mut recorded)?;
+            restoring.evidence(&step.entry, &mut named)?;
+            restoring.evidence(&step.entry, &mut recorded)?;
             if number == index {
+                restoring.evidence(&step.entry, &mut own)?;
                 spent = recorded.clone();
-                for (artifact, digest) in &step.noted.spent {
-                    self.put(loaded, artifact, Some(*digest), &latest, &mut spent)?;
-                }
+                restoring.recorded(step.noted.spent(), &mut spent)?;
             }
         }
         let evidence = steps.iter().flat_map(|step| &step.entry.evidence);
@@ -100,48 +163,16 @@ impl Proving<'_> {
         Ok(vec![with_rest(&named), named, own, recorded, spent])
     }
 
-    /// Puts what was recorded of an artifact in the place of what lies there.
-    fn put(
-        &self,
-        loaded: &Loaded,
-        artifact: &ArtifactName,
-        digest: Option<Digest>,
-        latest: &Files,
-        files: &mut Files,
-    ) -> Result<(), Error> {
-        let task = self.change.task;
-        let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else { return Ok(()) };
-        let Some(index) = workflow.artifacts.iter().position(|one| one.name == *artifact) else {
-            return Ok(());
-        };
-        let is_of = |path: &&RepoPath| {
-            let below = path.below(&task.directory).unwrap_or_default();
-            matcher.artifacts_of(below).any(|(owner, _)| owner == index)
-        };
-        let present: Vec<RepoPath> = files.paths().filter(is_of).cloned().collect();
-        let bytes = match digest {
-            // Of several files there is no blob, so that what lies there is as good as anything.
-            Some(digest) => match self.archive.blob(digest)? {
-                Some(bytes) => Some(bytes),
-                None => return Ok(()),
-            },
-            None => None,
-        };
-        present.iter().for_each(|path| files.remove(path));
-        let usual = || task.file(workflow.artifacts[index].paths.first()?).ok();
-        let place = present.first().or_else(|| latest.paths().find(is_of)).cloned().or_else(usual);
-        if let Some((place, bytes)) = place.zip(bytes) {
-            files.put(place, bytes);
-        }
-        Ok(())
-    }
-
     /// Evidence that is other bytes here than the record says.
     pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
         entry.evidence.iter().find_map(|(name, recorded)| {
             let path = self.change.task.file(name).ok()?;
-            let present =
-                observed.files.iter().find(|file| file.path == path).map(|file| file.digest.to_string());
+            let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
+            let present = match trees.into_iter().find(|tree| tree.path == *name) {
+                Some(tree) => tree.digest,
+                None => observed.files.iter().find(|file| file.path == path).map(|file| file.digest),
+            };
+            let present = present.map(|digest| digest.to_string());
             (present.as_deref() != Some(recorded.as_str())).then(|| match present {
                 Some(present) => {
                     format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
@@ -162,17 +193,29 @@ impl Proving<'_> {
         if let Some(path) = observed.unread.first() {
             return Some(format!("{path} cannot be read here"));
         }
+        if let Some(why) = code_out_of_reach(&observed.facts) {
+            return Some(why);
+        }
         // A squash keeps only the end. What a step in the middle rests on stands in its own record,
         // and in those of the steps before it.
         let in_middle = if steps.len() > 1 { &steps[..=index] } else { &[] };
         for (name, digest) in in_middle.iter().flat_map(|step| &step.entry.evidence) {
             let digest = Digest::parse(digest)?;
+            if is_tree_name(name) {
+                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
+            }
             if !matches!(self.archive.blob(digest), Ok(Some(_))) {
                 return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
             }
         }
         let own = steps.get(index)?;
+        let told = told(workflow, &own.entry, &own.state);
+        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
         for (name, digest) in own.noted.digests().filter(|_| steps.len() > 1) {
+            // Code is looked for in the trees of commits.
+            if is_told(name, digest) {
+                continue;
+            }
             if !matches!(self.archive.blob(digest), Ok(Some(_))) {
                 return Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()));
             }

@@ -1,18 +1,18 @@
 //! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
 
 use super::archive::Archive;
-use super::join::prove_joined;
+use super::code::{Told, told};
+use super::join::Join;
 use super::records::{
-    Records, Step, Unread, gap, is_later, is_own, known, named_workflow, schema_of, state_in, steps,
+    Records, Step, Unread, gap, is_later, is_own, known, missing_end, named_workflow, schema_of, steps,
 };
 use super::snapshot::Snapshot;
-use super::{Error, TaskRef};
-use crate::base::{Digest, command};
+use super::{Error, Loaded, TaskRef};
+use crate::base::Digest;
 use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
-use crate::record::{
-    read_state, read_transcript, rebuild, settled_lines, sides, transcript_line, write_state,
-};
+use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
 use crate::scan::{Content, Source};
+use crate::workflow::is_tree_name;
 use serde_json::Value;
 
 /// A task before and after.
@@ -26,13 +26,13 @@ pub(super) struct Change<'a> {
 
 /// Proves a change; `None` where the record did not change, or is not of `orch`.
 pub(super) fn prove(change: &Change<'_>, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
-    let old = match Records::of(change.task, &change.before) {
+    let old = match Records::of(change.task, change.before.source) {
         Ok(old) => old,
         // What was no file before it is one again told nothing that could be gone on from.
         Err(Unread::NoFile(_)) => Records { state: None, transcript: Vec::new() },
         Err(unread) => return Err(unread.into()),
     };
-    let new = match Records::of(change.task, &change.after) {
+    let new = match Records::of(change.task, change.after.source) {
         Ok(new) => new,
         Err(Unread::Elsewhere(why)) => return Ok(Some(Proof::bare(Standing::Unverifiable, why))),
         Err(Unread::NoFile(why)) => return Ok(Some(Proof::forged(why))),
@@ -56,7 +56,7 @@ impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
         let Some(bytes) = &self.new.state else { return self.removed() };
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-            return self.unparsable(bytes);
+            return self.unparsable();
         };
         if value.get("version").is_none() && !self.old.state.as_deref().is_some_and(is_own) {
             let why = "a state without a record: nothing says how it came into its phase";
@@ -127,7 +127,7 @@ impl Proving<'_> {
             return None;
         }
         let was_it = |other: &TaskRef| {
-            let same = Records::of(other, before).is_ok_and(|records| records == self.new);
+            let same = Records::of(other, before.source).is_ok_and(|records| records == self.new);
             same && after.task_at(&other.directory).is_none()
         };
         let other = before.tasks().into_iter().find(was_it)?;
@@ -172,23 +172,16 @@ impl Proving<'_> {
             None => joins(&self.new.transcript) > joins(&self.old.transcript),
         };
         let Change { task, parents, before, after } = self.change;
-        if says_so { prove_joined(task, &[*before], parents, after, self.archive) } else { Ok(None) }
+        if says_so { Join::new(task, &[*before], parents, after, self.archive)?.prove() } else { Ok(None) }
     }
 
-    /// Either a merge was committed with its conflict, or the state was destroyed. What it was made of
-    /// is noted, so that whoever mends it can be believed.
-    fn unparsable(&self, bytes: &[u8]) -> Result<Option<Proof>, Error> {
-        let before = self.old.state.as_deref();
-        let before = before.and_then(|bytes| state_in(bytes, self.change.before.setting, self.archive));
-        if let (Some((state, _)), Some(digests)) = (before, self.new.digests()) {
-            self.archive.note_made_of(self.change.task, digests, state);
+    /// Either a merge was committed with its conflict, or the state was destroyed.
+    fn unparsable(&self) -> Result<Option<Proof>, Error> {
+        let Change { task, parents, before, after } = self.change;
+        if self.new.is_torn() {
+            return Join::new(task, &[*before], parents, after, self.archive)?.prove_torn().map(Some);
         }
-        if std::str::from_utf8(bytes).ok().and_then(sides).is_none() {
-            return self.unusable("state.json is not JSON any more");
-        }
-        let way_out = command(&["orch", "resolve", self.change.task.id.as_str()]);
-        let why = format!("the conflict of a merge was committed; {way_out}");
-        Ok(Some(Proof::bare(Standing::Unverifiable, why)))
+        self.unusable("state.json is not JSON any more")
     }
 
     /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
@@ -287,7 +280,7 @@ impl Proving<'_> {
         };
         for commit in self.archive.records_before(parents, task, fit)? {
             let source = self.archive.source(commit);
-            let old = Records::of(task, &Snapshot { source: &source, ..self.change.before })?;
+            let old = Records::of(task, &source)?;
             let Some((earlier, steps)) = attempt(&old) else { continue };
             let mut proof = self.replay(earlier, &source, &steps)?;
             if proof.standing != Standing::Forged {
@@ -304,7 +297,16 @@ impl Proving<'_> {
             proven.push(self.one(&before, old, steps, index)?);
             before = Recorded::Known(Box::new(step.state.clone()));
         }
-        Ok(Proof::of(proven))
+        let Change { task, after, .. } = self.change;
+        let missing = known(&before).and_then(|state| {
+            missing_end(task, state, self.change.before.setting, after.source, self.archive)
+        });
+        let proof = Proof::of(proven);
+        // Of what is in doubt at least the end must be there.
+        Ok(match missing.filter(|_| proof.standing == Standing::Unverifiable) {
+            Some(missing) => Proof { standing: Standing::Forged, why: Some(missing), ..proof },
+            None => proof,
+        })
     }
 
     fn one(
@@ -346,9 +348,15 @@ impl Proving<'_> {
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
         let mut impossible: Option<Disproof> = None;
-        let mut attempt = |source: &dyn Source| -> Result<Option<ProvenStep>, Error> {
+        let told =
+            loaded.workflow.as_ref().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
+        let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
             let snapshot = Snapshot { source, ..self.change.after };
-            let (workflow, observed) = snapshot.observe_by(self.change.task, &loaded)?;
+            let task = self.change.task;
+            let (workflow, observed, untrue) = snapshot.observe_step(task, &loaded, before, by)?;
+            if untrue.is_empty() && !by.is_empty() {
+                return Ok(None);
+            }
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
                 Ok(replayed) => {
                     let (standing, why) = match replayed.standing {
@@ -357,6 +365,13 @@ impl Proving<'_> {
                         }
                         standing => (standing, None),
                     };
+                    let code = match snapshot.code_unknown(workflow, self.change.parents, &untrue)? {
+                        None => snapshot.miscounted(task, workflow, before, &told)?,
+                        unknown => unknown,
+                    };
+                    if code.is_some() {
+                        return Ok(Some(verdict(Standing::Unverifiable, code)));
+                    }
                     Ok(Some(ProvenStep {
                         approval: replayed.by_person.then_some(Approval::Claimed),
                         ..verdict(standing, why.map(str::to_owned))
@@ -372,16 +387,29 @@ impl Proving<'_> {
                 }
             }
         };
-        if let Some(proven) = attempt(self.change.after.source)? {
-            return Ok(proven);
+        for by in [&[], told.as_slice()] {
+            if let Some(proven) = attempt(self.change.after.source, by)? {
+                return Ok(proven);
+            }
         }
         if steps.len() > 1 {
-            for files in self.moments(&loaded, old, steps, index)? {
-                if let Some(mut proven) = attempt(&files)? {
+            let moments = self.moments(&loaded, old, steps, index)?;
+            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+                if let Some(mut proven) = attempt(files, by)? {
                     if let Some(missing) = self.not_kept(steps, index) {
                         proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
                         proven.standing = Standing::Unverifiable;
                     }
+                    return Ok(proven);
+                }
+            }
+        }
+        if steps.len() == 1 && self.is_rebased(step, &loaded)? {
+            let moments = self.moments(&loaded, old, steps, index)?;
+            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+                if let Some(mut proven) = attempt(files, by)? {
+                    let why = "it was made on other files, and set upon those that are here";
+                    (proven.why, proven.standing) = (Some(why.to_owned()), Standing::Unverifiable);
                     return Ok(proven);
                 }
             }
@@ -398,6 +426,30 @@ impl Proving<'_> {
         self.archive.phase_key(self.change.after.setting, named)
     }
 
+    /// Whether every file that is other than the evidence of a step was made so by others, after it had
+    /// been that evidence: a rebase sets a step upon what was done meanwhile. An open task is judged
+    /// anew on that, a finished one never.
+    fn is_rebased(&self, step: &Step, loaded: &Loaded) -> Result<bool, Error> {
+        let Change { task, parents, before, after } = self.change;
+        let phase = step.state.phase.as_deref();
+        let phase = phase.and_then(|phase| loaded.workflow.as_ref()?.phase_named(phase));
+        if phase.is_none_or(|phase| phase.terminal) {
+            return Ok(false);
+        }
+        for (name, digest) in step.entry.evidence.iter().filter(|(name, _)| !is_tree_name(name)) {
+            let (Ok(path), Some(digest)) = (task.file(name), Digest::parse(digest)) else { return Ok(false) };
+            let here = after.source.read(&path, u64::MAX - 1)?;
+            if matches!(&here, Content::Bytes(bytes) if Digest::of_blob(bytes) == digest) {
+                continue;
+            }
+            let by_others = here == before.source.read(&path, u64::MAX - 1)?;
+            if !by_others || !self.archive.held_at(parents, &path, digest)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Evidence of a step that no later one names, and that the commit does not hold as it was.
     fn not_kept(&self, steps: &[Step], index: usize) -> Option<String> {
         let later = &steps[index + 1..];
@@ -406,6 +458,9 @@ impl Proving<'_> {
         };
         let evidence = &steps[index].entry.evidence;
         let kept = |name: &str, digest: &str| {
+            if is_tree_name(name) {
+                return true;
+            }
             let bytes = self
                 .change
                 .task

@@ -3,16 +3,16 @@
 use super::archive::{Archive, Held};
 use super::moments::Noted;
 use super::setting::Setting;
-use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry, Kind, Recorded, State};
-use crate::record::{read_state, read_transcript, rebuild};
-use crate::scan::Content;
+use crate::record::{read_state, read_transcript, rebuild, settled_lines, sides, without_markers};
+use crate::scan::{Content, Source};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What a side keeps of a task beside its artifacts.
-#[derive(PartialEq)]
+#[derive(PartialEq, Default)]
 pub(super) struct Records {
     pub state: Option<Vec<u8>>,
     pub transcript: Vec<u8>,
@@ -54,9 +54,9 @@ impl From<Unread> for Error {
 }
 
 impl Records {
-    pub(super) fn of(task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Self, Unread> {
+    pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
         let read = |path: RepoPath| -> Result<Option<Vec<u8>>, Unread> {
-            match snapshot.source.read(&path, u64::MAX - 1).map_err(Error::from)? {
+            match source.read(&path, u64::MAX - 1).map_err(Error::from)? {
                 Content::Bytes(bytes) => Ok(Some(bytes)),
                 Content::Missing => Ok(None),
                 Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
@@ -66,6 +66,23 @@ impl Records {
         };
         let state = read(task.state_path()?)?;
         Ok(Self { state, transcript: read(task.transcript_path()?)?.unwrap_or_default() })
+    }
+
+    /// The lines of the transcript up to the state, or without markers where that is in pieces.
+    pub(super) fn lines(&self, near: &Setting, archive: &Archive<'_>) -> BTreeSet<String> {
+        let state = self.state.as_deref().and_then(|bytes| state_in(bytes, near, archive));
+        let lines = match (&state, &self.state) {
+            (Some((state, _)), _) => settled_lines(&self.transcript, state.next_seq),
+            (None, Some(_)) => without_markers(&self.transcript),
+            (None, None) => self.transcript.clone(),
+        };
+        String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect()
+    }
+
+    /// Whether a merge left the state in pieces.
+    pub(super) fn is_torn(&self) -> bool {
+        let text = self.state.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        text.and_then(sides).is_some()
     }
 
     pub(super) fn digests(&self) -> Option<Held> {
@@ -150,4 +167,27 @@ pub(super) fn state_in(bytes: &[u8], near: &Setting, archive: &Archive<'_>) -> O
     let phase_key = archive.phase_key(near, &name);
     let state = read_state(&value, text, &phase_key).ok()?;
     Some((state, phase_key))
+}
+
+/// What the end of a finished task rests on and is not there: nobody judges that task again.
+pub(super) fn missing_end(
+    task: &TaskRef,
+    state: &State,
+    near: &Setting,
+    source: &dyn Source,
+    archive: &Archive<'_>,
+) -> Option<String> {
+    let named = state.workflow.as_ref()?;
+    let loaded = archive.workflow(near, named.name.as_str(), named.digest)?;
+    let phase = loaded.workflow.as_ref()?.phase_named(state.phase.as_deref()?)?;
+    let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
+    let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
+    last.evidence.iter().find_map(|(name, digest)| {
+        let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
+            Content::Bytes(bytes) => Digest::of_blob(&bytes).to_string() == *digest,
+            Content::Missing | Content::Unreadable(_) => false,
+            Content::Absent | Content::TooLarge(_) => true,
+        };
+        (!is_there).then(|| format!("the end rests on {name}@{digest:.10}, which is not here"))
+    })
 }

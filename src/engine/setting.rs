@@ -1,7 +1,7 @@
 //! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
 
 use super::workflows;
-use crate::base::{Diagnostic, RepoPath};
+use crate::base::{Diagnostic, Digest, RepoPath};
 use crate::config::{self, Config};
 use crate::scan::{Content, Limits, Schemas, Source};
 use crate::store::WorkTree;
@@ -24,6 +24,11 @@ pub(super) struct Setting {
 pub(super) trait Texts {
     /// The text of a file; `None` if there is none.
     fn text(&self, path: &RepoPath) -> Result<Option<String>, String>;
+
+    /// Whether a file is known to hold exactly this text, without reading it.
+    fn holds(&self, _path: &RepoPath, _text: &str) -> bool {
+        false
+    }
 
     /// The names of the files in a directory.
     fn names(&self, directory: &RepoPath) -> Vec<String>;
@@ -70,11 +75,16 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
         names.sort_unstable();
         for name in names {
             let Ok(path) = folder_path.join(&name) else { continue };
+            let below = format!("{folder}/{name}");
+            if system.text(&below).is_some_and(|shipped| texts.holds(&path, shipped)) {
+                any = true;
+                continue;
+            }
             match texts.text(&path) {
                 Ok(Some(text)) => {
                     any = true;
                     // A checkout may have converted line endings; every clone must compute one digest.
-                    system.insert(format!("{folder}/{name}"), text.replace("\r\n", "\n"));
+                    system.insert(below, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
                 Err(error) => findings
@@ -150,6 +160,10 @@ impl Texts for InSource<'_> {
             Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes")),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    fn holds(&self, path: &RepoPath, text: &str) -> bool {
+        self.0.blob_id(path).is_some_and(|blob| blob == Digest::of_blob(text.as_bytes()))
     }
 
     fn names(&self, directory: &RepoPath) -> Vec<String> {

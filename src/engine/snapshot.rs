@@ -2,6 +2,7 @@
 //!
 //! The same code finds and observes tasks in the work directory, in the index and in a commit.
 
+use super::code::CodeAt;
 use super::setting::Setting;
 use super::{Error, Loaded, TaskRef};
 use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
@@ -20,6 +21,8 @@ pub(super) struct Snapshot<'a> {
     pub setting: &'a Setting,
     pub source: &'a dyn Source,
     pub verdicts: &'a Verdicts,
+    /// The code that was committed when it was so.
+    pub code: CodeAt<'a>,
 }
 
 /// What a walk over the roots finds.
@@ -187,9 +190,10 @@ impl Snapshot<'_> {
         // the workflow that it names.
         for _ in 0..3 {
             let loaded = self.setting.workflow(&name)?;
-            let (workflow, observed) = self.observe_by(task, &loaded)?;
+            let (workflow, mut observed) = self.observe_by(task, &loaded)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
             let recorded = recorded(task, workflow, &observed)?;
+            self.look_at_code(task, workflow, &recorded, &mut observed)?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
             {

@@ -1,7 +1,7 @@
 //! Finding tasks: which directories are tasks, and which one a person means.
 
 use super::{Engine, Error};
-use crate::base::{Diagnostic, RepoPath, TaskId, WorkflowName, nearest};
+use crate::base::{Diagnostic, Digest, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::scan::NESTED;
 
@@ -128,6 +128,12 @@ impl Engine {
     pub fn branch(&self) -> Option<String> {
         let head = self.store.as_ref()?.head().ok()?;
         head.branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned())
+    }
+
+    /// The commit that HEAD names, if there is one.
+    #[must_use]
+    pub fn head(&self) -> Option<Digest> {
+        self.store.as_ref()?.head().ok()?.commit
     }
 
     /// The task that a file or directory belongs to.

@@ -17,6 +17,8 @@ pub enum Event {
     Start,
     /// Something changed at or below these paths.
     Changed(Vec<RepoPath>),
+    /// HEAD may have moved.
+    Head,
     /// Anything may have changed. Says why.
     Rescan(&'static str),
     /// What was held back may be possible now.
@@ -66,7 +68,9 @@ pub struct Watching<'e> {
     dry_run: bool,
     begun: bool,
     /// What was last told of each task.
-    known: BTreeMap<RepoPath, (TaskRef, Digest)>,
+    known: BTreeMap<RepoPath, Known>,
+    /// The commit that the code was last taken from.
+    head: Option<Digest>,
     /// Tasks whose transitions wait for the repository.
     held: BTreeSet<RepoPath>,
     /// Whether each try may ask a person for a passphrase or a touch.
@@ -86,6 +90,7 @@ impl<'e> Watching<'e> {
             dry_run,
             begun: false,
             known: BTreeMap::new(),
+            head: None,
             held: BTreeSet::new(),
             asks: false,
             told: None,
@@ -115,6 +120,9 @@ impl<'e> Watching<'e> {
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let is_whole = matches!(event, Event::Start | Event::Rescan(_));
         let mut effects = Vec::new();
+        if is_whole {
+            self.head = self.engine.head();
+        }
         match event {
             Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None, is_fault: true }),
             Event::Start => {
@@ -125,12 +133,13 @@ impl<'e> Watching<'e> {
             }
             Event::Rescan(_) => self.rescan(&mut effects),
             Event::Changed(paths) => self.changed(&paths, &mut effects),
+            Event::Head => self.head_moved(&mut effects),
             Event::Retry => {
                 let held = std::mem::take(&mut self.held);
                 let tasks = held
                     .iter()
                     .filter_map(|directory| self.known.get(directory))
-                    .map(|(task, _)| task.clone())
+                    .map(|known| known.task.clone())
                     .collect();
                 self.look(tasks, &mut effects);
             }
@@ -181,6 +190,18 @@ impl<'e> Watching<'e> {
         self.look(tasks, effects);
     }
 
+    /// Looks at the tasks that rest on committed code, if other code is committed now.
+    fn head_moved(&mut self, effects: &mut Vec<Effect>) {
+        let head = self.engine.head();
+        if head == self.head {
+            return;
+        }
+        self.head = head;
+        let on_code = self.known.values().filter(|known| known.on_code);
+        let tasks = on_code.map(|known| known.task.clone()).collect();
+        self.look(tasks, effects);
+    }
+
     fn rescan(&mut self, effects: &mut Vec<Effect>) {
         self.forget_gone(|_| true, effects);
         let tasks = self.survey(effects);
@@ -220,8 +241,9 @@ impl<'e> Watching<'e> {
         let gone: Vec<TaskRef> = self
             .known
             .values()
-            .filter(|(task, _)| concerned(&task.directory) && self.engine.task_at(&task.directory).is_none())
-            .map(|(task, _)| task.clone())
+            .map(|known| &known.task)
+            .filter(|task| concerned(&task.directory) && self.engine.task_at(&task.directory).is_none())
+            .cloned()
             .collect();
         for task in gone {
             self.known.remove(&task.directory);
@@ -299,8 +321,13 @@ impl<'e> Watching<'e> {
             self.told = None;
         }
         let print = fingerprint(judged);
-        let before = self.known.insert(judged.task.directory.clone(), (judged.task.clone(), print));
-        let is_new = before.as_ref().is_none_or(|(_, known)| *known != print);
+        let known = Known { task: judged.task.clone(), print, on_code: judged.rests_on_code() };
+        let before = self.known.insert(judged.task.directory.clone(), known);
+        let is_new = before.as_ref().is_none_or(|known| known.print != print);
+        if let Outcome::Applied(applied) = &outcome {
+            // Our own commits change no code.
+            self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
+        }
         // Nothing is written for a task that the branch does not know.
         if is_new
             && !self.dry_run
@@ -317,6 +344,14 @@ impl<'e> Watching<'e> {
             Outcome::Nothing(_) => {}
         }
     }
+}
+
+/// What was last told of a task.
+struct Known {
+    task: TaskRef,
+    print: Digest,
+    /// Whether committed code may move it.
+    on_code: bool,
 }
 
 /// Whether a task is in a state that somebody has to repair, so that it is told at once.

@@ -206,6 +206,7 @@ impl Observer<'_> {
                     }
                     let fact = FileFact {
                         pattern,
+                        is_tree: false,
                         path: below.clone(),
                         digest: None,
                         data: None,
@@ -220,8 +221,8 @@ impl Observer<'_> {
                 for (artifact, pattern) in owned {
                     commit |= artifact.commit;
                     let (data, problems) = self.judge(artifact, path, &bytes);
-                    let fact =
-                        FileFact { pattern, path: below.clone(), digest: Some(digest), data, problems };
+                    let (path, digest) = (below.clone(), Some(digest));
+                    let fact = FileFact { pattern, is_tree: false, path, digest, data, problems };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
                 }
                 let executable = entry.executable;

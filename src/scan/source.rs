@@ -29,6 +29,11 @@ pub trait Source {
     /// The bytes of one regular file; one larger than `limit` is not read.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError>;
 
+    /// The blob id of the regular file at a path, where it is known without reading the file.
+    fn blob_id(&self, _path: &RepoPath) -> Option<Digest> {
+        None
+    }
+
     /// The blob id that `git add` would store for these bytes at this path.
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError>;
 }

@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// The commits whose parents a shallow clone does not have.
-    fn boundary(&self) -> Vec<Digest> {
+    pub(super) fn boundary(&self) -> Vec<Digest> {
         let listed = fs::read_to_string(self.repo.commondir().join("shallow")).unwrap_or_default();
         listed.lines().filter_map(Digest::parse).collect()
     }
@@ -177,9 +177,20 @@ impl Store {
             return Ok(());
         }
         let tree = before.map(|tree| self.repo.find_tree(oid(tree)?).map_err(Error::from)).transpose()?;
-        let mut before = entries(tree.iter().flat_map(Tree::iter));
+        // Most directories are the same, and are known to be by their names alone.
+        let is_same = |entry: &TreeEntry<'_>| {
+            let is_tree = entry.kind() == Some(ObjectType::Tree);
+            let name = entry.name().ok().filter(|_| is_tree);
+            name.is_some_and(|name| index.holds_tree(directory, name, digest(entry.id())))
+        };
+        let mut before = entries(tree.iter().flat_map(Tree::iter).filter(|entry| !is_same(entry)));
+        let differs = |name: &str| {
+            let entry = tree.as_ref().and_then(|tree| tree.get_name(name));
+            !entry.is_some_and(|entry| is_same(&entry))
+        };
+        let after = index.directly_in(directory).into_iter();
         let mut after: BTreeMap<String, Option<StagedFile>> =
-            index.directly_in(directory).into_iter().collect();
+            after.filter(|(name, file)| file.is_some() || differs(name)).collect();
         // A submodule is no file, on either side.
         before.retain(|_, (_, mode, _)| *mode != SUBMODULE);
         after.retain(|_, file| file.as_ref().is_none_or(|file| i32::try_from(file.mode) != Ok(SUBMODULE)));
@@ -205,7 +216,7 @@ impl Store {
 const SUBMODULE: i32 = 0o160_000;
 
 /// The files in which two directories differ, each of its own commit.
-fn differ(
+pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     directory: &RepoPath,
@@ -236,7 +247,7 @@ fn differ(
 
 /// The entries of two trees that are not the same in both. Both are in one order, so that what is the
 /// same is passed over without a look at its name.
-fn unlike<'t>(
+pub(super) fn unlike<'t>(
     before: Option<&'t Tree<'_>>,
     after: Option<&'t Tree<'_>>,
 ) -> (Vec<TreeEntry<'t>>, Vec<TreeEntry<'t>>) {
@@ -261,7 +272,9 @@ fn unlike<'t>(
 }
 
 /// Entries of a tree by name: object, mode, and whether it is a tree itself.
-fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, (Oid, i32, bool)> {
+pub(super) fn entries<'t>(
+    entries: impl IntoIterator<Item = TreeEntry<'t>>,
+) -> BTreeMap<String, (Oid, i32, bool)> {
     entries
         .into_iter()
         .filter_map(|entry| {

@@ -7,6 +7,7 @@
 mod cache_tree;
 mod changes;
 mod clean;
+mod code;
 mod commit;
 mod conflict;
 pub mod durable;
@@ -33,6 +34,7 @@ mod vet;
 mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
+pub use code::{Code, CodeCommit, Since, Start};
 pub use commit::{Committed, Planned, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
@@ -60,6 +62,8 @@ pub struct Store {
     options: Options,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
+    /// What parts of trees are, as far as they were computed.
+    parts: code::Parts,
     recent: RefCell<Recent>,
 }
 
@@ -81,6 +85,23 @@ pub struct Head {
     pub commit: Option<Digest>,
 }
 
+/// Where a repository is.
+#[derive(Debug, Clone)]
+pub struct Location {
+    root: PathBuf,
+    git_directory: PathBuf,
+    environment: Environment,
+}
+
+impl Location {
+    /// Opens it; `None` if it is not there any more.
+    #[must_use]
+    pub fn open(&self) -> Option<Store> {
+        let store = Store::discover(&self.root, &self.environment).ok()??;
+        (store.repo.path() == self.git_directory).then_some(store)
+    }
+}
+
 impl Store {
     /// Opens the repository that `start` lies in, or that the environment names; `None` outside git.
     pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
@@ -94,8 +115,16 @@ impl Store {
             options: Options::default(),
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
+            parts: code::Parts::default(),
             recent: RefCell::default(),
         }))
+    }
+
+    /// Where to open the same repository once more: one that is open belongs to one thread.
+    #[must_use]
+    pub fn location(&self) -> Location {
+        let git_directory = self.repo.path().to_owned();
+        Location { root: self.root.clone(), git_directory, environment: self.environment.clone() }
     }
 
     /// Refuses a repository without a work tree: nothing can be judged or moved in it.
@@ -156,6 +185,18 @@ impl Store {
             Err(error) => return Err(error.into()),
         };
         Ok(Head { branch: Some(name), commit })
+    }
+
+    /// The directories whose files change when HEAD moves, and whether that is so below them too: those of
+    /// this work tree and of the repository, and the branches.
+    #[must_use]
+    pub fn head_places(&self) -> Vec<(PathBuf, bool)> {
+        let common = self.repo.commondir();
+        let mut places = vec![(self.repo.path().to_owned(), false), (common.join("refs/heads"), true)];
+        if common != self.repo.path() {
+            places.push((common.to_owned(), false));
+        }
+        places.into_iter().filter_map(|(path, below)| Some((path.canonicalize().ok()?, below))).collect()
     }
 
     /// The name that git would write into a commit now.

@@ -55,9 +55,9 @@ impl Store {
 
     pub(super) fn content(&self, blob: Option<(Digest, u32)>, limit: u64) -> Result<Content, Error> {
         let Some((blob, mode)) = blob else { return Ok(Content::Missing) };
-        if mode & 0o170_000 != 0o100_000 {
+        let Some(blob) = regular((blob, mode)) else {
             return Ok(Content::Unreadable("it is not a regular file".to_owned()));
-        }
+        };
         let id = oid(blob)?;
         let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
         let size = match known {
@@ -104,6 +104,12 @@ impl<'s> TreeSource<'s> {
         }
         let tree = self.commit.map(|commit| self.store.tree_of(commit)).transpose()?;
         Ok(self.tree.get_or_init(|| tree).as_ref())
+    }
+
+    /// The repository that it is of.
+    #[must_use]
+    pub fn store(&self) -> &'s Store {
+        self.store
     }
 
     /// The commit, if it is one.
@@ -171,6 +177,11 @@ impl<'s> TreeSource<'s> {
 /// The mode of a directory, as git writes it.
 pub(super) const TREE: u32 = 0o040_000;
 
+/// The blob of an entry that is a regular file.
+pub(super) fn regular((blob, mode): (Digest, u32)) -> Option<Digest> {
+    (mode & 0o170_000 == 0o100_000).then_some(blob)
+}
+
 fn mode_of(mode: i32) -> u32 {
     u32::try_from(mode).unwrap_or_default()
 }
@@ -198,6 +209,10 @@ impl Source for TreeSource<'_> {
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
         let blob = self.object(path).map_err(|error| refused(path, &error))?;
         self.store.content(blob, limit).map_err(|error| refused(path, &error))
+    }
+
+    fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
+        regular(self.object(path).ok()??)
     }
 
     fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {

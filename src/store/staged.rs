@@ -3,7 +3,7 @@
 use super::cache_tree;
 use super::entries::{IndexFile, RawEntry};
 use super::index::read_index;
-use super::sources::{entry, refused};
+use super::sources::{entry, refused, regular};
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Child, Content, Entry, Source, SourceError};
@@ -174,6 +174,18 @@ impl IndexSource<'_> {
         found
     }
 
+    /// Whether the next commit would hold exactly this tree at `name` in a directory, as far as the index
+    /// remembers.
+    pub(super) fn holds_tree(&self, directory: &RepoPath, name: &str, tree: Digest) -> bool {
+        match &self.held {
+            Held::Plain { trees, .. } => {
+                let path = prefix_of(directory) + name;
+                trees.get(path.as_bytes()) == Some(&tree)
+            }
+            Held::Listed(_) => false,
+        }
+    }
+
     /// The tree that the next commit would hold at a directory, where the index remembers it.
     pub(super) fn tree(&self, directory: &RepoPath) -> Option<Digest> {
         match &self.held {
@@ -224,6 +236,10 @@ impl Source for IndexSource<'_> {
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
         let blob = self.file(path).map(|file| (file.blob, file.mode));
         self.store.content(blob, limit).map_err(|error| refused(path, &error))
+    }
+
+    fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
+        self.file(path).and_then(|file| regular((file.blob, file.mode)))
     }
 
     fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {

@@ -6,6 +6,7 @@ use super::log::LogActor;
 use super::{Paint, Repository, Style};
 use crate::base::{Diagnostic, Place};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
+use crate::workflow::is_tree_name;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,6 +51,14 @@ pub struct AuditChange {
     pub steps: Vec<AuditStep>,
 }
 
+/// A commit, and the first that it follows.
+pub struct AuditCommit<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The commit on whose code its steps were taken.
+    pub parent: Option<&'a str>,
+}
+
 /// One recorded step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditStep {
@@ -75,6 +84,19 @@ pub struct AuditStep {
     pub approval: Option<&'static str>,
     /// Who signed, where that is verified.
     pub signer: Option<String>,
+    /// The committed code that it rests on.
+    pub code: Vec<AuditCode>,
+}
+
+/// Code that a step rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditCode {
+    /// The name that stands for it among the evidence.
+    pub path: String,
+    /// Its digest, as the record says.
+    pub digest: String,
+    /// The commit whose code it is; null where the step does not stand.
+    pub commit: Option<String>,
 }
 
 impl AuditReport {
@@ -136,6 +158,18 @@ impl AuditReport {
                     );
                 }
             }
+            for code in change.steps.iter().flat_map(|step| &step.code) {
+                let short = |digest: &str| digest.chars().take(10).collect::<String>();
+                let place =
+                    code.commit.as_ref().map_or(String::new(), |commit| format!(" of {}", short(commit)));
+                paragraph(
+                    &mut out,
+                    &format!("on {}, {}{place}", code.path, short(&code.digest)),
+                    4,
+                    0,
+                    width,
+                );
+            }
             for step in change.steps.iter().filter(|step| step.rule.is_none() && step.kind != "create") {
                 let by = format!("{} ({})", step.actor.name, step.actor.kind);
                 paragraph(&mut out, &format!("{} by {by}: {}", step.kind, step.reason), 4, 0, width);
@@ -154,9 +188,16 @@ impl AuditReport {
 impl AuditChange {
     /// The wire shape of a change. `at` is the time of the commit.
     #[must_use]
-    pub fn of(commit: String, at: String, author: String, task: &str, path: &str, proof: &Proof) -> Self {
+    pub fn of(
+        commit: &AuditCommit<'_>,
+        at: String,
+        author: String,
+        task: &str,
+        path: &str,
+        proof: &Proof,
+    ) -> Self {
         Self {
-            commit,
+            commit: commit.id.to_owned(),
             at,
             author,
             task: task.to_owned(),
@@ -164,7 +205,7 @@ impl AuditChange {
             standing: proof.standing.as_str(),
             why: proof.why.clone(),
             rule: proof.rule.clone(),
-            steps: proof.steps.iter().map(AuditStep::of).collect(),
+            steps: proof.steps.iter().map(|step| AuditStep::of(step, commit.parent)).collect(),
         }
     }
 
@@ -203,8 +244,20 @@ impl AuditChange {
     }
 }
 
+/// The code that a step rests on. Its own commit holds none, so it is that of the commit before.
+fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
+    let stands = !matches!(step.standing, Standing::Unverifiable | Standing::Forged);
+    let trees = step.entry.evidence.iter().filter(|(path, _)| is_tree_name(path));
+    let row = |(path, digest): &(String, String)| AuditCode {
+        path: path.clone(),
+        digest: digest.clone(),
+        commit: parent.filter(|_| stands).map(str::to_owned),
+    };
+    trees.map(row).collect()
+}
+
 impl AuditStep {
-    fn of(step: &ProvenStep) -> Self {
+    fn of(step: &ProvenStep, parent: Option<&str>) -> Self {
         let entry = &step.entry;
         let (approval, signer) = match &step.approval {
             None => (None, None),
@@ -214,6 +267,7 @@ impl AuditStep {
         Self {
             approval,
             signer,
+            code: code(step, parent),
             seq: entry.seq,
             from: entry.from.as_ref().map(ToString::to_string),
             to: entry.to.to_string(),

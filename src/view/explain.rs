@@ -1,11 +1,13 @@
 //! `orch explain`: every rule tried, which part of its guard was false, and what it saw where.
 
 use super::json::SCHEMA_VERSION;
-use super::layout::{Cell, SHORT, columns, one_line, paragraph, plain, shorten, styled};
+use super::layout::{Cell, SHORT, columns, counted, one_line, paragraph, plain, shorten, styled};
+use super::suggestion::scope;
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion, in_repository};
 use super::{Kind, Paint, Repository, Style, Subject};
 use crate::decide::{Derived, Part, Tried, Truth};
+use crate::workflow::TreeScope;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -111,6 +113,21 @@ pub struct ArtifactFacts {
     pub stale_because: Option<String>,
     /// What it says it judged; null where it says that there was nothing.
     pub of: BTreeMap<String, Option<String>>,
+    /// Which code it may be; null where it is files only.
+    pub tree: Option<TreeFacts>,
+}
+
+/// What is known of an artifact that may be committed code.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TreeFacts {
+    /// The files and directories of the repository.
+    pub scope: Vec<String>,
+    /// Whether this code is what counts as the artifact now.
+    pub counts: bool,
+    /// The commits since the last recorded step, newest first; null where they are not known.
+    pub commits: Value,
+    /// The files that changed since; null where they are not known.
+    pub files: Value,
 }
 
 impl Explanations {
@@ -273,6 +290,9 @@ impl ArtifactFacts {
             notes.push("changed".to_owned());
         }
         notes.extend(self.stale_because.iter().map(|why| one_line(why)));
+        if let Some(commits) = self.tree.as_ref().and_then(|tree| tree.commits.as_array()) {
+            notes.push(format!("{} since the last step", counted(commits.len(), "commit")));
+        }
         let digest = self.digest.as_deref().map_or(String::new(), |digest| digest.chars().take(10).collect());
         vec![
             plain(&self.artifact),
@@ -378,5 +398,13 @@ fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
         digest: derived.digest.map(|digest| digest.to_string()),
         stale_because: derived.stale_because.clone(),
         of: derived.of.iter().map(|(name, digest)| (name.clone(), digest.map(|d| d.to_string()))).collect(),
+        tree: scope(subject, &derived.name).map(|scope| tree_facts(scope, derived)),
     }
+}
+
+fn tree_facts(scope: &TreeScope, derived: &Derived) -> TreeFacts {
+    let since = derived.tree.as_deref();
+    let list = |key: &str| since.and_then(|since| since.get(key)).cloned().unwrap_or_default();
+    let (commits, files) = (list("commits"), list("files"));
+    TreeFacts { scope: scope.texts().to_vec(), counts: since.is_some(), commits, files }
 }

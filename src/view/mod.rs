@@ -32,7 +32,7 @@ mod transition;
 mod wire;
 
 pub use action_prompt::action_prompt;
-pub use audit::{AuditChange, AuditReport};
+pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use error::Failure;
 pub use event::{Event, Happening};
 pub use explain::{Explanation, Explanations};

@@ -5,6 +5,7 @@ use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, Suggestion};
 use super::{Do, Subject};
 use crate::base::command;
+use crate::workflow::is_tree_name;
 
 /// The instruction for the current phase: what to do, from what, where to write it and by which
 /// schema. It is complete in itself: whoever reads it needs no other document.
@@ -18,10 +19,10 @@ pub fn prompt(subject: &Subject<'_>) -> String {
         out.push_str(text.trim());
         out.push('\n');
     }
-    inputs(&mut out, &suggestion);
+    inputs(&mut out, subject, &suggestion);
     for expected in &subject.decision.expects {
         let schema = schema_text(subject, expected);
-        write_section(&mut out, &expectation(subject, expected), schema);
+        write_section(&mut out, &suggestion.task, &expectation(subject, expected), schema);
     }
     if subject.decision.expects.is_empty() {
         out.push_str(&nothing_to_write(&suggestion));
@@ -52,17 +53,25 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
 }
 
-fn inputs(out: &mut String, suggestion: &Suggestion) {
+fn inputs(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     if suggestion.inputs.is_empty() {
         return;
     }
     out.push_str("\n## Read first\n\n");
     for input in &suggestion.inputs {
-        out.push_str(&format!("- `{}` ({})\n", one_line(&input.path), input.artifact));
+        let named = subject.workflow.artifacts.iter().find(|known| known.name.as_str() == input.artifact);
+        let scope = named.and_then(|known| known.tree.as_ref()).filter(|_| is_tree_name(&input.path));
+        out.push_str(&match scope {
+            Some(scope) => format!("- {scope}, as committed ({})\n", input.artifact),
+            None => format!("- `{}` ({})\n", one_line(&input.path), input.artifact),
+        });
     }
 }
 
-fn write_section(out: &mut String, expected: &Expected, schema: Option<&str>) {
+fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Option<&str>) {
+    if is_tree_name(&expected.path) {
+        return commit_section(out, task, expected);
+    }
     let verb = match expected.state {
         "missing" => "Write",
         "stale" => "Write anew",
@@ -92,6 +101,37 @@ fn write_section(out: &mut String, expected: &Expected, schema: Option<&str>) {
         out.push_str("\nAn example that it accepts:\n\n");
         out.push_str(&fenced("json", super::pretty(example).trim_end()));
     }
+    if !expected.tree.is_empty() {
+        let places = match expected.tree.as_slice() {
+            [all] if all == "**" => "anywhere outside of tasks".to_owned(),
+            several => format!("in `{}`", several.join("`, `")),
+        };
+        out.push_str(&format!(
+            "\nOr write no file, and commit the change itself, {places}. Name the task in the message:\n\n"
+        ));
+        out.push_str(&commit_command(task));
+    }
+}
+
+/// What is asked for is code, and no file of the task.
+fn commit_section(out: &mut String, task: &str, expected: &Expected) {
+    let because = one_line(&expected.because);
+    out.push_str(&format!("\n## Commit the `{}`\n\n", expected.artifact));
+    out.push_str(&format!("It is {}: {because}.\n", expected.state));
+    if !expected.problems.is_empty() {
+        out.push_str("\nWhat is wrong with it now:\n\n");
+        expected.problems.iter().for_each(|finding| problem(out, finding));
+    }
+    out.push_str(&format!(
+        "\nIt is what is committed in `{}`. Name the task in the message:\n\n",
+        expected.tree.join("`, `")
+    ));
+    out.push_str(&commit_command(task));
+}
+
+/// How code is committed for a task.
+fn commit_command(task: &str) -> String {
+    fenced("sh", &command(&["git", "commit", "--trailer", &format!("Orch-Task: {task}")]))
 }
 
 fn problem(out: &mut String, finding: &Finding) {

@@ -2,8 +2,9 @@
 
 use super::wire::{Command, Expected, Finding, Input, Possible, Proof, Suggestion, in_repository};
 use super::{Kind, Runner, Subject, next};
+use crate::base::ArtifactName;
 use crate::decide::{Decision, Evidence, Expectation, Verdict};
-use crate::workflow::Phase;
+use crate::workflow::{Phase, TreeScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -116,6 +117,7 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
     Expected {
         artifact: expected.artifact.to_string(),
         path: in_repository(subject.directory, &expected.path),
+        tree: scope(subject, &expected.artifact).map(|scope| scope.texts().to_vec()).unwrap_or_default(),
         format: expected.format.as_str(),
         schema: expected.schema.clone(),
         state: expected.state.as_str(),
@@ -124,6 +126,11 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
         of,
         problems: expected.problems.iter().map(Finding::of).collect(),
     }
+}
+
+/// The part of the repository that an artifact may be as committed code.
+pub(super) fn scope<'a>(subject: &Subject<'a>, artifact: &ArtifactName) -> Option<&'a TreeScope> {
+    subject.workflow.artifact(artifact)?.tree.as_ref()
 }
 
 /// The text of the schema that has to accept an expected artifact.

@@ -4,6 +4,7 @@ use super::layout::{Cell, columns, counted, one_line, paragraph, plain, shorten,
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Direction, Do, Kind, Paint, Style};
 use crate::base::command;
+use crate::workflow::is_tree_name;
 
 /// How far the lines below a headline are indented.
 const INDENT: usize = 4;
@@ -125,7 +126,11 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
 }
 
 fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, paint: Paint, width: usize) {
-    let schema = expected.schema.as_ref().map_or(expected.format.to_owned(), |name| format!("schema {name}"));
+    let schema = match &expected.schema {
+        Some(name) => format!("schema {name}"),
+        None if is_tree_name(&expected.path) => expected.tree.join(", "),
+        None => expected.format.to_owned(),
+    };
     let path = below(suggestion, &expected.path);
     let because = one_line(&expected.because);
     let line = if because.is_empty() {

@@ -6,6 +6,7 @@ use super::json::SCHEMA_VERSION;
 use super::{Direction, Do, Kind, Repository, Subject, sort};
 use crate::base::{Diagnostic, RepoPath};
 use crate::decide::{Choice, Evidence};
+use crate::workflow::is_tree_name;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -115,8 +116,11 @@ pub struct Proof {
 pub struct Expected {
     /// The artifact.
     pub artifact: String,
-    /// One concrete path to write, also where the artifact is a glob.
+    /// One concrete path to write, also where the artifact is a glob. What is committed code and nothing
+    /// else has none; the name that stands for it is here.
     pub path: String,
+    /// Where code may be committed instead of a file; empty where it may not.
+    pub tree: Vec<String>,
     /// How it is read.
     pub format: &'static str,
     /// The name of the schema that has to accept it.
@@ -263,8 +267,11 @@ impl Proof {
     }
 }
 
-/// The path of a file of a task, relative to the root of the repository.
+/// The path of a file of a task, relative to the root of the repository. What stands for a tree is none.
 #[must_use]
 pub fn in_repository(directory: &RepoPath, path: &str) -> String {
-    if directory.as_str().is_empty() { path.to_owned() } else { format!("{directory}/{path}") }
+    if directory.as_str().is_empty() || is_tree_name(path) {
+        return path.to_owned();
+    }
+    format!("{directory}/{path}")
 }

@@ -22,6 +22,8 @@ use std::time::Duration;
 pub enum Signal {
     /// Something changed at this file or directory, or below it; it may be gone.
     Dirty(RepoPath),
+    /// The commit that is checked out may be another.
+    Head,
     /// Anything may have changed: read everything again. Says why.
     Rescan(&'static str),
     /// Listening failed and the watch goes on by looking at intervals. A text for the user.
@@ -39,6 +41,9 @@ pub struct Options {
     pub reconcile: Duration,
     /// How often to ask for a rescan while not listening.
     pub poll_interval: Duration,
+    /// The directories in which git keeps what it has checked out, wherever they lie; of some also what
+    /// lies below them counts.
+    pub heads: Vec<(PathBuf, bool)>,
 }
 
 impl Default for Options {
@@ -48,6 +53,7 @@ impl Default for Options {
             poll: false,
             reconcile: Duration::from_secs(45),
             poll_interval: Duration::from_secs(2),
+            heads: Vec::new(),
         }
     }
 }

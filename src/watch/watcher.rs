@@ -33,6 +33,8 @@ pub struct Watcher {
     /// Targets to subscribe to anew, since they or what holds them came, went or moved.
     unarmed: BTreeSet<RepoPath>,
     rescan: (Instant, &'static str),
+    /// When to tell that HEAD may have moved.
+    head: Option<Instant>,
     failure: Option<String>,
     stopped: bool,
 }
@@ -76,6 +78,7 @@ impl Watcher {
             receiver,
             debounce: Debounce::new(options.settle),
             rescan: (Instant::now(), ""),
+            head: None,
             options,
             failure: None,
             stopped: false,
@@ -118,7 +121,7 @@ impl Watcher {
             if !due.is_empty() || until.is_some_and(|until| until <= now) {
                 return Some(due);
             }
-            let wake = [self.debounce.next_deadline(), until]
+            let wake = [self.debounce.next_deadline(), self.head, until]
                 .into_iter()
                 .flatten()
                 .fold(self.rescan.0, Instant::min);
@@ -137,6 +140,10 @@ impl Watcher {
         if self.rescan.0 <= now {
             due.push(Signal::Rescan(self.rescan.1));
             self.schedule_rescan(now);
+        }
+        if self.head.is_some_and(|head| head <= now) {
+            self.head = None;
+            due.push(Signal::Head);
         }
         due.extend(paths.into_keys().map(Signal::Dirty));
         due
@@ -175,6 +182,12 @@ impl Watcher {
     }
 
     fn note(&mut self, path: &Path, kind: &EventKind) {
+        if self.options.heads.iter().any(|(head, _)| path.starts_with(head)) {
+            // Git changes several files at once; one look at the end is enough.
+            let soon = Instant::now() + self.options.settle;
+            self.head.get_or_insert(soon);
+            return;
+        }
         let Some(path) = self.relative(path) else { return };
         let moved = matches!(kind, EventKind::Create(_) | EventKind::Remove(_))
             || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
@@ -234,6 +247,14 @@ impl Watcher {
         match RecommendedWatcher::new(handler, config) {
             Ok(notify) => self.notify = Some(notify),
             Err(error) => self.fail(&error),
+        }
+        for (head, below) in self.options.heads.clone() {
+            let mode = if below { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+            let Some(notify) = &mut self.notify else { return };
+            match notify.watch(&head, mode) {
+                Err(error) if !vanished(&error) => self.fail(&error),
+                _ => {}
+            }
         }
     }
 

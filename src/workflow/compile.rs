@@ -5,7 +5,7 @@ use super::raw::{self, RawArtifact, RawPhase, Spanned, Text};
 use super::rule::Known;
 use super::{
     Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
-    Workflow,
+    TreeScope, Workflow,
 };
 use crate::base::{
     ArtifactName, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest,
@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// How often a phase may be attempted where the workflow does not say.
 const DEFAULT_ATTEMPTS: u32 = 5;
+/// What `tree` may name.
+const TREE_HINT: &str = "write `src/**` for a directory, `Cargo.toml` for a file, or `**` alone";
 /// What a guard may ask of any artifact.
 pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
     ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems"];
@@ -177,10 +179,11 @@ impl Compiler<'_> {
     }
 
     fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
-        if raw.paths.is_empty() {
-            let message = format!("artifact `{}` has no `path`", raw.name.value);
+        if raw.paths.is_empty() && raw.tree.is_none() {
+            let message = format!("artifact `{}` has no `path` and no `tree`", raw.name.value);
             self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
         }
+        let tree = raw.tree.as_ref().and_then(|texts| self.tree(texts, &raw));
         for path in &raw.paths {
             if let Some(reason) = bad_path(&path.value) {
                 self.problem(&path.span, Diagnostic::error("workflow-value", format!("`path` {reason}")));
@@ -220,12 +223,37 @@ impl Compiler<'_> {
         Some(Artifact {
             name,
             paths,
+            tree,
             format,
             schema,
             facts,
             commit: raw.commit,
             title: raw.title.map(|title| title.value),
         })
+    }
+
+    /// The part of a commit's tree that an artifact is; what could only be found by walking is told.
+    fn tree(&mut self, texts: &[Text], raw: &RawArtifact) -> Option<TreeScope> {
+        let for_files = [("format", &raw.format), ("schema", &raw.schema)];
+        for (key, text) in for_files.into_iter().filter(|_| raw.paths.is_empty()) {
+            let Some(text) = text else { continue };
+            let message = format!("`{key}` is for files, and this artifact has no `path`");
+            self.problem(&text.span, Diagnostic::error("workflow-value", message));
+        }
+        if texts.is_empty() {
+            let message = format!("`tree` of artifact `{}` names nothing", raw.name.value);
+            self.problem(&raw.name.span, Diagnostic::error("workflow-value", message).hint(TREE_HINT));
+            return None;
+        }
+        self.twice(texts.iter());
+        match TreeScope::new(texts.iter().map(|text| text.value.clone()).collect()) {
+            Ok(scope) => Some(scope),
+            Err((index, why)) => {
+                let diagnostic = Diagnostic::error("workflow-value", format!("`tree` {why}")).hint(TREE_HINT);
+                self.problem(&texts.get(index)?.span, diagnostic);
+                None
+            }
+        }
     }
 
     fn phase(

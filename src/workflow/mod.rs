@@ -15,6 +15,7 @@ mod place;
 mod raw;
 mod rule;
 mod system;
+mod tree;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
@@ -23,6 +24,7 @@ pub use diagram::{DiagramFormat, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, ValueKind};
 pub use system::System;
+pub use tree::{Part, TreeScope, is_tree_name, tree_name};
 
 use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName};
 use serde_json::{Map, Value};
@@ -92,6 +94,8 @@ pub struct Artifact {
     /// Globs below the task directory, the preferred one first; the first is where it is written.
     /// A wildcard does not match the dot that begins a name.
     pub paths: Vec<String>,
+    /// The committed code that it may be instead, after every path.
+    pub tree: Option<TreeScope>,
     /// How its bytes are read.
     pub format: Format,
     /// The schema that accepts it.

@@ -84,7 +84,7 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
         "workflow-name" => "choose a name of letters, digits and underscores",
         "workflow-duplicate" => "choose another name",
         "workflow-missing-key" => {
-            "every rule has `id`, `from`, one outcome and `because`; every artifact `path`"
+            "every rule has `id`, `from`, one outcome and `because`; every artifact `path` or `tree`"
         }
         "workflow-outcome" => "keep one of them; write a second rule for the other",
         "workflow-covered-rule" => "put the narrower rule first, or remove it",

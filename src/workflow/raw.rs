@@ -44,6 +44,7 @@ pub(super) struct RawWorkflow {
 pub(super) struct RawArtifact {
     pub name: Text,
     pub paths: Vec<Text>,
+    pub tree: Option<Vec<Text>>,
     pub format: Option<Text>,
     pub schema: Option<Text>,
     pub title: Option<Text>,
@@ -418,6 +419,7 @@ impl Reader<'_> {
         let mut entries = Entries::new("an artifact", table);
         let artifact = RawArtifact {
             paths: self.texts(&mut entries, "path"),
+            tree: self.list(&mut entries, "tree"),
             format: self.text(&mut entries, "format"),
             schema: self.text(&mut entries, "schema"),
             title: self.text(&mut entries, "title"),

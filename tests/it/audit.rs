@@ -1,5 +1,6 @@
 //! History replayed: what is proven, what people ordered, and every way of forging it.
 
+mod code;
 mod evasions;
 mod odd;
 mod random;

@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod cli;
+mod code;
 mod core;
 mod data;
 mod docs;

@@ -2,6 +2,7 @@
 
 mod audited;
 mod driver;
+mod evasions;
 mod places;
 
 use crate::harness::{Ended, World};

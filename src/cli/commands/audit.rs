@@ -3,7 +3,7 @@
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::engine::{Checked, Engine};
-use crate::view::{AuditChange, AuditReport, pretty};
+use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
 
 /// Replays history: for every commit that changes a task's record, the transition is derived anew
 /// from that commit alone. Exits 1 if anything is forged.
@@ -38,8 +38,9 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 pub(super) fn report(engine: &Engine, range: Option<&str>) -> Result<AuditReport, Failure> {
     let audit = engine.audit(range)?;
     let changes = audit.changes.iter().map(|change| {
+        let parent = change.commit.parents.first().map(ToString::to_string);
         AuditChange::of(
-            change.commit.id.to_string(),
+            &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
             change.commit.at.to_string(),
             change.commit.author.clone(),
             change.task.id.as_str(),

@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::engine::Engine;
+use crate::store::Store;
 use crate::view::layout::counted;
 use crate::view::{self, Suggestions, pretty};
 use crate::watch::{Options, Signal, Watcher};
@@ -97,16 +98,27 @@ fn answer(engine: &Engine, args: &SuggestArgs) -> Result<Answer, Failure> {
 
 /// Returns when the suggestions differ from what they are now.
 fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let options = Options { settle: Duration::from_millis(engine.config().settle_ms), ..Options::default() };
+    let options = Options {
+        settle: Duration::from_millis(engine.config().settle_ms),
+        heads: engine.store().map(Store::head_places).unwrap_or_default(),
+        ..Options::default()
+    };
     let mut watcher = Watcher::new(engine.root(), &engine.watched(), options)
         .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))?;
+    let mut head = engine.head();
     let before = answer(engine, args)?;
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
     loop {
         let left =
             until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
         let Some(signals) = watcher.next(left) else { return Ok(ExitCode::Interrupted) };
-        if signals.iter().any(|signal| !matches!(signal, Signal::Failed(_))) {
+        let moved = std::mem::replace(&mut head, engine.head()) != head;
+        let is_news = |signal: &Signal| match signal {
+            Signal::Failed(_) => false,
+            Signal::Head => moved,
+            Signal::Dirty(_) | Signal::Rescan(_) => true,
+        };
+        if signals.iter().any(is_news) {
             // The settings may have changed too, so everything is opened anew.
             let engine = context.engine(ui)?;
             let now = answer(&engine, args)?;

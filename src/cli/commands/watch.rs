@@ -5,6 +5,7 @@ use super::report;
 use crate::base::Diagnostic;
 use crate::cli::interrupt;
 use crate::engine::{Effect, Engine, Event, Judged, Watching};
+use crate::store::Store;
 use crate::view::{self, Finding, Happening, Suggestion};
 use crate::watch::{Options, Signal, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,6 +150,7 @@ fn listen(engine: &Engine, args: &WatchArgs) -> Result<Watcher, Failure> {
         settle: Duration::from_millis(config.settle_ms),
         poll: args.poll || config.watch.poll,
         reconcile: Duration::from_secs(config.watch.reconcile_seconds),
+        heads: engine.store().map(Store::head_places).unwrap_or_default(),
         ..Options::default()
     };
     let targets = engine.watched();
@@ -163,6 +165,7 @@ fn events_of(signals: Vec<Signal>) -> Vec<Event> {
     for signal in signals {
         match signal {
             Signal::Dirty(path) => changed.push(path),
+            Signal::Head => events.push(Event::Head),
             Signal::Rescan(why) => events.push(Event::Rescan(why)),
             Signal::Failed(message) => events.push(Event::Trouble(message)),
         }

@@ -152,6 +152,7 @@ fn derived(name: &str, path: &str, valid: bool) -> Derived {
         digest,
         stale_because: None,
         of: BTreeMap::new(),
+        tree: None,
     }
 }
 

@@ -213,6 +213,7 @@ fn a_suggestion_on_the_wire() {
         {
           "artifact": "plan_review",
           "path": "tasks/t-42/review/plan-review.json",
+          "tree": [],
           "format": "json",
           "schema": "plan-review",
           "state": "invalid",

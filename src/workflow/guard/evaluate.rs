@@ -103,6 +103,10 @@ impl Guard {
     }
 
     fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Sights) {
+        plainly(part, scope).unwrap_or_else(|| self.run_in_full(part, scope))
+    }
+
+    fn run_in_full(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Sights) {
         let mut roots = Map::new();
         let mut failure = None;
         let mut saw = Vec::new();
@@ -142,6 +146,14 @@ impl Guard {
         };
         (result, saw)
     }
+}
+
+/// A part that says of something true or false no more than that, or that it is not, needs no evaluator.
+fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, String>, Sights)> {
+    let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
+    let Lookup::Found(found) = scope.look_up(chain) else { return None };
+    let truth = found.as_bool()?;
+    Some((Ok(Value::Bool(truth != denied)), vec![(chain.join("."), Some(Value::Bool(truth)))]))
 }
 
 /// Follows the segments of `path` from `start` on inside a JSON value.

@@ -34,6 +34,8 @@ struct ParsedPart {
     expression: IdedExpr,
     chains: Vec<Vec<String>>,
     has_macros: bool,
+    /// Whether it is a single path, and then whether that is denied: `plan.ready`, `!plan.ready`.
+    denies: Option<bool>,
 }
 
 impl Guard {

@@ -43,7 +43,9 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
         }
         let (chains, has_macros) = (walk::chains(&expression), walk::macro_depth(&expression) > 0);
         walk::put_in_order(&mut expression);
-        parts.push(ParsedPart { text: source.trim().to_owned(), chains, has_macros, expression });
+        let text = source.trim().to_owned();
+        let denies = denies(&text, &chains);
+        parts.push(ParsedPart { text, chains, has_macros, denies, expression });
     }
     let kind = match parts.as_slice() {
         [only] => walk::kind(&only.expression),
@@ -51,6 +53,13 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     };
     let nested_macros = parts.iter().any(|part| walk::macro_depth(&part.expression) > 1);
     Ok(Guard(Arc::new(Inner { text: text.trim().to_owned(), parts, kind, nested_macros })))
+}
+
+/// Whether a text denies the only path it reads; `None` if it says anything else of it than that.
+fn denies(text: &str, chains: &[Vec<String>]) -> Option<bool> {
+    let [chain] = chains else { return None };
+    let (path, denied) = text.strip_prefix('!').map_or((text, false), |path| (path, true));
+    (path == chain.join(".")).then_some(denied)
 }
 
 fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
@@ -171,6 +180,25 @@ mod tests {
         ] {
             let guard = Guard::parse(text).expect(text);
             assert_eq!(guard.parts().collect::<Vec<_>>(), parts, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_single_path_is_told_from_what_is_made_of_it() {
+        for (text, expected) in [
+            ("a.b", Some(false)),
+            (" !a.b.c ", Some(true)),
+            ("a", Some(false)),
+            ("!!a", None),
+            ("has(a.b)", None),
+            ("a.b == true", None),
+            ("a.b || a.b", None),
+            ("a['b']", None),
+            ("a.size()", None),
+            ("true", None),
+        ] {
+            let guard = Guard::parse(text).expect(text);
+            assert_eq!(guard.0.parts[0].denies, expected, "{text}");
         }
     }
 

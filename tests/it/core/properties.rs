@@ -66,6 +66,7 @@ fn file() -> impl Strategy<Value = FileFact> {
     let path = select(vec!["a.json", "b.json", "c/d.json"]);
     (0_usize..4, path, option::weighted(0.9, digest()), option::weighted(0.8, data()), any::<bool>())
         .prop_map(|(pattern, path, digest, data, problem)| FileFact {
+            is_tree: false,
             pattern,
             path: path.to_owned(),
             digest,

@@ -5,7 +5,7 @@
 //! digest. Any other header is a step, and the lines below it are what it must come to:
 //! `//- at PHASE`, `//- settle`, `//- show`, `//- explain`, `//- records`, `//- delete PATH`, `//- order: VERB …`,
 //! `//- state` (the text of state.json), `//- machine` (another workflow), `//- amend` (the same task, its workflow edited), `//- lose state`,
-//! `//- recover`. `UPDATE=1` rewrites what the steps come to.
+//! `//- recover`, `//- commit TASKS: CODE` (other code outside of the task). `UPDATE=1` rewrites what the steps come to.
 
 use super::world::{LIFECYCLE, World, compiled};
 use crate::setting::is_update;
@@ -93,6 +93,11 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
         "delete" => assert!(world.files.remove(rest).is_some(), "{rest} is not there"),
         "at" => world.reach(rest),
         "lose" => world.state = None,
+        "commit" => {
+            let (tasks, code) = rest.split_once(": ").expect("`//- commit TASKS: CODE`");
+            world.commit(code, &tasks.split(' ').collect::<Vec<_>>());
+            return None;
+        }
         "state" => {
             world.state = Some(body.to_owned());
             return None;

@@ -9,7 +9,7 @@ use orch::decide::{
     derive, evaluate, initial_state, settle,
 };
 use orch::record::{read_state, rebuild, transcript_line, write_state};
-use orch::workflow::{Document, Format, System, Workflow, compile};
+use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -47,6 +47,10 @@ pub struct World {
     pub state: Option<String>,
     /// The text of `transcript.jsonl`.
     pub transcript: String,
+    /// What is committed outside of tasks.
+    pub code: String,
+    /// The commits since the last recorded step, newest first.
+    commits: Vec<Value>,
     matchers: Arc<Vec<Vec<GlobMatcher>>>,
     clock: i64,
 }
@@ -63,6 +67,8 @@ impl World {
             files: BTreeMap::new(),
             state: None,
             transcript: String::new(),
+            code: String::new(),
+            commits: Vec::new(),
             matchers: Arc::new(matchers),
             clock: 1_700_000_000,
         }
@@ -73,6 +79,12 @@ impl World {
         self.files.insert(path.to_owned(), File { text: text.into(), refused: false });
     }
 
+    /// Commits other code, in the name of these tasks.
+    pub fn commit(&mut self, code: &str, tasks: &[&str]) {
+        code.clone_into(&mut self.code);
+        self.commits.insert(0, json!({"id": "", "subject": code, "tasks": tasks}));
+    }
+
     /// What is observed of the task.
     pub fn facts(&self) -> Facts {
         let mut artifacts = BTreeMap::new();
@@ -81,7 +93,17 @@ impl World {
                 let pattern = matchers.iter().position(|matcher| matcher.is_match(path))?;
                 Some(file_fact(pattern, path, file, artifact.format))
             });
-            artifacts.insert(artifact.name.clone(), found.collect());
+            let tree = artifact.tree.iter().map(|_| FileFact {
+                pattern: artifact.paths.len(),
+                is_tree: true,
+                path: tree_name(artifact.name.as_str()),
+                digest: Some(Digest::of_blob(self.code.as_bytes())),
+                data: Some(Arc::new(
+                    json!({"commits": self.commits, "files": ["src/lib.rs"], "confirmed": false}),
+                )),
+                problems: Vec::new(),
+            });
+            artifacts.insert(artifact.name.clone(), found.chain(tree).collect());
         }
         Facts {
             task: TaskId::new("t-1").expect("valid"),
@@ -186,6 +208,7 @@ impl World {
     fn record(&mut self, state: &State) {
         self.state = Some(write_state(state, &self.workflow.phase_key, "schema"));
         self.transcript.push_str(&transcript_line(state, &self.workflow.phase_key));
+        self.commits.clear();
     }
 }
 
@@ -217,7 +240,7 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         Err(message) => (None, vec![Diagnostic::error("unreadable", message)]),
     };
     let digest = Some(Digest::of_blob(file.text.as_bytes()));
-    FileFact { pattern, path: path.to_owned(), digest, data, problems }
+    FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems }
 }
 
 /// Check boxes, and a front matter whose values are JSON: as much as stories need.

@@ -332,8 +332,11 @@ fn action_of(work: &Work) -> ActionName {
 
 /// A workflow that ships.
 pub fn shipped(name: &str) -> Workflow {
-    let system = System::shipped();
-    let text = system.workflow(name).expect("shipped");
-    let (workflow, problems) = compile(&Document::new(name, format!("{name}.md"), text), &system);
+    compiled(name, System::shipped().workflow(name).expect("shipped"))
+}
+
+/// A workflow that must be without fault, with the schemas and prompts that ship.
+pub fn compiled(name: &str, text: &str) -> Workflow {
+    let (workflow, problems) = compile(&Document::new(name, format!("{name}.md"), text), &System::shipped());
     workflow.unwrap_or_else(|| panic!("{problems:#?}"))
 }

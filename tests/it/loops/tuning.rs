@@ -69,9 +69,12 @@ fn plain(job: &Job<'_>) -> Value {
 
 fn asking(job: &Job<'_>) -> Value {
     match job.action.as_str() {
-        "analyze_requirements" => json!({"stateUpdates": {"requirement_analysis": {
-            "status": "needs_clarification", "ambiguities": [
-                {"type": "vague_description", "description": "which of both?", "needs_clarification": true}]}}}),
+        "analyze_requirements" => {
+            let ambiguity = json!({"type": "vague_description", "description": "which of both?",
+                "needs_clarification": true});
+            let analysis = json!({"status": "needs_clarification", "ambiguities": [ambiguity]});
+            json!({"stateUpdates": {"requirement_analysis": analysis}})
+        }
         "gemini_analysis" => json!({"stateUpdates": {"gemini_analysis": {
             "status": "running", "type": "architecture", "task_id": "g-1"}}}),
         _ => {
@@ -151,7 +154,11 @@ fn deed(job: &Job<'_>, result: &Value) -> Deed {
 
 /// A task whose target a person has named, with these further answers.
 fn begun(more: &Value) -> Simulation<'static> {
-    let mut task = MACHINE.task();
+    begun_on(&MACHINE, more)
+}
+
+fn begun_on<'m>(machine: &'m Machine, more: &Value) -> Simulation<'m> {
+    let mut task = machine.task();
     let mut answers = json!({"target_skill.path": "skills/demo", "user_issue_description": "It forgets."});
     answers.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     task.answer(&answers).expect("asked for");

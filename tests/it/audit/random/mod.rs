@@ -78,12 +78,41 @@ fn live(seeds: std::ops::Range<u64>, tally: &Mutex<Tally>) {
     let ids = stream::import(&world, pasts.iter().map(|(_, past)| past));
     let caller = Caller::from_environment(|_| None);
     let engine = Engine::open_to_look(&world.root(), caller).expect("a repository");
+    let mut alone = BTreeMap::new();
+    let mut tips = Vec::new();
     for ((seed, past), ids) in pasts.iter().zip(&ids) {
         let told = || tell(*seed, past, ids);
         for tip in std::iter::once(past.head).chain(past.other) {
-            replay(&engine, *seed, past, ids, tip, tally, &told);
+            alone.extend(verdicts(&replay(&engine, *seed, past, ids, tip, tally, &told)));
+            tips.push(ids[tip].to_string());
         }
     }
+    together(&world, &engine, &tips, alone);
+}
+
+type Verdicts = BTreeMap<(Digest, String), (Standing, Option<String>)>;
+
+fn verdicts(audit: &Audit) -> Verdicts {
+    let changes = audit.changes.iter();
+    changes
+        .map(|change| {
+            let proof = &change.proof;
+            ((change.commit.id, change.task.id.to_string()), (proof.standing, proof.why.clone()))
+        })
+        .collect()
+}
+
+/// A commit that joins all of these histories makes a long one, which is replayed from both ends: what
+/// each comes to is what it came to alone.
+fn together(world: &World, engine: &Engine, tips: &[String], alone: Verdicts) {
+    let tree = format!("{}^{{tree}}", tips[0]);
+    let mut arguments = vec!["commit-tree", &tree, "-m", "all"];
+    tips.iter().for_each(|tip| arguments.extend(["-p", tip]));
+    let all = world.git(&arguments);
+    let mut found = verdicts(&engine.audit(Some(all.trim())).expect("an audit"));
+    let end = Digest::parse(all.trim()).expect("an id");
+    found.retain(|(commit, _), _| *commit != end);
+    assert_eq!(found, alone, "{tips:?}");
 }
 
 /// Replays what one branch reaches, in every way there is.
@@ -95,7 +124,7 @@ fn replay(
     tip: usize,
     tally: &Mutex<Tally>,
     told: &dyn Fn() -> String,
-) {
+) -> Audit {
     let reached = past.ancestors(tip);
     let number = |id: Digest| ids.iter().position(|other| *other == id).expect("one of ours");
     let wrong = |what: &str, commit: usize| -> ! { panic!("{what}: commit {commit}\n{}", told()) };
@@ -136,6 +165,7 @@ fn replay(
     if seed.is_multiple_of(3) {
         ask_otherwise(engine, past, ids, tip, &audit, &forged, told);
     }
+    audit
 }
 
 /// A range that begins somewhere says the same of what is in it, and so does a check, also of one commit.

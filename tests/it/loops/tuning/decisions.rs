@@ -76,7 +76,8 @@ fn t16_what_a_person_names_stays_in_the_focus() {
         let mut task = begun(&json!({"focus_areas": named}));
         run(&mut task, Mode::Auto, |job| {
             (job.action.as_str() == "analyze_requirements").then(|| {
-                json!({"stateUpdates": {"requirement_analysis": {"status": "completed", "focus_areas": derived}}})
+                let analysis = json!({"status": "completed", "focus_areas": derived});
+                json!({"stateUpdates": {"requirement_analysis": analysis}})
             })
         });
         assert_eq!(task.at("/focus_areas"), expected, "{named} {derived}");
@@ -258,4 +259,15 @@ fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
     task.reopen(Some("pending"));
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
     assert_eq!(task.at("/iteration_count"), 1);
+    // From its end it begins anew too, with everything that one iteration does, and no budget given back.
+    task.reopen(Some("pending"));
+    assert_eq!(run(&mut task, Mode::Interactive, |_| None).ending, Ending::Waiting);
+    let elsewhere = task.answer(&json!({"target_skill.path": "skills/other"})).expect_err("not asked for");
+    assert!(elsewhere.contains("is not what is asked for"), "{elsewhere}");
+    task.answer(&json!({"focus_areas": ["docs"]})).expect("asked for");
+    let before = task.trace.len();
+    assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(task.at("/iteration_count"), 2);
+    let again = ["init", "analyze_requirements", "diagnose_docs", "generate_report", "complete"];
+    assert_eq!(task.trace[before..], again);
 }

@@ -1,8 +1,9 @@
 //! Where the machine's ancestors went round for ever, each under its name; here each comes to an end.
 
 use super::{AREAS, MACHINE, asking, begun, count, deed, found, plain, run};
-use crate::loops::simulator::Deed;
+use crate::loops::simulator::{Deed, Machine, compiled};
 use orch::decide::{Ending, Kind, Mode};
+use orch::workflow::System;
 use serde_json::json;
 
 #[test]
@@ -118,7 +119,8 @@ fn t5_a_key_with_dots_is_a_way_into_the_state() {
     let mut task = begun(&json!({"focus_areas": ["context"]}));
     let ended = run(&mut task, Mode::Auto, |job| {
         (job.action.as_str() == "diagnose_context").then(|| {
-            json!({"stateUpdates": {"diagnosis.context": {"status": "completed", "severity": "none", "issues": []}}})
+            let diagnosis = json!({"status": "completed", "severity": "none", "issues": []});
+            json!({"stateUpdates": {"diagnosis.context": diagnosis}})
         })
     });
     assert_eq!((ended.ending, count(&task, "diagnose_context")), (Ending::Completed, 1));
@@ -160,6 +162,47 @@ fn t7_a_deep_analysis_does_not_call_for_itself() {
 }
 
 #[test]
+fn t7_each_thing_calls_for_a_deep_analysis_at_its_time() {
+    // After which action it comes.
+    for (answers, special, after) in [
+        (json!({}), json!({"coverage": "unsatisfied"}), "analyze_requirements"),
+        (json!({"gemini_analysis_requested": true}), json!({}), "analyze_requirements"),
+        (json!({"focus_areas": ["memory", "custom"]}), json!({}), "analyze_requirements"),
+        (json!({}), json!({"agent": "critical"}), "diagnose_agent"),
+        (json!({}), json!({"agent": "high"}), ""),
+    ] {
+        let mut task = begun(&answers);
+        run(&mut task, Mode::Auto, |job| match (job.action.as_str(), special["agent"].as_str()) {
+            ("analyze_requirements", _) if special["coverage"].is_string() => {
+                let mut result = plain(job);
+                result["stateUpdates"]["requirement_analysis"]["coverage"]["status"] = json!("unsatisfied");
+                Some(result)
+            }
+            ("diagnose_agent", Some(severity)) => Some(found("agent", &[severity])),
+            _ => None,
+        });
+        let at = task.trace.iter().position(|action| action == "gemini_analysis");
+        let before = at.map_or("", |at| task.trace[at - 1].as_str());
+        assert_eq!(
+            (before, count(&task, "gemini_analysis")),
+            (after, usize::from(!after.is_empty())),
+            "{answers}"
+        );
+    }
+    // What the first iteration did not mend calls for it in the second, once all is diagnosed again.
+    let mut task = begun(&json!({"max_iterations": 3}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        _ => urgent(job),
+    });
+    let at = task.trace.iter().position(|action| action == "gemini_analysis").expect("called for");
+    let around = [&task.trace[at - 1], &task.trace[at + 1]];
+    assert_eq!(around, ["diagnose_token_consumption", "generate_report"]);
+    assert_eq!((count(&task, "gemini_analysis"), task.at("/iteration_count")), (1, json!(3)));
+    assert!(task.trace[..at].iter().any(|action| action == "verify"));
+}
+
+#[test]
 fn t7_a_request_is_answered_once_each_time() {
     let mut task = begun(&json!({"gemini_analysis_requested": true}));
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
@@ -191,4 +234,35 @@ fn t9_every_action_is_in_the_history_with_its_result() {
     assert_eq!(performed, task.trace);
     assert!(task.told.iter().all(|entry| !entry.reason.is_empty()));
     assert_eq!(task.state.history, task.told[task.told.len() - task.state.history.len()..]);
+}
+
+#[test]
+fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
+    let text = System::shipped().workflow("skill-tuning").expect("shipped").to_owned();
+    let not_proposed = (
+        "!state.progress.proposed && size(state.issues)",
+        "size(state.proposed_fixes) == 0 && size(state.issues)",
+    );
+    for (decision, (written, forgotten), focus) in [
+        ("T-4", not_proposed, "all"),
+        ("T-7", ("!analysed && (criticals", "true && (criticals"), "architecture"),
+        ("T-12", ("\"/progress/reported\" = \"true\"\n", ""), "all"),
+        ("T-19", ("ensures = \"has(state.diagnosis.memory)\"\n", ""), "memory"),
+    ] {
+        assert_eq!(text.matches(written).count(), 1, "{decision}");
+        let workflow = compiled("skill-tuning", &text.replace(written, forgotten));
+        // What is written is the same each time, so nothing new can be taken for progress.
+        let mut machine = Machine::new(workflow, super::honest, asking, super::person);
+        machine.files = |job, _, _| Some(format!("{}\n", job.action));
+        let mut task = super::begun_on(&machine, &json!({"focus_areas": [focus]}));
+        let ended = task.run(Mode::Auto, &mut |job| {
+            let result = match job.action.as_str() {
+                "propose_fixes" => json!({"stateUpdates": {"proposed_fixes": []}}),
+                "diagnose_memory" => json!({"summary": "all done"}),
+                _ => urgent(job).unwrap_or_else(|| plain(job)),
+            };
+            machine.deed(job, &result)
+        });
+        assert_eq!(ended.ending, Ending::Stalled, "{decision}: {} {:?}", ended.reason, task.trace);
+    }
 }

@@ -91,3 +91,12 @@ fn an_issue_of_another_area_is_refused() {
         );
     }
 }
+
+#[test]
+fn every_decision_is_explained_in_the_document() {
+    let system = System::shipped();
+    let text = system.workflow("skill-tuning").expect("shipped");
+    for number in 1..=20 {
+        assert!(text.contains(&format!("(T-{number})")), "T-{number}");
+    }
+}

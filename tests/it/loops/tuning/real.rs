@@ -27,6 +27,16 @@ case $behaviour in
 esac
 "#;
 
+const SETTINGS: &str = r#"
+[[root]]
+path = "tasks/*"
+workflow = "skill-tuning"
+
+[executor.default]
+command = ["sh", "executor.sh"]
+grace = "100ms"
+"#;
+
 /// A task whose executors succeed, apart from those that are named with another behaviour.
 fn tuning(behaviours: &[(&str, &str)]) -> World {
     let world = World::new();
@@ -40,10 +50,7 @@ fn tuning(behaviours: &[(&str, &str)]) -> World {
         quick = format!("{before}{}", rest.replacen("timeout = \"20m\"", "timeout = \"300ms\"", 1));
     }
     world.write("system/workflows/skill-tuning.md", &quick);
-    world.write(
-        "orch.toml",
-        "[[root]]\npath = \"tasks/*\"\nworkflow = \"skill-tuning\"\n[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\ngrace = \"100ms\"\n",
-    );
+    world.write("orch.toml", SETTINGS);
     world.write("executor.sh", EXECUTOR);
     world.write(".gitignore", "backups/\n");
     world.write("skills/demo/SKILL.md", "---\nname: demo\n---\n");

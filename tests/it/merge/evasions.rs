@@ -1,0 +1,241 @@
+//! Forgeries that hide in or behind a merge, and honest histories that look like one.
+
+use super::{Way, bring_together, finish, forked, reviewed, standings};
+use crate::harness::World;
+use orch::decide::{Actor, ActorStatus, Kind, State};
+use orch::record::{read_state, transcript_line, write_state};
+
+const STATE: &str = "tasks/t/state.json";
+const TRANSCRIPT: &str = "tasks/t/transcript.jsonl";
+const SCHEMA: &str = "system/schemas/state.schema.json";
+
+/// Failing tests send the task back.
+fn failed(world: &World) {
+    world.tests("t", 1, 3);
+    world.orch(&["next", "t"]).succeeds();
+}
+
+fn elsewhere(world: &World) {
+    world.write("other.txt", "x\n");
+    world.commit("elsewhere");
+}
+
+/// A state of the task as somebody makes it up, from the one that lies there.
+fn made_up(world: &World, kind: Kind, rule: Option<&str>, to: &str) -> State {
+    let text = world.read(STATE);
+    let mut state = read_state(&serde_json::from_str(&text).expect("JSON"), &text, "phase").expect("whole");
+    let mut entry = state.history.last().expect("an entry").clone();
+    entry.seq = state.next_seq;
+    entry.from = Some(entry.to);
+    entry.to = orch::base::PhaseId::new(to).expect("valid");
+    (entry.kind, entry.rule) = (kind, rule.map(str::to_owned));
+    entry.evidence.clear();
+    if kind == Kind::Merge {
+        entry.reason = "two branches moved this task".to_owned();
+        entry.actor = orch::decide::By { kind: orch::decide::ActorKind::Orch, name: "orch".to_owned() };
+    }
+    state.actors.insert(to.to_owned(), Actor { attempt: 1, ..Actor::default() });
+    state.actors.get_mut("planning").expect("there").status = ActorStatus::Done;
+    state.history.push(entry);
+    (state.rev, state.next_seq, state.phase) = (state.rev + 1, state.next_seq + 1, Some(to.to_owned()));
+    state
+}
+
+fn tell(world: &World, state: &State) {
+    world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &transcript_line(state, "phase"));
+    world.write(STATE, write_state(state, "phase", SCHEMA));
+}
+
+#[track_caller]
+fn is_forged(world: &World) {
+    let audit = world.orch_json(&["audit"]);
+    assert!(audit["counts"]["forged"].as_u64() > Some(0), "{audit:#}");
+    world.orch(&["audit"]).ends(1);
+    world.orch(&["check", "--range", "HEAD"]).ends(1);
+}
+
+#[test]
+fn a_merge_line_excuses_no_step() {
+    // Two steps that nobody made, joined.
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "test");
+    world.tests("t", 1, 3);
+    world.commit("they fail");
+    tell(&world, &made_up(&world, Kind::Advance, Some("tests-passed"), "accept"));
+    tell(&world, &made_up(&world, Kind::Merge, None, "accept"));
+    world.commit("joined");
+    is_forged(&world);
+
+    // A step after the line that joins.
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "test");
+    tell(&world, &made_up(&world, Kind::Merge, None, "test"));
+    tell(&world, &made_up(&world, Kind::Advance, Some("accepted"), "done"));
+    world.commit("joined, and done");
+    is_forged(&world);
+}
+
+#[test]
+fn the_end_of_another_clone_is_not_ours() {
+    let world = forked("plan_review", finish, finish);
+    bring_together_choosing(&world);
+    let (state, transcript) = (world.read(STATE), world.read(TRANSCRIPT));
+    let other = World::ready();
+    other.orch(&["new", "t"]).succeeds();
+    other.write(STATE, state);
+    other.write(TRANSCRIPT, transcript);
+    other.commit("done elsewhere");
+    is_forged(&other);
+}
+
+/// Merges `work`; of two ends, ours is chosen.
+fn bring_together_choosing(world: &World) {
+    assert_ne!(Way::Merge.begin(world).code, 0);
+    world.orch(&["resolve", "t", "--ours", "--reason", "it is the better one"]);
+    for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
+        world.git(&["checkout", "-q", "--ours", "--", path]);
+    }
+    world.git(&["add", "-A"]);
+    Way::Merge.go_on(world).succeeds();
+}
+
+#[test]
+fn no_merge_drops_what_a_side_recorded() {
+    // The record of a stale branch, and new evidence.
+    let world = forked("test", failed, elsewhere);
+    world.git(&["merge", "-q", "--no-commit", "--no-ff", "work"]);
+    world.git(&["checkout", "-q", "work", "--", STATE, TRANSCRIPT]);
+    world.tests("t", 0, 4);
+    world.git(&["add", "-A"]);
+    world.orch(&["check", "--staged"]).ends(1);
+    world.git(&["commit", "-q", "-m", "Merge work"]);
+    let audit = world.orch_json(&["audit"]);
+    let last = audit["changes"].as_array().and_then(|changes| changes.last()).expect("a change");
+    assert_eq!(last["standing"], "unverifiable", "{audit:#}");
+    assert!(last["why"].as_str().expect("a text").contains("is dropped"), "{audit:#}");
+
+    // The record of a side that went on, and a step on top of it.
+    let world = forked("test", failed, |world| {
+        world.tests("t", 0, 4);
+        world.orch(&["next", "t"]).succeeds();
+    });
+    world.git_ended(&["merge", "-q", "--no-commit", "work"]);
+    world.git(&["checkout", "-q", "work", "--", "tasks/t"]);
+    tell(&world, &made_up(&world, Kind::Advance, Some("accepted"), "done"));
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-q", "-m", "Merge work"]);
+    is_forged(&world);
+
+    // Everything that was recorded, and the task is begun anew.
+    let world = forked("test", failed, elsewhere);
+    world.git(&["merge", "-q", "--no-commit", "--no-ff", "work"]);
+    world.git(&["rm", "-q", "--cached", "--", STATE, TRANSCRIPT]);
+    world.git(&["commit", "-q", "-m", "Merge work"]);
+    is_forged(&world);
+}
+
+#[test]
+fn a_merge_rewrites_no_transcript() {
+    let edits: [fn(String) -> String; 2] =
+        [|text| text.replacen("\"Ann\"", "\"Bob\"", 1), |text| text.split_inclusive('\n').skip(1).collect()];
+    for edit in edits {
+        let world = forked("test", failed, elsewhere);
+        world.git(&["merge", "-q", "--no-commit", "--no-ff", "work"]);
+        world.write(TRANSCRIPT, edit(world.read(TRANSCRIPT)));
+        world.git(&["add", "-A"]);
+        world.orch(&["check", "--staged"]).ends(1).says("is dropped");
+        world.git(&["commit", "-q", "-m", "Merge work"]);
+        is_forged(&world);
+    }
+}
+
+#[test]
+fn conflict_markers_hide_no_step() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "test");
+    let (before, state) = (world.read(STATE), made_up(&world, Kind::Advance, Some("accepted"), "done"));
+    tell(&world, &state);
+    let torn = format!("<<<<<<< HEAD\n{before}=======\n{}>>>>>>> work\n", world.read(STATE));
+    let whole = world.read(STATE);
+    world.write(STATE, torn);
+    world.commit("a conflict");
+    is_forged(&world);
+    world.write(STATE, whole);
+    world.commit("mended");
+    is_forged(&world);
+}
+
+#[test]
+fn both_ends_on_one_ground_need_that_ground() {
+    let same = |world: &World| {
+        elsewhere(world);
+    };
+    let world = forked("done", same, |world| {
+        world.orch(&["confirm", "t", "patch", "--reason", "same"]);
+        world.write("another.txt", "y\n");
+        world.commit("more");
+    });
+    world.git(&["merge", "-q", "--no-commit", "--no-ff", "work"]);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-q", "-m", "Merge work"]);
+    let standings = standings(&world);
+    assert!(standings.iter().all(|one| one == "proven" || one == "claimed"), "{standings:?}");
+}
+
+#[test]
+fn a_branch_that_took_in_the_other_may_be_rebased_upon_it() {
+    let world = forked("plan_review", reviewed, |world| {
+        world.plan_review("t", true, 2);
+        world.orch(&["next", "t"]).succeeds();
+    });
+    bring_together(&world, Way::MergeBack);
+    world.patch("t", 3);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.patch("t", 9);
+    world.orch(&["next", "t"]).succeeds();
+    bring_together(&world, Way::Rebase);
+    standings(&world);
+    finish(&world);
+    standings(&world);
+}
+
+#[test]
+fn what_others_edited_meanwhile_makes_a_rebased_step_doubtful_and_not_forged() {
+    let world = forked("plan_review", reviewed, |world| {
+        let plan = world.read("tasks/t/planning/plan.json");
+        world
+            .write("tasks/t/planning/plan.json", plan.replacen("\"title\": \"", "\"title\": \"A ", 1) + "\n");
+        world.commit("a word in the plan");
+    });
+    world.git(&["rebase", "-q", "work"]);
+    let told = standings(&world);
+    assert_eq!(told.last().map(String::as_str), Some("unverifiable"), "{told:?}");
+    world.orch(&["next", "t"]).succeeds();
+    assert_ne!(world.phase("t"), "codegen", "the plan is reviewed again");
+    finish(&world);
+}
+
+#[test]
+fn picked_steps_are_replayed_on_what_they_recorded() {
+    let world = forked(
+        "test",
+        |world| {
+            failed(world);
+            world.patch("t", 6);
+            world.orch(&["next", "t"]).succeeds();
+        },
+        |world| {
+            world.tests("t", 0, 1);
+            world.orch(&["next", "t"]).succeeds();
+            world.accept("t");
+            world.orch(&["next", "t"]).succeeds();
+        },
+    );
+    bring_together(&world, Way::CherryPick);
+    let told = standings(&world);
+    assert!(!told.iter().any(|one| one == "unverifiable"), "{told:?}");
+}
