@@ -1,5 +1,7 @@
 //! The shipped `ccw-loop`: an honest executor that keeps its files of progress, and a person at the menu.
 
+mod real;
+
 use super::matrix::outcomes;
 use super::simulator::{Deed, Ended, Job, Machine, Simulation, shipped};
 use crate::model::Chance;
@@ -355,6 +357,30 @@ fn pausing_refunds_nothing() {
         task.order(Signal::Pause).and_then(|()| task.order(Signal::Resume)).expect("answered");
     }
     assert_eq!((task.phase().as_str(), task.at("/current_iteration")), ("exhausted", json!(10)));
+}
+
+/// The result that the prompt of an action shows.
+fn example(action: &str) -> Value {
+    let text = System::shipped().agent(&format!("ccw-loop-{action}")).expect("shipped").to_owned();
+    let block = text.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
+    serde_json::from_str(block.expect("an example")).unwrap_or_else(|error| panic!("{action}: {error}"))
+}
+
+#[test]
+fn every_example_of_a_prompt_is_accepted_at_the_first_try() {
+    let mut task = MACHINE.task();
+    let shown = |job: &Job<'_>| Some(example(job.action.as_str()));
+    run(&mut task, Mode::Interactive, shown);
+    for action in ["develop", "debug", "validate"] {
+        picked(&mut task, action);
+        run(&mut task, Mode::Interactive, shown);
+    }
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "complete" => Some(example("complete")),
+        _ => None,
+    });
+    let expected = ["init", "develop", "debug", "validate", "develop", "validate", "complete"];
+    assert_eq!((task.trace.as_slice(), task.phase().as_str()), (&expected.map(str::to_owned)[..], "completed"));
 }
 
 #[test]

@@ -91,8 +91,13 @@ fn plan(machine: &Machine, seed: u64, chance: &mut Chance) -> Plan {
 
 /// Plays a seeded slice of all plans, each unattended or with a person; the ways in which tasks came out.
 pub fn outcomes(machine: &Machine) -> BTreeSet<Outcome> {
+    slice(machine, 96)
+}
+
+/// The same with so many plans, unless it is said how many.
+pub fn slice(machine: &Machine, plans: u64) -> BTreeSet<Outcome> {
     let first = number("ORCH_LOOP_SEED").unwrap_or(1);
-    let end = first + number("ORCH_LOOP_COMBINATIONS").unwrap_or(96);
+    let end = first + number("ORCH_LOOP_COMBINATIONS").unwrap_or(plans);
     let (next, found) = (AtomicU64::new(first), Mutex::new(BTreeSet::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
