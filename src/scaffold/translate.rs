@@ -263,7 +263,8 @@ impl Translator<'_> {
             return refuse(format!("{one} is compared with {other}"));
         }
         let ordered = |family| matches!(family, None | Some("a number" | "a text"));
-        if !is_equality && !(ordered(one) && ordered(other)) {
+        let has_order = ordered(one) && ordered(other);
+        if !is_equality && !has_order {
             return refuse(format!("{} has no order", one.or(other).unwrap_or("this")));
         }
         if is_equality && [one, other].iter().any(|family| matches!(family, Some("a list" | "a map"))) {
