@@ -7,6 +7,7 @@ mod document;
 mod expression;
 mod fault;
 mod field;
+mod piece;
 mod plan;
 mod prose;
 mod skill;

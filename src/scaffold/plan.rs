@@ -105,7 +105,7 @@ pub(super) fn plan<'a>(
                 // A terminal phase ends the loop by itself.
                 Ok(found) if found.cel.is_empty() && is_terminal(found.status.as_deref()) => {}
                 Ok(found) => ends.push((found, text)),
-                Err(fault) => faults.push(fault),
+                Err(fault) => faults.push(*fault),
             },
         }
     }
@@ -117,8 +117,8 @@ fn is_terminal(status: Option<&str>) -> bool {
     matches!(status, Some("completed" | "failed" | "user_exit"))
 }
 
-fn translated(condition: &Condition, names: &Names<'_>) -> Result<Translated, Fault> {
-    let refuse = |refused| Fault::refused(&condition.pointer, refused);
+fn translated(condition: &Condition, names: &Names<'_>) -> Result<Translated, Box<Fault>> {
+    let refuse = |refused| Box::new(Fault::refused(&condition.pointer, refused));
     let found = translate(&condition.text, names).map_err(refuse)?;
     // What is translated faithfully may still be more than a guard can hold.
     match Guard::parse(if found.cel.is_empty() { "true" } else { &found.cel }) {
@@ -154,7 +154,7 @@ fn planned<'a>(
                     parts.push(if loose { format!("({})", found.cel) } else { found.cel });
                 }
             }
-            Err(fault) => faults.push(fault),
+            Err(fault) => faults.push(*fault),
         }
     }
     let phase = match (action.name.as_str(), status.as_deref()) {

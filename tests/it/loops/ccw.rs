@@ -380,7 +380,10 @@ fn every_example_of_a_prompt_is_accepted_at_the_first_try() {
         _ => None,
     });
     let expected = ["init", "develop", "debug", "validate", "develop", "validate", "complete"];
-    assert_eq!((task.trace.as_slice(), task.phase().as_str()), (&expected.map(str::to_owned)[..], "completed"));
+    assert_eq!(
+        (task.trace.as_slice(), task.phase().as_str()),
+        (&expected.map(str::to_owned)[..], "completed")
+    );
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! Pieces of CEL, with brackets only where they are needed.
+
+use super::field::Type;
+use std::ops::Range;
+
+/// A piece of CEL and how close it binds.
+#[derive(Debug, Clone)]
+pub(super) struct Cel {
+    pub text: String,
+    binds: Binds,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Binds {
+    Or,
+    And,
+    Compare,
+    Close,
+}
+
+impl Cel {
+    pub(super) fn new(text: impl Into<String>, binds: Binds) -> Self {
+        Self { text: text.into(), binds }
+    }
+
+    pub(super) fn within(&self, least: Binds) -> String {
+        if self.binds < least { format!("({})", self.text) } else { self.text.clone() }
+    }
+
+    pub(super) fn all(parts: Vec<Self>) -> Option<Self> {
+        match parts.as_slice() {
+            [] => None,
+            [only] => Some(only.clone()),
+            _ => {
+                let texts: Vec<String> = parts.iter().map(|part| part.within(Binds::And)).collect();
+                Some(Self::new(texts.join(" && "), Binds::And))
+            }
+        }
+    }
+
+    pub(super) fn not(self) -> Self {
+        Self::new(format!("!{}", self.within(Binds::Close)), Binds::Close)
+    }
+}
+
+/// A value: its CEL, what must be asked before it can be read, and what it is.
+pub(super) struct Operand {
+    pub text: String,
+    pub needs: Vec<String>,
+    pub kind: Type,
+    pub is_null: bool,
+    pub span: Range<usize>,
+}
+
+impl Operand {
+    /// The condition, once what it reads is known to be there.
+    pub(super) fn guarded(&self, condition: Cel) -> Cel {
+        let needs = self.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close));
+        let parts: Vec<Cel> = needs.chain([condition.clone()]).collect();
+        Cel::all(parts).unwrap_or(condition)
+    }
+}
+
+/// A text as a literal of CEL.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("'");
+    for letter in text.chars() {
+        match letter {
+            '\\' => quoted.push_str("\\\\"),
+            '\'' => quoted.push_str("\\'"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            control if control.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
+            plain => quoted.push(plain),
+        }
+    }
+    quoted.push('\'');
+    quoted
+}
