@@ -24,15 +24,19 @@ impl Noted {
     /// What stands in a state and not in the one before it.
     pub(super) fn since(before: Option<&State>, after: &State) -> Self {
         let mut noted = Self::default();
+        let earlier = |phase: &String| before.and_then(|before| before.actors.get(phase));
+        // What a phase was left with is said last: it is a file where what one was entered with is code.
         for (phase, actor) in &after.actors {
-            let old = before.and_then(|before| before.actors.get(phase));
-            for (artifact, digest) in &actor.left_with {
-                if old.and_then(|old| old.left_with.get(artifact)) != Some(digest) {
+            for (artifact, digest) in &actor.entered_with {
+                if earlier(phase).and_then(|old| old.entered_with.get(artifact)) != Some(digest) {
                     noted.seen.insert(artifact.clone(), *digest);
                 }
             }
-            for (artifact, digest) in &actor.entered_with {
-                if old.and_then(|old| old.entered_with.get(artifact)) != Some(digest) {
+        }
+        for (phase, actor) in &after.actors {
+            let old = earlier(phase);
+            for (artifact, digest) in &actor.left_with {
+                if old.and_then(|old| old.left_with.get(artifact)) != Some(digest) {
                     noted.seen.insert(artifact.clone(), *digest);
                 }
             }
