@@ -5,6 +5,7 @@
 
 use crate::base::{Digest, Period, RepoPath, RuleId, Timestamp};
 use crate::decide::{Ending, Mode, Spent, Work};
+use crate::scan::OWN_DIRECTORY;
 use crate::store::{Error, durable};
 use serde_json::{Map, Value, json};
 use std::fs::{self, File, TryLockError};
@@ -12,9 +13,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
-
-/// The directory of these files, below the task's.
-const DIRECTORY: &str = ".orch";
 
 /// The files of the runs of one task.
 #[derive(Debug, Clone)]
@@ -92,7 +90,7 @@ impl Files {
     #[must_use]
     pub fn of(root: &Path, task: &RepoPath) -> Self {
         let task = task.under(root);
-        Self { directory: task.join(DIRECTORY), task }
+        Self { directory: task.join(OWN_DIRECTORY), task }
     }
 
     /// Makes the directory, which git is told to pass over.

@@ -18,6 +18,6 @@ pub use observe::{Limits, NESTED, Observed, ObservedFile, StateFile, observe};
 pub use read::{Verdict, conflict, parse_json, read};
 pub use regular::open_regular;
 pub use schema::{Problem, Schema, Schemas, example, lint};
-pub use source::{Child, Clean, Content, Entry, EntryKind, Raw, Source, SourceError, WorkDir};
+pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, SourceError, WorkDir};
 pub use span::{inside, span};
 pub use verdicts::Verdicts;

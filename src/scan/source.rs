@@ -201,6 +201,9 @@ fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
 }
 
+/// The directory below a task's where what drives it keeps its notes and logs: no part of the task.
+pub const OWN_DIRECTORY: &str = ".orch";
+
 impl Source for WorkDir<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
         let start = directory.under(&self.root);
@@ -217,7 +220,7 @@ impl Source for WorkDir<'_> {
                     entry.path().parent().filter(|holder| *holder != self.root && is_repository(holder));
                 repositories.borrow_mut().extend(holder.map(Path::to_owned));
             }
-            !is_mark
+            !is_mark && entry.file_name() != OWN_DIRECTORY
         };
         for entry in walk.into_iter().filter_entry(is_ours) {
             match entry {
