@@ -3,7 +3,7 @@
 CARGO ?= cargo
 ORCH = target/release/orch
 
-.PHONY: help demo test check bench fix build model audit-fuzz soak install
+.PHONY: help demo test check bench fix build loops model audit-fuzz soak install
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,9 @@ fix: ## Format, apply lint suggestions, rewrite generated documents
 	$(CARGO) fmt
 	$(CARGO) clippy --fix --allow-dirty --all-targets
 	UPDATE=1 $(CARGO) test --quiet --test it tidy || true
+
+loops: ## The termination matrix at length: thousands of combinations of what executors may do
+	ORCH_LOOP_COMBINATIONS=5000 $(CARGO) test --release --test it loops:: -- --nocapture
 
 model: ## The model test at length: many thousands of random histories
 	ORCH_MODEL_HISTORIES=20000 $(CARGO) test --release --test it model -- --nocapture
