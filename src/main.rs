@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Judging and replaying make many small values, which this allocator serves a quarter faster.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
     let variable = |name: &str| std::env::var(name).ok();
