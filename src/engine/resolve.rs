@@ -267,6 +267,10 @@ impl Engine {
         let outcomes = self.apply(std::slice::from_ref(task), false, &|engine, judged| {
             let state = engine.torn_state(task, &[])?;
             let transcript = judged.observed.transcript.as_deref().and_then(Torn::in_text);
+            // Somebody else has settled it since it was looked at.
+            if state.is_none() && transcript.is_none() {
+                return Ok(Vec::new());
+            }
             let derived = engine.derive(task, state.as_ref(), transcript.as_ref(), chosen);
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             let step = derived.as_ref().map(|(derived, _)| step_of(workflow, derived));

@@ -239,3 +239,22 @@ fn picked_steps_are_replayed_on_what_they_recorded() {
     let told = standings(&world);
     assert!(!told.iter().any(|one| one == "unverifiable"), "{told:?}");
 }
+
+#[test]
+fn two_who_resolve_at_once_record_it_once() {
+    let world = forked("plan_review", reviewed, |world| {
+        world.plan_review("t", true, 2);
+        world.orch(&["next", "t"]).succeeds();
+    });
+    assert_ne!(Way::Merge.begin(&world).code, 0);
+    world.git(&["commit", "-q", "-a", "-m", "a conflict, committed"]);
+    let both = [world.orch_spawn(&["resolve", "t"]), world.orch_spawn(&["resolve", "t"])];
+    let codes: Vec<i32> = both
+        .into_iter()
+        .map(|child| child.wait_with_output().expect("ends").status.code().expect("a code"))
+        .collect();
+    assert!(codes.contains(&0) && codes.iter().all(|code| [0, 3, 4].contains(code)), "{codes:?}");
+    let joined = world.read(TRANSCRIPT).lines().filter(|line| line.contains("\"kind\":\"merge\"")).count();
+    assert_eq!(joined, 1, "{}", world.read(TRANSCRIPT));
+    standings(&world);
+}
