@@ -46,6 +46,14 @@ impl<'s> Side<'s> {
         Ok(Self { source, setting })
     }
 
+    /// The files below a directory that it holds otherwise than another side.
+    pub(super) fn differing<'a>(
+        &'a self,
+        store: &'a Store,
+    ) -> impl Fn(&Self, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a {
+        |before, directory| Ok(store.changed(&before.source, &self.source, directory)?)
+    }
+
     pub(super) fn snapshot<'a>(&'a self, verdicts: &'a Verdicts) -> Snapshot<'a> {
         let code = CodeAt::Commit(self.source.store(), self.source.commit());
         Snapshot { setting: &self.setting, source: &self.source, verdicts, code }
@@ -124,9 +132,7 @@ pub(super) fn replay(
     for commit in commits {
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
-        let differing = |before: &Side<'_>, directory: &RepoPath| {
-            Ok(store.changed(&before.source, &after.source, directory)?)
-        };
+        let differing = after.differing(store);
         let compared =
             Compared { befores: &befores, after: after.snapshot(verdicts), differing: &differing, verdicts };
         let (_, recorded) = compared.tasks()?;

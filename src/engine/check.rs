@@ -179,9 +179,7 @@ impl Engine {
             return Ok(());
         }
         let befores = sides.before(commit)?;
-        let differing = |before: &Side<'_>, directory: &RepoPath| {
-            Ok(store.changed(&before.source, &after.source, directory)?)
-        };
+        let differing = after.differing(store);
         let compared =
             Compared { befores: &befores, after: after.snapshot(verdicts), differing: &differing, verdicts };
         let owner = Owner { message: Some(&commit.message), branch, caller: self.caller.task.as_ref() };
@@ -205,9 +203,10 @@ impl Engine {
         let (touched, recorded) = compared.tasks()?;
         let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
         for task in touched.iter().chain(only_recorded) {
-            let mut found = match touched.contains(task) {
-                true => self.new_findings(task, compared, recorded.contains(task)),
-                false => Vec::new(),
+            let mut found = if touched.contains(task) {
+                self.new_findings(task, compared, recorded.contains(task))
+            } else {
+                Vec::new()
             };
             if recorded.contains(task) {
                 let proof = compared.prove(task, archive)?;

@@ -48,11 +48,11 @@ impl Merged<'_> {
         }
         let bases = self.archive.common(self.task, self.parents)?;
         let lines = |records: &Records| records.lines(self.after.setting, self.archive);
+        let told = lines(&new);
         // A side is lost if it moved and the record does not tell what it told.
-        let is_lost =
-            |old: &Records, kept: &Records| !bases.contains(old) && !lines(old).is_subset(&lines(kept));
+        let is_lost = |old: &Records| !bases.contains(old) && !lines(old).is_subset(&told);
         if olds.contains(&new) {
-            let lost = olds.iter().zip(befores).filter(|(old, _)| **old != new && is_lost(old, &new));
+            let lost = olds.iter().zip(befores).filter(|(old, _)| **old != new && is_lost(old));
             let proofs = lost.map(|(_, before)| self.prove_against(before));
             let worst = proofs.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
             return Ok(worst.max_by_key(|proof| proof.standing).map(|proof| Proof {
@@ -60,7 +60,7 @@ impl Merged<'_> {
                 ..proof
             }));
         }
-        if olds.iter().any(|old| is_lost(old, &new)) {
+        if olds.iter().any(is_lost) {
             return Ok(Some(Proof::forged("what one of the merged sides recorded is dropped")));
         }
         let mut best: Option<Proof> = None;

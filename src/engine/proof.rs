@@ -11,7 +11,7 @@ use super::{Error, Loaded, TaskRef};
 use crate::base::Digest;
 use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
 use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
-use crate::scan::{Content, Source};
+use crate::scan::Source;
 use crate::workflow::is_tree_name;
 use serde_json::Value;
 
@@ -439,7 +439,7 @@ impl Proving<'_> {
         for (name, digest) in step.entry.evidence.iter().filter(|(name, _)| !is_tree_name(name)) {
             let (Ok(path), Some(digest)) = (task.file(name), Digest::parse(digest)) else { return Ok(false) };
             let here = after.source.read(&path, u64::MAX - 1)?;
-            if matches!(&here, Content::Bytes(bytes) if Digest::of_blob(bytes) == digest) {
+            if here.blob() == Some(digest) {
                 continue;
             }
             let by_others = here == before.source.read(&path, u64::MAX - 1)?;
@@ -461,13 +461,9 @@ impl Proving<'_> {
             if is_tree_name(name) {
                 return true;
             }
-            let bytes = self
-                .change
-                .task
-                .file(name)
-                .ok()
-                .map(|path| self.change.after.source.read(&path, u64::MAX - 1));
-            matches!(bytes, Some(Ok(Content::Bytes(bytes))) if Digest::of_blob(&bytes).to_string() == digest)
+            let Change { task, after, .. } = self.change;
+            let content = task.file(name).ok().and_then(|path| after.source.read(&path, u64::MAX - 1).ok());
+            content.and_then(|content| content.blob()).is_some_and(|blob| blob.to_string() == digest)
         };
         evidence
             .iter()

@@ -187,9 +187,8 @@ pub(super) fn missing_end(
     let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name));
     files.find_map(|(name, digest)| {
         let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
-            Content::Bytes(bytes) => Digest::of_blob(&bytes).to_string() == *digest,
-            Content::Missing | Content::Unreadable(_) => false,
             Content::Absent | Content::TooLarge(_) => true,
+            content => content.blob().is_some_and(|blob| blob.to_string() == *digest),
         };
         (!is_there).then(|| format!("the end rests on {name}@{digest:.10}, which is not here"))
     })

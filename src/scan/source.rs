@@ -53,6 +53,17 @@ pub enum Content {
     Absent,
 }
 
+impl Content {
+    /// The blob that these bytes are; `None` where there are none.
+    #[must_use]
+    pub fn blob(&self) -> Option<Digest> {
+        match self {
+            Self::Bytes(bytes) => Some(Digest::of_blob(bytes)),
+            _ => None,
+        }
+    }
+}
+
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {

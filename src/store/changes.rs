@@ -225,29 +225,52 @@ pub(super) fn differ(
     if before == after {
         return Ok(());
     }
-    let before = before.map(|id| one.directory(id)).transpose()?;
-    let after = after.map(|id| other.directory(id)).transpose()?;
-    let (before, after) = unlike(before.as_ref(), after.as_ref());
-    let (before, after) = (entries(before), entries(after));
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    for name in names {
-        let (old, new) = (before.get(name), after.get(name));
-        let Ok(path) = directory.join(name) else { continue };
+    for (name, [old, new]) in unlike_names((one, before), (other, after))? {
+        let Ok(path) = directory.join(&name) else { continue };
         if old == new {
             continue;
         }
-        let subtree = |entry: Option<&(Oid, i32, bool)>| entry.filter(|entry| entry.2).map(|entry| entry.0);
         differ((one, subtree(old)), (other, subtree(new)), &path, found)?;
-        if [old, new].into_iter().flatten().any(|(.., is_tree)| !is_tree) {
+        if is_file(old) || is_file(new) {
             found.push(path);
         }
     }
     Ok(())
 }
 
+/// What two directories hold differently, each of its own commit: by name what either holds there.
+pub(super) fn unlike_names(
+    (one, before): (&TreeSource<'_>, Option<Oid>),
+    (other, after): (&TreeSource<'_>, Option<Oid>),
+) -> Result<BTreeMap<String, [Option<Held>; 2]>, Error> {
+    let before = before.map(|id| one.directory(id)).transpose()?;
+    let after = after.map(|id| other.directory(id)).transpose()?;
+    let (before, after) = unlike(before.as_ref(), after.as_ref());
+    let mut names: BTreeMap<String, [Option<Held>; 2]> = BTreeMap::new();
+    for (side, held) in [entries(before), entries(after)].into_iter().enumerate() {
+        for (name, held) in held {
+            names.entry(name).or_default()[side] = Some(held);
+        }
+    }
+    Ok(names)
+}
+
+/// What stands under a name in a tree: its id, its mode, and whether it is a tree itself.
+pub(super) type Held = (Oid, i32, bool);
+
+/// The id of what is held, if it is a tree.
+pub(super) fn subtree(held: Option<Held>) -> Option<Oid> {
+    held.filter(|(.., is_tree)| *is_tree).map(|(id, ..)| id)
+}
+
+/// Whether something is held, and is no tree.
+pub(super) fn is_file(held: Option<Held>) -> bool {
+    held.is_some_and(|(.., is_tree)| !is_tree)
+}
+
 /// The entries of two trees that are not the same in both. Both are in one order, so that what is the
 /// same is passed over without a look at its name.
-pub(super) fn unlike<'t>(
+fn unlike<'t>(
     before: Option<&'t Tree<'_>>,
     after: Option<&'t Tree<'_>>,
 ) -> (Vec<TreeEntry<'t>>, Vec<TreeEntry<'t>>) {
@@ -272,9 +295,7 @@ pub(super) fn unlike<'t>(
 }
 
 /// Entries of a tree by name: object, mode, and whether it is a tree itself.
-pub(super) fn entries<'t>(
-    entries: impl IntoIterator<Item = TreeEntry<'t>>,
-) -> BTreeMap<String, (Oid, i32, bool)> {
+fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, Held> {
     entries
         .into_iter()
         .filter_map(|entry| {

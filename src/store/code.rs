@@ -3,14 +3,14 @@
 //! A part is known by the ids of a few objects. Its digest is the id that git itself would give to a
 //! tree of this part alone, so that equal code has equal digests in every clone.
 
-use super::changes::{differ, entries, unlike};
+use super::changes::{differ, is_file, subtree, unlike_names};
 use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest, oid, trailers};
 use crate::base::{Digest, RepoPath};
 use crate::workflow::Part;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// How many commits are looked through at most.
 const MOST_COMMITS: usize = 1000;
@@ -246,21 +246,15 @@ fn changed_in_part(
     code: &Code<'_>,
     found: &mut Vec<RepoPath>,
 ) -> Result<(), Error> {
-    let before = before.map(|id| one.directory(id)).transpose()?;
-    let after = after.map(|id| other.directory(id)).transpose()?;
-    let (before, after) = unlike(before.as_ref(), after.as_ref());
-    let (before, after) = (entries(before), entries(after));
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    for name in names {
-        let Ok(path) = at.join(name) else { continue };
-        let sides = [before.get(name), after.get(name)];
-        let [old, new] = sides.map(|side| side.filter(|side| side.2).map(|side| side.0));
+    for (name, sides) in unlike_names((one, before), (other, after))? {
+        let Ok(path) = at.join(&name) else { continue };
+        let [old, new] = sides.map(subtree);
         match (code.part)(&path, old.or(new).is_some()) {
             Part::None => {}
             Part::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
             Part::Whole => {
                 differ((one, old), (other, new), &path, found)?;
-                if sides.iter().flatten().any(|(.., is_tree)| !is_tree) {
+                if sides.into_iter().any(is_file) {
                     found.push(path);
                 }
             }

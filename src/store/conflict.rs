@@ -1,5 +1,6 @@
 //! What git leaves to people: an operation that is going on, and paths that are unmerged.
 
+use super::listed::{Listed, path_of};
 use super::{Error, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;
@@ -67,20 +68,14 @@ impl Store {
     pub fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
         let listed = self.git(&["ls-files", "--unmerged", "--full-name", "-z"], &[])?;
         let mut found: Vec<Unmerged> = Vec::new();
-        for line in listed.split(|byte| *byte == 0) {
-            let Some((head, path)) = std::str::from_utf8(line).ok().and_then(|line| line.split_once('\t'))
-            else {
-                continue;
-            };
-            let Ok(path) = RepoPath::new(path) else { continue };
-            let words: Vec<&str> = head.split(' ').collect();
-            let [_, blob, stage] = words.as_slice() else { continue };
+        for Listed { blob, stage, path, .. } in Listed::all(&listed) {
+            let Some(path) = path_of(path) else { continue };
             if found.last().is_none_or(|last| last.path != path) {
                 found.push(Unmerged { path, stages: [None; 3] });
             }
-            let slot = stage.parse::<usize>().ok().and_then(|stage| stage.checked_sub(1));
+            let slot = usize::from(stage).checked_sub(1);
             if let (Some(last), Some(slot)) = (found.last_mut(), slot.filter(|slot| *slot < 3)) {
-                last.stages[slot] = Digest::parse(blob);
+                last.stages[slot] = Some(blob);
             }
         }
         Ok(found)

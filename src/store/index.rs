@@ -5,6 +5,7 @@
 //! git takes longest for that of all things in a large repository; any other by git itself.
 
 use super::entries::{IndexEntry, IndexFile, Staged};
+use super::listed::Listed;
 use super::lock::IndexLock;
 use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
@@ -204,17 +205,12 @@ impl Store {
         }
         let listed = self.git(&arguments, &[])?;
         let mut staged = Staged::default();
-        for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let line = String::from_utf8_lossy(line);
-            let Some((head, path)) = line.split_once('\t') else { continue };
-            let fields: Vec<&str> = head.split(' ').collect();
-            let [mode, blob, stage] = fields.as_slice() else { continue };
-            if *stage != "0" {
-                staged.unmerged.push(path.to_owned());
-                continue;
-            }
-            if let (Ok(mode), Some(blob)) = (i32::from_str_radix(mode, 8), Digest::parse(blob)) {
-                staged.entries.insert(path.to_owned(), IndexEntry { blob, mode, intended: false });
+        for Listed { mode, blob, stage, path } in Listed::all(&listed) {
+            let path = String::from_utf8_lossy(path).into_owned();
+            if stage != 0 {
+                staged.unmerged.push(path);
+            } else if let Ok(mode) = i32::try_from(mode) {
+                staged.entries.insert(path, IndexEntry { blob, mode, intended: false });
             }
         }
         // What is only intended to be added stands there with the blob of nothing.

@@ -19,6 +19,7 @@ mod history;
 mod hooks;
 mod index;
 mod journal;
+mod listed;
 mod lock;
 mod recent;
 mod sign;

@@ -1,5 +1,6 @@
 //! The work directory where not everything is checked out: what is left out is read from the index.
 
+use super::listed::{Listed, path_of};
 use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
@@ -30,7 +31,7 @@ impl Store {
             vec!["--literal-pathspecs", "ls-files", "-t", "--stage", "-z", "--full-name", "--"];
         arguments.extend(paths.iter().map(|path| if path.as_str().is_empty() { "." } else { path.as_str() }));
         let listed = self.git(&arguments, &[])?;
-        let lines = listed.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
+        let lines = listed.split(|byte| *byte == 0);
         let absent = |file: &StagedFile| file.path.under(&self.root).symlink_metadata().is_err();
         Ok(lines.filter_map(skipped).filter(absent).collect())
     }
@@ -43,12 +44,9 @@ impl Store {
 }
 
 /// A line `S MODE BLOB STAGE<TAB>PATH`, where the first letter says that the file is left out.
-fn skipped(line: &str) -> Option<StagedFile> {
-    let (head, path) = line.strip_prefix("S ")?.split_once('\t')?;
-    let mut words = head.split(' ');
-    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
-    let blob = Digest::parse(words.next()?)?;
-    Some(StagedFile { path: RepoPath::new(path).ok()?, blob, mode })
+fn skipped(line: &[u8]) -> Option<StagedFile> {
+    let Listed { mode, blob, path, .. } = Listed::read(line.strip_prefix(b"S ")?)?;
+    Some(StagedFile { path: path_of(path)?, blob, mode })
 }
 
 impl WorkTree<'_> {

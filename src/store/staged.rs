@@ -3,6 +3,7 @@
 use super::cache_tree;
 use super::entries::{IndexFile, RawEntry};
 use super::index::read_index;
+use super::listed::{Listed, path_of};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
@@ -41,7 +42,8 @@ impl Store {
         let named = self.environment.index_file.as_ref().map(|path| self.root.join(path));
         let path = named.unwrap_or_else(|| self.index());
         if let Ok(Some((index, _))) = read_index(&path) {
-            let (_, unmerged) = sorted(Vec::new(), index.unmerged().filter_map(path_of).collect());
+            let (_, unmerged) =
+                sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(entry.name)).collect());
             let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");
             let trees = trees.and_then(|(_, extension)| cache_tree::read(extension)).unwrap_or_default();
             return Ok(IndexSource { store: self, held: Held::Plain { index, trees }, unmerged });
@@ -76,18 +78,11 @@ impl Store {
         let intended = self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
         let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
-        for line in listed.split(|byte| *byte == 0) {
-            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
-            let (head, path) = (String::from_utf8_lossy(&line[..tab]), &line[tab + 1..]);
-            let mut words = head.split(' ');
-            let mode = words.next().and_then(|mode| u32::from_str_radix(mode, 8).ok());
-            let (Some(mode), Some(blob)) = (mode, words.next().and_then(Digest::parse)) else { continue };
-            let Some(name) = std::str::from_utf8(path).ok().and_then(|path| RepoPath::new(path).ok()) else {
-                continue;
-            };
-            match words.next() {
-                Some("0") if blob == Digest::of_blob(b"") && intended.contains(&path) => {}
-                Some("0") => files.push(StagedFile { path: name, blob, mode }),
+        for Listed { mode, blob, stage, path } in Listed::all(&listed) {
+            let Some(name) = path_of(path) else { continue };
+            match stage {
+                0 if blob == Digest::of_blob(b"") && intended.contains(&path) => {}
+                0 => files.push(StagedFile { path: name, blob, mode }),
                 _ => unmerged.push(name),
             }
         }
@@ -105,15 +100,11 @@ fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<Stage
     (files, unmerged)
 }
 
-fn path_of(entry: RawEntry<'_>) -> Option<RepoPath> {
-    RepoPath::new(std::str::from_utf8(entry.name).ok()?).ok()
-}
-
 /// The file that an entry of a plain index stands for, unless it is unmerged or only intended.
 fn file_of(entry: RawEntry<'_>) -> Option<StagedFile> {
     let staged = entry.staged().filter(|staged| entry.stage() == 0 && !staged.intended)?;
     let mode = u32::try_from(staged.mode).ok()?;
-    Some(StagedFile { path: path_of(entry)?, blob: staged.blob, mode })
+    Some(StagedFile { path: path_of(entry.name)?, blob: staged.blob, mode })
 }
 
 impl IndexSource<'_> {

@@ -5,7 +5,7 @@ mod evasions;
 mod odd;
 mod random;
 
-use crate::harness::World;
+use crate::harness::{World, started};
 use orch::decide::State;
 use orch::record::{read_state, transcript_line, write_state};
 use serde_json::Value;
@@ -31,15 +31,6 @@ fn last(world: &World, standing: &str) -> Value {
     let change = change.unwrap_or_else(|| panic!("{audit:#}"));
     assert_eq!(change["standing"], standing, "{change:#}");
     change
-}
-
-fn started(phase: &str) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    if phase != "planning" {
-        world.walk_to("t", phase);
-    }
-    world
 }
 
 #[test]

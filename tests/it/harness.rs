@@ -269,6 +269,16 @@ impl Ended {
     }
 }
 
+/// A task `t` in a phase, in a repository that is ready for it.
+pub fn started(phase: &str) -> World {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    if phase != "planning" {
+        world.walk_to("t", phase);
+    }
+    world
+}
+
 /// Waits until a condition holds; a guard against hanging, not a measurement.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {

@@ -5,7 +5,7 @@ mod driver;
 mod evasions;
 mod places;
 
-use crate::harness::{Ended, World};
+use crate::harness::{Ended, World, started};
 use serde_json::{Value, json};
 
 /// What a branch does with the task.
@@ -13,9 +13,7 @@ type Deed = fn(&World);
 
 /// A task in `phase`, and two branches that each went on with it; `main` is checked out.
 pub fn forked(phase: &str, ours: Deed, theirs: Deed) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", phase);
+    let world = started(phase);
     world.git(&["switch", "-q", "-c", "work"]);
     theirs(&world);
     world.git(&["switch", "-q", "main"]);

@@ -1,6 +1,6 @@
 //! `orch check --staged` and its kin: exactly the bytes that are about to become history.
 
-use crate::harness::{Ended, World};
+use crate::harness::{Ended, World, started};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,15 +9,6 @@ use std::process::Stdio;
 
 const PLAN: &str = "tasks/t/planning/plan.json";
 const BROKEN: &str = "{\"title\": ";
-
-fn started(phase: &str) -> World {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    if phase != "planning" {
-        world.walk_to("t", phase);
-    }
-    world
-}
 
 fn staged(world: &World) -> Ended {
     world.orch(&["check", "--staged"])

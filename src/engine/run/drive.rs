@@ -223,18 +223,17 @@ impl Drive<'_> {
         let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
         let whole = self.since.1.milliseconds().saturating_add(here);
         self.run.spent.time = Period::from_milliseconds(whole);
+        self.run.updated = self.engine.now();
     }
 
     pub(super) fn save(&mut self) -> Result<(), Error> {
         self.clock();
-        self.run.updated = self.engine.now();
         Ok(self.files.write(&self.run)?)
     }
 
     /// The same for what a turn can be taken up without, should the whole machine go down.
     pub(super) fn note(&mut self) -> Result<(), Error> {
         self.clock();
-        self.run.updated = self.engine.now();
         Ok(self.files.note(&self.run)?)
     }
 

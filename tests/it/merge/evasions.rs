@@ -1,7 +1,7 @@
 //! Forgeries that hide in or behind a merge, and honest histories that look like one.
 
 use super::{Way, bring_together, finish, forked, reviewed, standings};
-use crate::harness::World;
+use crate::harness::{World, started};
 use orch::decide::{Actor, ActorStatus, Kind, State};
 use orch::record::{read_state, transcript_line, write_state};
 
@@ -57,9 +57,7 @@ fn is_forged(world: &World) {
 #[test]
 fn a_merge_line_excuses_no_step() {
     // Two steps that nobody made, joined.
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
+    let world = started("test");
     world.tests("t", 1, 3);
     world.commit("they fail");
     tell(&world, &made_up(&world, Kind::Advance, Some("tests-passed"), "accept"));
@@ -68,9 +66,7 @@ fn a_merge_line_excuses_no_step() {
     is_forged(&world);
 
     // A step after the line that joins.
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
+    let world = started("test");
     tell(&world, &made_up(&world, Kind::Merge, None, "test"));
     tell(&world, &made_up(&world, Kind::Advance, Some("accepted"), "done"));
     world.commit("joined, and done");
@@ -153,9 +149,7 @@ fn a_merge_rewrites_no_transcript() {
 
 #[test]
 fn conflict_markers_hide_no_step() {
-    let world = World::ready();
-    world.orch(&["new", "t"]).succeeds();
-    world.walk_to("t", "test");
+    let world = started("test");
     let (before, state) = (world.read(STATE), made_up(&world, Kind::Advance, Some("accepted"), "done"));
     tell(&world, &state);
     let torn = format!("<<<<<<< HEAD\n{before}=======\n{}>>>>>>> work\n", world.read(STATE));

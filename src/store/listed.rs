@@ -1,0 +1,51 @@
+//! What `git ls-files --stage -z` lists: lines `MODE BLOB STAGE<TAB>PATH`, each with its NUL cut off.
+
+use crate::base::{Digest, RepoPath};
+
+/// One of these lines.
+pub(super) struct Listed<'a> {
+    /// The mode, as git writes it.
+    pub mode: u32,
+    /// The blob.
+    pub blob: Digest,
+    /// 0, or of an unmerged path 1 for what both sides come from, 2 for ours and 3 for theirs.
+    pub stage: u8,
+    /// The path, which need not be UTF-8.
+    pub path: &'a [u8],
+}
+
+impl<'a> Listed<'a> {
+    /// Reads a line; `None` of anything else.
+    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let (head, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
+        let mut words = head.split(' ');
+        let mode = u32::from_str_radix(words.next()?, 8).ok()?;
+        let blob = Digest::parse(words.next()?)?;
+        let stage = words.next()?.parse().ok()?;
+        Some(Self { mode, blob, stage, path })
+    }
+
+    /// Every line of what was listed.
+    pub(super) fn all(listed: &'a [u8]) -> impl Iterator<Item = Self> {
+        listed.split(|byte| *byte == 0).filter_map(Self::read)
+    }
+}
+
+/// A path of the index, if any file of ours can have it.
+pub(super) fn path_of(name: &[u8]) -> Option<RepoPath> {
+    RepoPath::new(std::str::from_utf8(name).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_apart() {
+        let blob = Digest::of_blob(b"");
+        let text = format!("100644 {blob} 0\ta\tb\0160000 {blob} 2\tc\0\0no line\0");
+        let found: Vec<_> = Listed::all(text.as_bytes()).map(|one| (one.mode, one.stage, one.path)).collect();
+        assert_eq!(found, [(0o100_644, 0, &b"a\tb"[..]), (0o160_000, 2, &b"c"[..])]);
+    }
+}
