@@ -8,6 +8,7 @@ use crate::scan::NESTED;
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
 use crate::workflow::Workflow;
+use std::borrow::Cow;
 use std::fs::File;
 use std::thread::sleep;
 use std::time::Duration;
@@ -289,8 +290,8 @@ impl Engine {
         let files = [(judged.task.state_path()?, state), (judged.task.transcript_path()?, transcript)];
         let mut found = Vec::new();
         for (path, bytes) in files {
-            let stored = with_own_line_endings(bytes.unwrap_or_default());
-            if bytes.is_some() && store.digest(&path, &stored)? != Digest::of_blob(&stored) {
+            let Some(bytes) = bytes else { continue };
+            if store.alters(&path, &with_own_line_endings(bytes.into()))? {
                 let message = "a filter of .gitattributes changes it; it is committed as it is, so git takes it for modified";
                 let hint = format!("except it, at the end of .gitattributes: {} -filter -ident", path.name());
                 found.push(
@@ -318,21 +319,22 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
 /// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
 fn transcript_before(judged: &Judged) -> Vec<u8> {
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    with_own_line_endings(&match &judged.recorded {
+    let lines = match &judged.recorded {
         Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
         Recorded::New => settled_lines(bytes, 1),
         Recorded::Known(state) => settled_lines(bytes, state.next_seq),
-    })
+    };
+    with_own_line_endings(lines.into()).into_owned()
 }
 
 /// Without the carriage returns of a checkout that converts line endings; JSON itself holds none.
-fn with_own_line_endings(bytes: &[u8]) -> Vec<u8> {
+fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    if !bytes.contains(&b'\r') {
+        return bytes;
+    }
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
-    lines
-        .flat_map(|line| line.strip_suffix(b"\r\n").map_or([line, b""], |text| [text, b"\n"]))
-        .flatten()
-        .copied()
-        .collect()
+    let own = lines.flat_map(|line| line.strip_suffix(b"\r\n").map_or([line, b""], |text| [text, b"\n"]));
+    Cow::Owned(own.flatten().copied().collect())
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.

@@ -19,6 +19,12 @@ impl Store {
         self.hash_object(path, bytes, &[])
     }
 
+    /// Whether `git add` would store other bytes than these.
+    pub fn alters(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
+        Ok(!self.is_stored_as_is(path, bytes)?
+            && self.hash_object(path, bytes, &[])? != Digest::of_blob(bytes))
+    }
+
     /// The bytes that `git add` would store.
     pub fn clean<'b>(&self, path: &RepoPath, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, Error> {
         if self.is_stored_as_is(path, bytes)? {

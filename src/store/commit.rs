@@ -12,7 +12,7 @@ use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -75,6 +75,8 @@ pub struct Committed {
 pub struct Transaction<'s> {
     store: &'s Store,
     head: Head,
+    author: git2::Signature<'static>,
+    committer: git2::Signature<'static>,
     _lock: File,
 }
 
@@ -91,10 +93,13 @@ impl Store {
         self.refuse_bare()?;
         let head = self.head()?;
         self.vet(&head)?;
-        self.refuse_open_commit()?;
-        self.identity(Person::Author)?;
+        // To look at every process takes long, and it is done once more before the branch moves.
+        if self.message_is_open() {
+            self.refuse_open_commit()?;
+        }
+        let (author, committer) = (self.identity(Person::Author)?, self.identity(Person::Committer)?);
         self.finish_leftovers()?;
-        Ok(Transaction { store: self, head, _lock: lock })
+        Ok(Transaction { store: self, head, author, committer, _lock: lock })
     }
 
     /// One writer at a time, by a kernel lock that dies with its process.
@@ -139,10 +144,10 @@ impl Transaction<'_> {
             return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
         }
         // Signing may wait for a person, so nobody is kept from the index meanwhile.
-        let built = self.build(planned, store.signs()?)?;
+        let (built, objects) = self.build(planned, store.signs()?)?;
         let journal = self.journal(planned, &built)?;
-        store.write_journal(&journal)?;
-        let (index, staged) = match self.publish(planned, &built, &journal) {
+        let written = store.write_journal(&journal, self.places_of(objects));
+        let (index, staged) = match written.and_then(|()| self.publish(planned, &built, &journal)) {
             Ok(locked) => locked,
             Err(error) => {
                 store.remove_journal()?;
@@ -152,9 +157,8 @@ impl Transaction<'_> {
         // From here on the commits are made, and what goes wrong is left to the next run to finish.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
-        let synced = self.sync_reference();
-        let finished = store.finish_locked(&journal, index, &staged);
-        let (left_staged, unfinished) = match synced.and(finished) {
+        let finished = store.finish_locked(&journal, &self.reference_places(), index, &staged);
+        let (left_staged, unfinished) = match finished {
             Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
@@ -187,10 +191,9 @@ impl Transaction<'_> {
     }
 
     /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
-    fn build(&self, planned: &[Planned], signs: bool) -> Result<Vec<Oid>, Error> {
+    /// Returns the commits, and all objects that they may have added.
+    fn build(&self, planned: &[Planned], signs: bool) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
         let repo = &self.store.repo;
-        let author = self.store.identity(Person::Author)?;
-        let committer = self.store.identity(Person::Committer)?;
         let mut parent =
             self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
         let mut built = Vec::new();
@@ -214,7 +217,7 @@ impl Transaction<'_> {
             let commit = if signs {
                 self.store.signed_commit(&one.message, &tree, parent.as_ref().map(git2::Commit::id))?
             } else {
-                repo.commit(None, &author, &committer, &one.message, &tree, &parents)?
+                repo.commit(None, &self.author, &self.committer, &one.message, &tree, &parents)?
             };
             objects.push(commit);
             built.push(commit);
@@ -223,8 +226,7 @@ impl Transaction<'_> {
             let found = repo.find_commit(commit);
             parent = Some(found.map_err(|_| Error::io(&repo.commondir().join("objects"), unwritten()))?);
         }
-        self.make_durable(objects)?;
-        Ok(built)
+        Ok((built, objects))
     }
 
     /// A tree with the changes of one commit.
@@ -262,20 +264,23 @@ impl Transaction<'_> {
         Ok(repo.find_tree(index.write_tree_to(repo)?)?)
     }
 
-    /// git itself syncs no loose object; after a reported transition a power cut must lose nothing.
-    fn make_durable(&self, mut objects: Vec<Oid>) -> Result<(), Error> {
+    /// The files and directories that must be on the disk before the branch names these objects: git
+    /// itself syncs no loose object, but after a reported transition a power cut must lose nothing.
+    fn places_of(&self, mut objects: Vec<Oid>) -> Vec<PathBuf> {
         objects.sort_unstable();
         objects.dedup();
         let root = self.store.repo.commondir().join("objects");
-        let hexes: Vec<String> = objects.iter().map(ToString::to_string).collect();
-        let files: Vec<PathBuf> = hexes.iter().map(|hex| root.join(&hex[..2]).join(&hex[2..])).collect();
-        let mut directories: Vec<PathBuf> = hexes.iter().map(|hex| root.join(&hex[..2])).collect();
-        directories.push(root.clone());
-        directories.sort_unstable();
-        directories.dedup();
         // An object that is not loose lies in a pack, which git itself has synced.
-        durable::sync_files(&files)?;
-        durable::sync_files(&directories)
+        let mut places: Vec<PathBuf> = objects
+            .iter()
+            .map(|object| {
+                let hex = object.to_string();
+                root.join(&hex[..2]).join(&hex[2..])
+            })
+            .collect();
+        places.extend(durable::directories_of(places.iter().map(PathBuf::as_path)));
+        places.push(root);
+        places
     }
 
     /// Whether the files to be replaced still hold what was judged.
@@ -352,14 +357,14 @@ impl Transaction<'_> {
         Err(Error::Moved)
     }
 
-    fn sync_reference(&self) -> Result<(), Error> {
-        let name = self.head.branch.as_deref().unwrap_or("HEAD");
-        let path = self.store.repo.commondir().join(name);
-        durable::sync_file(&path)?;
-        match path.parent().filter(|directory| directory.is_dir()) {
-            Some(directory) => durable::sync_directory(directory),
-            None => Ok(()),
-        }
+    /// Where the branch's move has to reach the disk.
+    fn reference_places(&self) -> Vec<PathBuf> {
+        let repo = &self.store.repo;
+        let path = match &self.head.branch {
+            Some(branch) => repo.commondir().join(branch),
+            None => repo.path().join("HEAD"),
+        };
+        path.parent().map(Path::to_owned).into_iter().chain([path.clone()]).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::scan::open_regular;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,25 +19,36 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = beside(path, bytes)?;
     set_permissions(file.as_file(), 0o755).map_err(|source| Error::io(path, source))?;
-    sync_file(file.path())?;
+    sync_one(file.path())?;
     file.persist(path).map_err(|error| Error::io(path, error.error))?;
-    path.parent().map_or(Ok(()), sync_directory)
+    path.parent().map_or(Ok(()), sync_one)
 }
 
-/// Replaces several files, each by its bytes or not at all; the disk is waited for once, not once each.
+/// Replaces several files, each by its bytes or not at all.
 pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Error> {
+    write_all_after(&[], files)
+}
+
+/// The same, once what was written before is on the disk too.
+pub fn write_all_after(before: &[PathBuf], files: &[(PathBuf, &[u8])]) -> Result<(), Error> {
     let mut written = Vec::new();
     for (path, bytes) in files {
         written.push((path, beside(path, bytes)?));
     }
-    sync_files(&written.iter().map(|(_, file)| file.path().to_owned()).collect::<Vec<_>>())?;
+    let mut places = before.to_vec();
+    places.extend(written.iter().map(|(_, file)| file.path().to_owned()));
+    sync(&places)?;
     for (path, file) in written {
         file.persist(path).map_err(|error| Error::io(path, error.error))?;
     }
-    let mut directories: Vec<&Path> = files.iter().filter_map(|(path, _)| path.parent()).collect();
-    directories.sort_unstable();
-    directories.dedup();
-    directories.into_iter().try_for_each(sync_directory)
+    sync(&directories_of(files.iter().map(|(path, _)| path.as_path())))
+}
+
+/// The directories that these files lie in, each once.
+#[must_use]
+pub fn directories_of<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<PathBuf> {
+    let directories: BTreeSet<&Path> = files.filter_map(Path::parent).collect();
+    directories.into_iter().map(Path::to_owned).collect()
 }
 
 /// The bytes in a temporary file beside `path`, not yet on the disk.
@@ -61,43 +73,38 @@ pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// How many files are waited for at once: file systems write out together what is asked for together.
+/// How many files are waited for one after the other, before it pays to do so at once.
+const FEW: usize = 32;
+/// How many threads wait at once: file systems write out together what is asked for together.
 const AT_ONCE: usize = 8;
 
-/// Makes sure that the bytes of several files are on the disk; one that is not there is passed over.
-pub fn sync_files(paths: &[PathBuf]) -> Result<(), Error> {
-    let share = paths.len().div_ceil(AT_ONCE).max(1);
+/// Makes sure that what these files and directories hold is on the disk; one that is not there is
+/// passed over.
+pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
+    let share = paths.len().div_ceil(AT_ONCE).max(FEW);
+    if paths.len() <= share {
+        return paths.iter().try_for_each(|path| sync_one(path));
+    }
     std::thread::scope(|scope| {
         let workers: Vec<_> = paths
             .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|path| sync_file(path))))
+            .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|path| sync_one(path))))
             .collect();
-        workers
-            .into_iter()
-            .map(|worker| {
-                worker.join().unwrap_or_else(|_| {
-                    let lost = io::Error::other("the thread that waited for the disk has died");
-                    Err(Error::io(Path::new(""), lost))
-                })
+        workers.into_iter().try_for_each(|worker| {
+            worker.join().unwrap_or_else(|_| {
+                let lost = io::Error::other("the thread that waited for the disk has died");
+                Err(Error::io(Path::new(""), lost))
             })
-            .collect::<Result<Vec<()>, Error>>()
-    })?;
-    Ok(())
+        })
+    })
 }
 
-/// Makes sure that a file's bytes are on the disk; a file that is not there is passed over.
-pub fn sync_file(path: &Path) -> Result<(), Error> {
+fn sync_one(path: &Path) -> Result<(), Error> {
     match File::open(path) {
         Ok(file) => file.sync_all().map_err(|source| Error::io(path, source)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io(path, error)),
     }
-}
-
-/// Makes sure that a directory's entries are on the disk.
-pub fn sync_directory(path: &Path) -> Result<(), Error> {
-    let directory = File::open(path).map_err(|source| Error::io(path, source))?;
-    directory.sync_all().map_err(|source| Error::io(path, source))
 }
 
 /// A new file gets the permissions that the process would give it, not those of a private one.

@@ -2,11 +2,12 @@
 
 use super::entries::Staged;
 use super::index::{IndexChange, IndexUpdate};
+use super::tree::blob_at;
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -23,8 +24,17 @@ pub(super) struct Journal {
 const FILE: &str = "journal.json";
 
 impl Store {
-    pub(super) fn write_journal(&self, journal: &Journal) -> Result<(), Error> {
-        durable::write_atomic(&self.own(FILE), journal.to_json().to_string().as_bytes())
+    /// Writes the journal, and waits until it and what was written before are on the disk.
+    ///
+    /// It is written where it lies: one that is not whole tells of a batch that has not happened, since
+    /// the branch moves after it.
+    pub(super) fn write_journal(&self, journal: &Journal, before: Vec<PathBuf>) -> Result<(), Error> {
+        let path = self.own(FILE);
+        fs::write(&path, journal.to_json().to_string()).map_err(|source| Error::io(&path, source))?;
+        let mut places = before;
+        places.extend(path.parent().map(Path::to_owned));
+        places.push(path);
+        durable::sync(&places)
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
@@ -73,35 +83,39 @@ impl Store {
     /// Only what HEAD itself holds is placed or staged: another branch may be checked out by now, or
     /// the user may have committed over it.
     pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
-        self.sync_index(&self.place(journal)?)
+        self.sync_index(&self.place(journal, &[])?)
     }
 
-    /// The same, where the lock of the index is held already and nothing staged can have changed.
+    /// The same, where the lock of the index is held already and nothing staged can have changed; what
+    /// lies at `before` reaches the disk first.
     pub(super) fn finish_locked(
         &self,
         journal: &Journal,
+        before: &[PathBuf],
         index: IndexUpdate,
         staged: &Staged,
     ) -> Result<Vec<RepoPath>, Error> {
-        self.finish_index_update(index, &self.place(journal)?, staged)
+        self.finish_index_update(index, &self.place(journal, before)?, staged)
     }
 
     /// Places the files; returns the index changes that still are what HEAD holds.
-    fn place(&self, journal: &Journal) -> Result<Vec<IndexChange>, Error> {
+    fn place(&self, journal: &Journal, before: &[PathBuf]) -> Result<Vec<IndexChange>, Error> {
+        let head = self.head_tree()?;
+        let at_head = |path: &RepoPath| head.as_ref().map_or(Ok(None), |tree| blob_at(tree, path));
         let mut files = Vec::new();
-        for (path, before, after) in &journal.files {
+        for (path, judged, after) in &journal.files {
             let target = path.under(&self.root);
             let present = durable::read_regular(&target).map(|bytes| Digest::of_blob(&bytes));
-            if present == *before && self.blob_at_head(path)? == Some(*after) {
+            if present == *judged && at_head(path)? == Some(*after) {
                 files.push((target, self.repo.find_blob(oid(*after)?)?));
             }
         }
         let files: Vec<(PathBuf, &[u8])> =
             files.iter().map(|(target, blob)| (target.clone(), blob.content())).collect();
-        durable::write_all(&files)?;
+        durable::write_all_after(before, &files)?;
         let mut changes = Vec::new();
         for change in &journal.index {
-            if self.blob_at_head(&change.path)? == change.after.map(|(blob, _)| blob) {
+            if at_head(&change.path)? == change.after.map(|(blob, _)| blob) {
                 changes.push(change.clone());
             }
         }

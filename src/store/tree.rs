@@ -20,7 +20,7 @@ impl Store {
 
     /// The blob id that HEAD holds at a path; `None` where it holds none.
     pub fn blob_at_head(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
-        Ok(self.entry_at_head(path)?.map(|entry| digest(entry.id())))
+        self.head_tree()?.map_or(Ok(None), |tree| blob_at(&tree, path))
     }
 
     /// Whether HEAD holds exactly this blob at a path, executable or not as given. Where the file
@@ -96,6 +96,11 @@ pub(super) fn entry_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<TreeEn
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The blob that a tree holds at a path.
+pub(super) fn blob_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    Ok(entry_at(tree, path)?.filter(is_blob).map(|entry| digest(entry.id())))
 }
 
 fn is_blob(entry: &TreeEntry<'_>) -> bool {

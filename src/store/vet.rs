@@ -1,7 +1,8 @@
 //! Whether this is a moment to commit.
 
 use super::{Error, Head, Store};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -55,6 +56,15 @@ impl Store {
         self.repo.path().join("index.lock")
     }
 
+    /// Whether the message of a commit may be open in an editor: it was written after HEAD moved last.
+    pub(super) fn message_is_open(&self) -> bool {
+        let written = |name: &str| fs::metadata(self.repo.path().join(name)).and_then(|file| file.modified());
+        match (written("COMMIT_EDITMSG"), written("logs/HEAD")) {
+            (Ok(message), Ok(moved)) => message >= moved,
+            (message, _) => message.is_ok(),
+        }
+    }
+
     /// A `git commit` with its editor open holds no lock, but would fail if the branch moved under
     /// it; and while its hooks run, hook managers may have put other bytes into the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
@@ -72,13 +82,18 @@ fn open_commit(root: &Path) -> Option<u32> {
             continue;
         };
         let directory = entry.path();
-        if fs::read(directory.join("comm")).is_ok_and(|name| name.trim_ascii_end() == b"git")
-            && commits_below(&directory, root)
-        {
+        if is_git(&directory) && commits_below(&directory, root) {
             return Some(process);
         }
     }
     None
+}
+
+/// Whether a process is called `git`; there may be thousands to ask, so its name alone is read.
+fn is_git(process: &Path) -> bool {
+    let mut name = [0; 4];
+    let read = File::open(process.join("comm")).and_then(|mut file| file.read(&mut name));
+    read.is_ok_and(|length| &name[..length] == b"git\n")
 }
 
 fn commits_below(process: &Path, root: &Path) -> bool {
