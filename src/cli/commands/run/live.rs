@@ -33,11 +33,11 @@ impl<'u> Live<'u> {
             Happened::Begun { run, resumed: true } => ui.status(&format!("run {run} goes on")),
             Happened::Begun { .. } => {}
             Happened::Turn { work, turn, turns, log } => {
-                self.work = format!("{} (turn {turn} of {turns})", work.name);
+                self.work = format!("{} (turn {turn} of {turns})", work.name());
                 let again = if work.attempt > 1 { format!(", try {}", work.attempt) } else { String::new() };
                 self.say(&format!(
                     "{} turn {turn} of {turns}{again}; log {log}",
-                    paint(Style::Strong, &work.name)
+                    paint(Style::Strong, work.name())
                 ));
             }
             Happened::Line(line) => self.say(&format!("  {}", paint(Style::Dim, line))),
@@ -48,7 +48,9 @@ impl<'u> Live<'u> {
                 ui.passing(&format!("{face} {} {seconds}", self.work));
             }
             Happened::Applied(applied) => self.applied(applied),
-            Happened::Done { work, message: Some(message) } => self.say(&format!("{}: {message}", work.name)),
+            Happened::Done { work, message: Some(message) } => {
+                self.say(&format!("{}: {message}", work.name()))
+            }
             Happened::Done { .. } => {}
             Happened::Failed { work, why, wait } => {
                 let next = match wait {
@@ -56,7 +58,7 @@ impl<'u> Live<'u> {
                     Some(_) => "; again".to_owned(),
                     None => String::new(),
                 };
-                self.say(&format!("{} failed: {why}{next}", paint(Style::Bad, &work.name)));
+                self.say(&format!("{} failed: {why}{next}", paint(Style::Bad, work.name())));
             }
             Happened::Held(error) => {
                 self.say(&format!("held: {error}"));
