@@ -96,6 +96,7 @@ fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Val
         None => Returned { how: How::Badly("it died".to_owned()), result: None },
     });
     let (ending, _) = play.run();
+    play.story.retain(|happened| !happened.starts_with("wait "));
     (ending, play.state, play.course.spent, play.story)
 }
 

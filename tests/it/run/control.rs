@@ -12,7 +12,7 @@ fn slow() -> String {
 }
 
 /// A loop that stands in the middle of `polish`.
-fn begun() -> (Loop, Child) {
+pub(super) fn begun() -> (Loop, Child) {
     let task = Loop::new(&slow());
     task.world.write(".gitignore", "began\nmay-end\n");
     task.world.commit("ignore");
@@ -21,7 +21,7 @@ fn begun() -> (Loop, Child) {
     (task, child)
 }
 
-fn may_end(world: &World) {
+pub(super) fn may_end(world: &World) {
     world.write("may-end", "");
 }
 

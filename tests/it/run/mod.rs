@@ -3,7 +3,9 @@
 mod control;
 mod endings;
 mod executors;
+mod kept;
 mod lifecycle;
+mod limits;
 mod questions;
 
 use crate::harness::{Ended, World};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// A small loop: `improve` until the score is 80, then `polish`, then done.
-const LOOP: &str = r#"# Loop
+pub const LOOP: &str = r#"# Loop
 
 ```toml orch
 [workflow]

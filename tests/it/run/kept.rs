@@ -1,0 +1,124 @@
+//! What is paid for is never lost: whatever comes between a result and its record, the next run takes it in.
+
+use super::control::{begun, may_end};
+use super::{GOOD, LOOP, Loop, processes_in};
+use crate::harness::eventually;
+
+/// A script whose first `polish` does something else too, before it says what it has done.
+fn polish_that(does: &str) -> String {
+    let first = format!("  polish)\n    echo polished >> polished\n{does}\n");
+    GOOD.replace("  polish)\n", &first)
+}
+
+fn with(does: &str, limits: &str) -> Loop {
+    let workflow = LOOP.replace("[limits]\n", &format!("[limits]\n{limits}\n"));
+    let task = Loop::with(&workflow, &polish_that(does));
+    task.world.write(".gitignore", "polished\nhooks/\n");
+    task.world.commit("ignore");
+    task
+}
+
+/// The next run takes the result in: it is recorded once, and was performed once.
+#[track_caller]
+fn goes_on(task: &Loop) {
+    let report = task.run_json();
+    assert_eq!(report["ending"], "completed", "{report:#}");
+    assert_eq!(report["turns"], 4, "an answer, two improvements, one polish: {report:#}");
+    assert_eq!(task.world.read("polished").lines().count(), 1);
+    assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    assert_eq!(report["cost"], 0.25);
+    task.is_clean();
+}
+
+#[test]
+fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
+    let task = with("    git checkout -q --detach\n", "time = \"4s\"");
+    task.run().ends(1).says("held: ").says("exhausted");
+    assert!(!task.story().contains(&"run polish".to_owned()));
+    task.world.git(&["checkout", "-q", "main"]);
+    // Its time is used up; the result was paid for within it.
+    task.run().ends(0).says("its result is taken in");
+    assert_eq!(task.world.read("polished").lines().count(), 1);
+    assert_eq!(task.state()["polished"], true);
+    task.is_clean();
+}
+
+#[test]
+fn a_stop_ends_a_run_that_is_held_and_keeps_the_result() {
+    let task = with("    touch .git/index.lock\n", "");
+    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    let kept = || task.world.path("tasks/t/.orch/logs").read_dir().expect("logs").flatten();
+    eventually("polish has ended", || {
+        task.world.path("polished").exists() && processes_in(&task.world.root()).len() == 1
+    });
+    assert!(kept().count() > 0);
+    task.world.orch(&["stop", "t"]).succeeds().says("was told to stop");
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "stopped");
+    assert_eq!(task.state()["status"], "running", "nothing could be recorded");
+    task.world.remove(".git/index.lock");
+    goes_on(&task);
+}
+
+#[test]
+fn a_signature_that_fails_ends_the_run_at_once() {
+    let task = with("    git config commit.gpgSign true; git config gpg.program false\n", "");
+    task.run().ends(5).says("cannot be signed");
+    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "error");
+    task.world.git(&["config", "commit.gpgSign", "false"]);
+    goes_on(&task);
+}
+
+#[test]
+fn a_branch_without_the_task_is_no_place_for_its_result() {
+    let task = with("", "");
+    task.world.git(&["branch", "setup", ":/Set up"]);
+    let script = polish_that("    git checkout -q setup\n");
+    task.world.write("executor.sh", script);
+    task.world.commit("elsewhere");
+    let ended = task.run().ends(3).says("no state of `t` is on this branch");
+    assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
+    task.world.git(&["checkout", "-q", "-f", "main"]);
+    goes_on(&task);
+}
+
+#[test]
+fn a_branch_on_which_the_task_stands_elsewhere_takes_no_result() {
+    let task = with("", "");
+    task.world.git(&["branch", "other"]);
+    let script = "cat > /dev/null\ngit checkout -q other\necho '{\"stateUpdates\": {\"score\": 90}}' > \"$ORCH_RESULT\"\n\
+        mkdir -p tasks/t\necho report > tasks/t/report.md\n";
+    task.world.write("executor.sh", script);
+    task.world.commit("elsewhere");
+    let ended = task.run();
+    assert!(ended.stderr.contains("what the work was begun on is not in its history"), "{}", ended.stderr);
+    task.world.orch(&["audit"]).succeeds();
+}
+
+#[test]
+fn an_executor_that_cleans_up_neither_ends_the_run_nor_gives_its_budget_back() {
+    for cleans in ["git clean -fdxq", "rm -rf tasks/t/.orch", "git stash -aq"] {
+        let task = with(&format!("    {cleans}\n"), "");
+        let report = task.run_json();
+        assert_eq!(report["ending"], "completed", "{cleans}: {report:#}");
+        assert_eq!(report["turns"], 4, "{cleans}");
+        let runs = task.world.orch_json(&["runs"]);
+        assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["turns"]), (&"completed".into(), &4.into()));
+        assert_eq!(task.world.read("tasks/t/.orch/.gitignore"), "*\n");
+    }
+}
+
+#[test]
+fn an_order_to_an_interrupted_run_records_first_what_was_finished() {
+    for (order, status) in [("pause", "paused"), ("stop", "failed")] {
+        let (task, mut child) = begun();
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+        may_end(&task.world);
+        eventually("the executor has ended", || processes_in(&task.world.root()).is_empty());
+        task.world.orch(&[order, "t"]).succeeds();
+        assert!(task.story().contains(&"run polish".to_owned()), "{:?}", task.story());
+        assert_eq!(task.state()["status"], status);
+        task.is_clean();
+    }
+}
