@@ -25,6 +25,7 @@ mod settle;
 mod state;
 mod state_document;
 mod turn;
+mod undue;
 
 pub use apply::{Stamp, apply, initial_state};
 pub use data::{PatchOp, at, merge_patch, patch};
