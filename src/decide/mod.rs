@@ -28,7 +28,7 @@ mod turn;
 mod undue;
 
 pub use apply::{Stamp, apply, initial_state};
-pub use data::{PatchOp, at, merge_patch, patch};
+pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind,
     Mode, Move, Part, Transition, Tried, Truth, Verdict,
