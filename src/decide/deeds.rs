@@ -3,13 +3,16 @@
 //! Each is checked here and becomes a transition that stays where it is. The same functions yield it
 //! again when it is replayed, so that nobody's word changes more than the workflow lets it change.
 
-use super::data::{PatchOp, changed_outside, merge_patch, outside, put_back};
+use super::data::{PatchOp, bound, changed_outside, merge_patch, outside, put_back};
 use super::derive::look;
 use super::evaluate::Judge;
 use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
-use super::{Change, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
+use super::undue::undue;
+use super::{
+    ActorKind, Change, Ending, Facts, HistoryEntry, Kind, Mode, Recorded, State, Transition, data, evaluate,
+};
 use crate::base::{ActionName, PhaseId, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
@@ -28,8 +31,7 @@ pub fn accept(
         let may = if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") };
         return Err(format!("the result changes {pointer}; action `{action}` may write {may}"));
     }
-    let mut own = data_of(workflow, state);
-    merge_patch(&mut own, patch)?;
+    let own = patched(workflow, state, patch)?;
     result(workflow, state, facts, (rule, action), own, reason)
 }
 
@@ -43,7 +45,7 @@ fn result(
     reason: &str,
 ) -> Result<Transition, String> {
     let phase = phase_of(workflow, state)?;
-    let rule = running(workflow, phase, rule, action)?;
+    let rule = running(workflow, state, facts, (phase, rule, action))?;
     if let Some(action) = workflow.action(action) {
         refuse_undone(workflow, state, facts, phase, &own, action)?;
     }
@@ -63,7 +65,7 @@ pub fn give_up(
     (rule, action): (&RuleId, &ActionName),
     reason: &str,
 ) -> Result<Transition, String> {
-    let rule = running(workflow, phase_of(workflow, state)?, rule, action)?;
+    let rule = running(workflow, state, facts, (phase_of(workflow, state)?, rule, action))?;
     let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
     transition.rule = Some(rule.id.clone());
     transition.action = Some(action.clone());
@@ -82,8 +84,7 @@ pub fn answer(
     if let Some(pointer) = outside(patch, &ask.writes) {
         return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")));
     }
-    let mut own = data_of(workflow, state);
-    merge_patch(&mut own, patch)?;
+    let own = patched(workflow, state, patch)?;
     answered(workflow, state, facts, rule, ask, own, reason)
 }
 
@@ -165,10 +166,27 @@ pub fn start(workflow: &Workflow, state: &State, facts: &Facts, mode: Mode) -> O
     Some(transition)
 }
 
-/// The record of a run's end.
+/// The record of a run's end, `the run ended as ENDING: WHY`; none, where the task is not as it says.
 #[must_use]
 pub fn end(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> Option<Transition> {
-    here(workflow, state, facts, Kind::End, reason).ok()
+    ended(workflow, state, facts, reason).ok()
+}
+
+fn ended(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> Result<Transition, String> {
+    let said =
+        reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
+    let said = said.ok_or("it does not say how a run ended")?;
+    let phase = phase_of(workflow, state)?;
+    let may = match said {
+        Ending::Completed => phase.terminal && phase.success,
+        // An agent that fails too often ends the run, too, wherever it works.
+        Ending::Failed => phase.terminal && !phase.success || phase.agent.is_some(),
+        _ => true,
+    };
+    if !may {
+        return Err(format!("the run cannot have ended as {} in `{}`", said.as_str(), phase.id));
+    }
+    here(workflow, state, facts, Kind::End, reason)
 }
 
 /// The question that is asked now, and the rule that asks it.
@@ -198,9 +216,10 @@ pub(super) fn rederive(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
-    entry: &super::HistoryEntry,
+    entry: &HistoryEntry,
     after: &State,
 ) -> Result<Transition, String> {
+    refuse_other_actor(entry)?;
     let rule_id = entry.rule.as_deref().and_then(|rule| RuleId::new(rule).ok());
     let rule = rule_id.as_ref().and_then(|id| workflow.rules.iter().find(|rule| rule.id == *id));
     match (entry.kind, rule, &entry.action) {
@@ -210,11 +229,9 @@ pub(super) fn rederive(
             if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, writes) {
                 return Err(format!("{pointer} changed, which action `{action}` may not write"));
             }
-            may_have_run(workflow, state, facts, rule, action)?;
             result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
         }
         (Kind::Skip, Some(rule), Some(action)) => {
-            may_have_run(workflow, state, facts, rule, action)?;
             give_up(workflow, state, facts, (&rule.id, action), &entry.reason)
         }
         (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
@@ -241,9 +258,20 @@ pub(super) fn rederive(
             let mode = after.run.mode.ok_or("it does not say how the run went on")?;
             start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".to_owned())
         }
-        (Kind::End, None, None) => here(workflow, state, facts, Kind::End, &entry.reason),
+        (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
         _ => Err("the record does not say what was done".to_owned()),
     }
+}
+
+/// Refuses a step that its own record says somebody else took than who takes such steps.
+fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), String> {
+    let by = &entry.actor;
+    let may = match (entry.kind, &entry.action) {
+        (Kind::Run, Some(action)) => by.kind == ActorKind::Agent && by.name == action.as_str(),
+        (Kind::Skip | Kind::End, _) => by.kind == ActorKind::Orch,
+        _ => true,
+    };
+    if may { Ok(()) } else { Err(format!("{} takes no such step", by.name)) }
 }
 
 /// The own keys after a step, with what its bookkeeping set put back to what it was before.
@@ -261,46 +289,25 @@ fn before_set(
     own
 }
 
-/// Refuses a step whose rule cannot have fired. The files that lay there when an action began are not
-/// kept, so a rule that looks at any may have seen others than now.
-fn may_have_run(
-    workflow: &Workflow,
-    state: &State,
-    facts: &Facts,
-    rule: &Rule,
-    action: &ActionName,
-) -> Result<(), String> {
-    let phase = phase_of(workflow, state)?;
-    let looks = |guard: &Guard| {
-        let reads = workflow.reads(guard);
-        reads.iter().any(|chain| workflow.artifacts.iter().any(|one| one.name.as_str() == chain[0]))
-    };
-    let up_to = workflow.rules_from(&phase.id).take_while(|other| other.id != rule.id).chain([rule]);
-    let of_action = workflow.action(action).is_some_and(|action| looks(&action.when));
-    if of_action || !phase.needs.is_empty() || up_to.into_iter().any(|rule| looks(&rule.when)) {
-        return Ok(());
-    }
-    let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
-    match &decision.verdict {
-        super::Verdict::Run(due) if due == action && decision.rule.as_ref() == Some(&rule.id) => Ok(()),
-        _ => Err(format!("the rules do not run `{action}` here: {}", decision.reason)),
-    }
-}
-
-/// The rule that runs an action, or lets a person choose it, in a phase.
+/// The rule that runs an action, or lets a person choose it, in a phase; it can have decided now.
 fn running<'w>(
     workflow: &'w Workflow,
-    phase: &Phase,
-    rule: &RuleId,
-    action: &ActionName,
+    state: &State,
+    facts: &Facts,
+    (phase, rule, action): (&'w Phase, &RuleId, &ActionName),
 ) -> Result<&'w Rule, String> {
-    let found = workflow.rules.iter().find(|other| other.id == *rule && other.from.contains(&phase.id));
+    let found = workflow.rules_from(&phase.id).find(|other| other.id == *rule);
     let runs = |rule: &&Rule| match &rule.outcome {
         Outcome::Run(name) => name == action,
         Outcome::Choose(names) => names.contains(action),
         _ => false,
     };
-    found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))
+    let found =
+        found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))?;
+    match undue(workflow, state, facts, (phase, found, action)) {
+        Some(why) => Err(format!("the rules do not run `{action}` here: {why}")),
+        None => Ok(found),
+    }
 }
 
 /// A record that stays where the task is, resting on what its phase makes.
@@ -324,14 +331,24 @@ fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Stri
     workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`"))
 }
 
-/// The own keys of a state, the defaults filled in.
+/// The own keys of a state, the defaults filled in, and of lists what is kept of them.
 #[must_use]
 pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
     let mut own = state.extra.clone();
     for (key, value) in &workflow.state.defaults {
         own.entry(key.clone()).or_insert_with(|| value.clone());
     }
+    bound(&workflow.state, &mut own);
     own
+}
+
+/// The same with a patch in it. Lists are cut before anything is computed on them, for only what is
+/// kept can be computed on again.
+fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<String, Value>, String> {
+    let mut own = data_of(workflow, state);
+    merge_patch(&mut own, patch)?;
+    bound(&workflow.state, &mut own);
+    Ok(own)
 }
 
 /// Expressions computed on a state with these own keys.

@@ -25,9 +25,10 @@ mod settle;
 mod state;
 mod state_document;
 mod turn;
+mod undue;
 
 pub use apply::{Stamp, apply, initial_state};
-pub use data::{PatchOp, at, merge_patch, patch};
+pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind,
     Mode, Move, Part, Transition, Tried, Truth, Verdict,

@@ -5,6 +5,7 @@
 //! that made it.
 
 use super::deeds::rederive;
+use super::undue::part_looks_at_files;
 use super::{
     ActorKind, Facts, HistoryEntry, Kind, Part, Recorded, Refusal, Stamp, Standing, State, Transition, Truth,
     apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
@@ -86,17 +87,10 @@ pub fn refute(
     if rule.by_human && entry.actor.kind != ActorKind::Human {
         return Some(disproof(entry, asks_for_a_person(entry)));
     }
-    let reads_artifacts = |part: &Part| {
-        let roots = part.saw.iter().map(|(path, _)| path.split(['.', '[']).next().unwrap_or(path));
-        roots.into_iter().any(|root| {
-            workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == root)
-                || workflow.defines.iter().any(|(name, _)| name == root)
-        })
-    };
     let decision = evaluate(workflow, before, facts);
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
-    let parts = tried.parts.iter().filter(|part| part.within.is_none() && !reads_artifacts(part));
-    let broken = parts.into_iter().find(|part| part.result == Truth::False)?;
+    let is_fixed = |part: &&Part| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
+    let broken = tried.parts.iter().filter(is_fixed).find(|part| part.result == Truth::False)?;
     Some(disproof(entry, format!("rule `{name}` did not hold, whatever lay there: {}", broken.text)))
 }
 

@@ -283,16 +283,21 @@ impl Spent {
         self.turns = self.turns.saturating_add(1);
     }
 
+    /// Something has cost so much. A sum beyond all numbers could not be written down.
+    pub fn charge(&mut self, cost: f64) {
+        self.cost = (self.cost + cost).min(f64::MAX);
+    }
+
     /// It has done its work.
     pub fn succeed(&mut self, work: &Work, cost: f64) {
-        self.cost += cost;
+        self.charge(cost);
         self.failures.remove(&work.name);
         self.see(&work.name, work.ground);
     }
 
     /// It has failed.
     pub fn fail(&mut self, work: &Work, cost: f64) {
-        self.cost += cost;
+        self.charge(cost);
         let failures = self.failures.entry(work.name.clone()).or_default();
         *failures = failures.saturating_add(1);
     }

@@ -3,8 +3,8 @@
 use super::super::{Error, Judged};
 use super::drive::{Drive, NOT_RECORDED};
 use super::{Happened, Tell};
-use crate::base::{Diagnostic, Period, RepoPath};
-use crate::decide::{self, ActionResult, ActorKind, By, Stamp, Work};
+use crate::base::{Diagnostic, Period, RepoPath, command};
+use crate::decide::{self, ActionResult, ActorKind, By, Stamp, Verdict, Work};
 use crate::run::{Ended, Executor, Live, Performed, Wish, WorkState};
 use crate::view;
 use crate::workflow::{Action, Workflow};
@@ -17,6 +17,8 @@ impl Drive<'_> {
         let (config, times) = self.engine.executor_for(workflow, work, self.options)?;
         self.run.spent.begin();
         self.acted = true;
+        // Whoever cleans up what git ignores, between two turns or in one, takes it for rubbish.
+        self.files.create()?;
         let turn = self.run.spent.turns;
         let name = format!("{}-{turn:04}-{}", self.run.id, work.name);
         let log = self.files.log(&name);
@@ -42,6 +44,7 @@ impl Drive<'_> {
             result: self.files.result(&name),
         };
         let performed = self.listen(&executor, tell)?;
+        self.files.create()?;
         self.notes(&performed, &name, tell);
         self.take_in(judged, work, &name, performed, tell)
     }
@@ -57,7 +60,7 @@ impl Drive<'_> {
                 if let Some(doing) = &mut self.run.work {
                     (doing.group, doing.group_started) = (Some(group), at);
                 }
-                fault = self.note().err();
+                fault = self.files.create().map_err(Into::into).and_then(|()| self.note()).err();
             }
             Live::Line(line) => tell(&Happened::Line(line)),
             Live::Tick(time) => {
@@ -101,7 +104,7 @@ impl Drive<'_> {
             Ended::Well => None,
             Ended::Stopped => {
                 // Nobody's failure: it begins anew when the run goes on.
-                self.run.spent.cost += cost;
+                self.run.spent.charge(cost);
                 self.run.work = None;
                 return self.note();
             }
@@ -224,11 +227,28 @@ impl Drive<'_> {
             let step = decide::give_up(workflow, state, facts, (rule, action), &reason)?;
             Ok(Some((step, engine.caller.own_stamp())))
         })?;
-        if refused.is_none() {
-            self.run.spent.give_up(work);
-        }
         self.acted = true;
+        match refused {
+            None => self.run.spent.give_up(work),
+            // It would be decided again and again, with nothing that could ever change.
+            Some(message) if message != NOT_RECORDED && self.is_due(work)? => {
+                let message = format!("that `{action}` is given up cannot be recorded: {message}");
+                let hint = Some(command(&["orch", "suggest", self.task.id.as_str()]));
+                return Err(Error::NotNow { code: "refused", message, hint });
+            }
+            Some(_) => {}
+        }
         self.note()
+    }
+
+    /// Whether the rules still ask for a work.
+    fn is_due(&self, work: &Work) -> Result<bool, Error> {
+        let judged = self.engine.judge(self.task)?;
+        let action = match judged.decision.verdict {
+            Verdict::Run(action) => Some(action),
+            _ => None,
+        };
+        Ok(action == work.action && judged.decision.rule == work.rule)
     }
 
     /// What an executor finds in its environment beside what it inherits.

@@ -3,6 +3,7 @@
 mod control;
 mod endings;
 mod executors;
+mod hostile;
 mod lifecycle;
 mod questions;
 
