@@ -75,8 +75,8 @@ pub(super) fn readme(plan: &Plan<'_>) -> String {
     ));
     text.push_str(&format!(
         "The loop does not start before `spec-review.json` is there: this page and what it refers to have been read. It ends\n\
-         as `completed`, as `failed` when too many actions were given up, or as `user_exit` when a person ends it with\n\
-         `orch stop my-task`. One run performs at most {MAX_ITERATIONS} actions.\n\n"
+         as `completed`; as `failed` when too much was given up, nothing can go on or a limit is reached; or as `user_exit`\n\
+         when a person ends it with `orch stop my-task`. One run performs at most {MAX_ITERATIONS} actions.\n\n"
     ));
     text.push_str("## What it yields\n\n");
     text.push_str(&or_nothing(&skill.output, "Whatever its actions say."));

@@ -141,6 +141,44 @@ fn g5_the_limit_of_iterations_counts_and_is_no_success() {
 }
 
 #[test]
+fn g5_a_limit_of_its_own_is_no_success() {
+    let config = |ends: &[&str]| {
+        json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"fields": [{"name": "pending_items", "type": "string[]"}]},
+            "actions": [{"id": "process", "preconditions": ["pending_items.length >= 0"]}],
+            "termination_conditions": ends}})
+    };
+    for (ends, turns, phase) in [
+        (&["iteration_count >= 3"][..], 3, "failed"),
+        (&["completed_actions.length > 2"], 3, "failed"),
+        (&["pending_items.length > 1 || iteration_count >= 3"], 2, "completed"),
+        (&["pending_items.length > 9 || iteration_count >= 3"], 3, "failed"),
+        (&["iteration_count >= 3 && pending_items.length > 0"], 3, "completed"),
+        (&["completed_actions.includes('process') && iteration_count > 1"], 2, "completed"),
+    ] {
+        let machine = machine_of(&config(ends), Strategy::State);
+        let mut task = machine.task();
+        run(&machine, &mut task, Mode::Auto, |job| {
+            let items: Vec<usize> = (0..=job.before).collect();
+            (job.action.as_str() == "process").then(|| json!({"stateUpdates": {"pending_items": items}}))
+        });
+        assert_eq!(
+            (task.trace.len() - 1, task.phase().as_str()),
+            (turns, phase),
+            "{ends:?}: {:?}",
+            task.trace
+        );
+    }
+    let machine = machine_of(&config(&["error_count > 0"]), Strategy::State);
+    let mut task = machine.task();
+    task.run(Mode::Auto, &mut |job| match job.action.as_str() {
+        "process" => Deed::Died,
+        _ => machine.deed(job, &honest(job)),
+    });
+    assert_eq!(task.phase(), "failed");
+}
+
+#[test]
 fn g6_no_text_of_a_configuration_becomes_machine() {
     let machine = machine("hostile", Strategy::Priority);
     assert!(

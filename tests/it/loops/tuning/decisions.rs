@@ -90,16 +90,18 @@ fn t16_what_a_person_names_stays_in_the_focus() {
 
 #[test]
 fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
-    for (broken, phase, errors) in [
-        (&["diagnose_memory"][..], "completed", 1),
-        (&["diagnose_memory", "generate_report"], "completed", 2),
-        (&["diagnose_memory", "diagnose_agent", "generate_report"], "failed", 3),
+    for (broken, last, errors) in [
+        (&["diagnose_memory"][..], "complete", 1),
+        (&["diagnose_memory", "generate_report"], "complete", 2),
+        (&["diagnose_memory", "diagnose_agent", "generate_report"], "abort", 3),
     ] {
         let mut task = begun(&json!({}));
         task.run(Mode::Auto, &mut |job| {
             if broken.contains(&job.action.as_str()) { Deed::Died } else { deed(job, &plain(job)) }
         });
-        assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, errors), "{broken:?}");
+        // What was skipped is missing, so none of these is completed; only the last one was cut short.
+        assert_eq!((task.phase().as_str(), task.state.run.errors), ("failed", errors), "{broken:?}");
+        assert_eq!(task.trace.last().map(String::as_str), Some(last), "{broken:?}");
         for action in broken {
             assert_eq!(count(&task, action), 3, "{action}");
         }
@@ -110,6 +112,47 @@ fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
         if job.before < 2 && job.action.as_str() == "init" { Deed::Died } else { deed(job, &plain(job)) }
     });
     assert_eq!((task.phase().as_str(), task.state.run.errors), ("completed", 0));
+}
+
+#[test]
+fn t17_what_was_skipped_is_not_called_done() {
+    let urgent = |severity: &'static str, at: &str, broken: &'static str| {
+        let at = at.to_owned();
+        move |job: &super::Job<'_>| match job.action.as_str() {
+            name if name == broken => json!({"status": "failed"}),
+            name if name == at => found("context", &[severity; 4]),
+            _ => plain(job),
+        }
+    };
+    // Of which severity four issues are, which action never works, and what the tuning comes to.
+    for (severity, broken, phase, rule) in [
+        ("low", "diagnose_memory", "failed", "ended-undiagnosed"),
+        ("high", "generate_report", "failed", "ended-undone"),
+        ("high", "propose_fixes", "failed", "ended-undone"),
+        ("high", "apply_fix", "failed", "ended-undone"),
+        ("high", "verify", "failed", "ended-undone"),
+        ("low", "gemini_analysis", "completed", "completed-passed"),
+        ("low", "analyze_requirements", "completed", "completed-passed"),
+        ("low", "complete", "completed", "completed-passed"),
+    ] {
+        let answers = json!({"gemini_analysis_requested": broken == "gemini_analysis"});
+        let mut task = begun(&answers);
+        let work = urgent(severity, "diagnose_context", broken);
+        let ended = task.run(Mode::Auto, &mut |job| deed(job, &work(job)));
+        assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, 1), "{broken}: {}", ended.reason);
+        let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
+        assert_eq!(moved.rule.as_ref().map(|rule| rule.as_str()), Some(rule), "{broken}");
+    }
+    // An area that its action says it did not diagnose is missing too.
+    for status in ["skipped", "failed"] {
+        let mut task = begun(&json!({"focus_areas": ["memory"]}));
+        run(&mut task, Mode::Auto, |job| {
+            let diagnosis = json!({"status": status, "severity": "none", "issues": []});
+            (job.action.as_str() == "diagnose_memory")
+                .then(|| json!({"stateUpdates": {"diagnosis.memory": diagnosis}}))
+        });
+        assert_eq!((task.phase().as_str(), task.at("/quality_gate")), ("failed", json!("pass")), "{status}");
+    }
 }
 
 #[test]
@@ -125,6 +168,25 @@ fn t19_output_that_is_no_result_is_a_failure() {
             _ => deed(job, &plain(job)),
         });
         assert_eq!((count(&task, "diagnose_memory"), task.at("/diagnosis")), (3, json!({})), "{output}");
+    }
+}
+
+#[test]
+fn t19_who_says_it_is_done_has_to_have_done_it() {
+    let claimed = json!({"summary": "all done"});
+    for action in MACHINE.workflow.actions.iter().filter(|action| !action.ensures.is_always()) {
+        let name = action.name.as_str();
+        let mut task = begun(&json!({"gemini_analysis_requested": true}));
+        run(&mut task, Mode::Auto, |job| {
+            if job.action.as_str() == name { Some(claimed.clone()) } else { urgent(job) }
+        });
+        // A list of proposals that is empty is one.
+        let tries = match name {
+            "propose_fixes" => 1,
+            "gemini_analysis" => 2,
+            _ => 3,
+        };
+        assert_eq!(count(&task, name), tries, "{name}: {:?}", task.trace);
     }
 }
 
@@ -223,6 +285,30 @@ fn unattended_the_risky_fixes_are_left_to_a_person() {
 }
 
 #[test]
+fn fixes_of_one_name_are_refused_and_a_contradiction_is_no_pass() {
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "propose_fixes" => {
+            let fix = json!({"id": "FIX-1", "issue_ids": ["CTX-1"], "strategy": "custom", "description": "x",
+                "risk": "low"});
+            Some(json!({"stateUpdates": {"proposed_fixes": [fix, fix]}}))
+        }
+        _ => urgent(job),
+    });
+    assert_eq!((count(&task, "propose_fixes"), task.at("/proposed_fixes")), (3, json!([])));
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "verify" => {
+            let both = ["pass", "fail"].map(|result| json!({"fix_id": "FIX-1", "result": result}));
+            Some(json!({"stateUpdates": {"verification": {"results": both}}}))
+        }
+        _ => urgent(job),
+    });
+    assert_eq!(task.at("/applied_fixes/0/verification_result"), "fail");
+    assert_eq!(task.at("/issues/0/id"), "CTX-1");
+}
+
+#[test]
 fn a_fix_that_could_not_be_applied_has_failed_and_is_not_verified() {
     let mut task = begun(&json!({}));
     let ended = run(&mut task, Mode::Auto, |job| match job.action.as_str() {
@@ -256,11 +342,11 @@ fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
     let mut task = begun(&json!({}));
     task.run(Mode::Auto, &mut |_| Deed::Died);
     assert_eq!(task.phase(), "failed");
-    task.reopen(Some("pending"));
+    task.reopen(None);
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
     assert_eq!(task.at("/iteration_count"), 1);
     // From its end it begins anew too, with everything that one iteration does, and no budget given back.
-    task.reopen(Some("pending"));
+    task.reopen(None);
     assert_eq!(run(&mut task, Mode::Interactive, |_| None).ending, Ending::Waiting);
     let elsewhere = task.answer(&json!({"target_skill.path": "skills/other"})).expect_err("not asked for");
     assert!(elsewhere.contains("is not what is asked for"), "{elsewhere}");
