@@ -8,9 +8,11 @@ mod executor;
 mod group;
 mod lines;
 mod output;
+mod pipes;
 mod record;
 mod strays;
+mod trial;
 
 pub use executor::{Ended, Executor, Live, Performed};
-pub use group::{adopt_strays, end_leftovers, kill_now};
+pub use group::{RESULT, adopt_strays, end_leftovers, kill_now};
 pub use record::{Control, Files, Lock, RunState, Wish, WorkState};

@@ -76,10 +76,9 @@ impl Engine {
         let mut over = false;
         if let Some(mut run) = run.filter(|run| run.ended.is_none() || is_softer(run, ending)) {
             let Some(_lock) = files.try_lock()? else { return self.control(task, wish) };
-            if let Some(doing) = &run.work
-                && let Some(group) = doing.group
-            {
-                end_leftovers(group, doing.group_started, Duration::from_secs(5));
+            if let Some(doing) = &run.work {
+                let result = files.result(&doing.name);
+                end_leftovers(doing.group, doing.group_started, &result, Duration::from_secs(5));
             }
             run.ended = Some((ending, format!("{by}: {}", wish.as_str())));
             files.write(&run)?;

@@ -210,7 +210,7 @@ impl Drive<'_> {
     /// Whether somebody wants the end, and how.
     fn wished(&self) -> Option<(Ending, String)> {
         if self.stop.is_set() {
-            return Some((Ending::Paused, "it was interrupted from the keyboard".to_owned()));
+            return Some((Ending::Paused, "it was interrupted".to_owned()));
         }
         let control = self.files.wish(&self.run.id)?;
         Some(match control.wish {

@@ -16,9 +16,7 @@ impl Drive<'_> {
     /// that was not is a failed try.
     pub(super) fn take_in_leftovers(&mut self, tell: &mut Tell<'_>) -> Result<(), Error> {
         let Some(doing) = self.run.work.clone() else { return Ok(()) };
-        if let Some(group) = doing.group
-            && end_leftovers(group, doing.group_started, GRACE)
-        {
+        if end_leftovers(doing.group, doing.group_started, &self.files.result(&doing.name), GRACE) {
             let message = format!("`{}` was still running; it was ended", doing.work.name);
             tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
         }
