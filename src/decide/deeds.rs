@@ -3,16 +3,14 @@
 //! Each is checked here and becomes a transition that stays where it is. The same functions yield it
 //! again when it is replayed, so that nobody's word changes more than the workflow lets it change.
 
-use super::data::{PatchOp, bound, changed_outside, merge_patch, outside, put_back};
+use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::look;
 use super::evaluate::Judge;
 use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
 use super::undue::undue;
-use super::{
-    ActorKind, Change, Ending, Facts, HistoryEntry, Kind, Mode, Recorded, State, Transition, data, evaluate,
-};
+use super::{Change, Ending, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
 use crate::base::{ActionName, PhaseId, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
@@ -36,7 +34,7 @@ pub fn accept(
 }
 
 /// The record of a result whose data is known.
-fn result(
+pub(super) fn result(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
@@ -88,7 +86,7 @@ pub fn answer(
     answered(workflow, state, facts, rule, ask, own, reason)
 }
 
-fn answered(
+pub(super) fn answered(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
@@ -172,7 +170,12 @@ pub fn end(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> O
     ended(workflow, state, facts, reason).ok()
 }
 
-fn ended(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> Result<Transition, String> {
+pub(super) fn ended(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    reason: &str,
+) -> Result<Transition, String> {
     let said =
         reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
     let said = said.ok_or("it does not say how a run ended")?;
@@ -210,87 +213,8 @@ pub fn offers(
     on_data(workflow, state, facts, phase, &own, guards).unwrap_or_default()
 }
 
-/// A recorded step within a phase, derived again from the state before and after it; the error says
-/// why it cannot have been so.
-pub(super) fn rederive(
-    workflow: &Workflow,
-    state: &State,
-    facts: &Facts,
-    entry: &HistoryEntry,
-    after: &State,
-) -> Result<Transition, String> {
-    refuse_other_actor(entry)?;
-    let rule_id = entry.rule.as_deref().and_then(|rule| RuleId::new(rule).ok());
-    let rule = rule_id.as_ref().and_then(|id| workflow.rules.iter().find(|rule| rule.id == *id));
-    match (entry.kind, rule, &entry.action) {
-        (Kind::Run, Some(rule), Some(action)) => {
-            let own = before_set(workflow, state, after, &rule.set);
-            let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
-            if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, writes) {
-                return Err(format!("{pointer} changed, which action `{action}` may not write"));
-            }
-            result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
-        }
-        (Kind::Skip, Some(rule), Some(action)) => {
-            give_up(workflow, state, facts, (&rule.id, action), &entry.reason)
-        }
-        (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
-        (Kind::Answer, Some(rule), None) => {
-            let (asking, ask) = asked(workflow, state, facts).ok_or("nothing was asked")?;
-            if asking.id != rule.id {
-                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id));
-            }
-            let own = before_set(workflow, state, after, &ask.set);
-            if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, &ask.writes) {
-                return Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name));
-            }
-            answered(workflow, state, facts, rule, ask, own, &entry.reason)
-        }
-        (Kind::Order, Some(rule), _) => {
-            let signal = rule.on.ok_or_else(|| format!("rule `{}` answers to no order", rule.id))?;
-            let moved = signalled(workflow, state, facts, signal).ok_or("no rule answers to it here")??;
-            if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
-                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to));
-            }
-            Ok(moved)
-        }
-        (Kind::Start, None, None) => {
-            let mode = after.run.mode.ok_or("it does not say how the run went on")?;
-            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".to_owned())
-        }
-        (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
-        _ => Err("the record does not say what was done".to_owned()),
-    }
-}
-
-/// Refuses a step that its own record says somebody else took than who takes such steps.
-fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), String> {
-    let by = &entry.actor;
-    let may = match (entry.kind, &entry.action) {
-        (Kind::Run, Some(action)) => by.kind == ActorKind::Agent && by.name == action.as_str(),
-        (Kind::Skip | Kind::End, _) => by.kind == ActorKind::Orch,
-        _ => true,
-    };
-    if may { Ok(()) } else { Err(format!("{} takes no such step", by.name)) }
-}
-
-/// The own keys after a step, with what its bookkeeping set put back to what it was before.
-fn before_set(
-    workflow: &Workflow,
-    before: &State,
-    after: &State,
-    set: &[(String, Guard)],
-) -> Map<String, Value> {
-    let old = data_of(workflow, before);
-    let mut own = after.extra.clone();
-    for (pointer, _) in set {
-        put_back(&mut own, pointer, data::at(&old, pointer));
-    }
-    own
-}
-
 /// The rule that runs an action, or lets a person choose it, in a phase; it can have decided now.
-fn running<'w>(
+pub(super) fn running<'w>(
     workflow: &'w Workflow,
     state: &State,
     facts: &Facts,
@@ -326,7 +250,7 @@ fn here(
     Ok(transition)
 }
 
-fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, String> {
+pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, String> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
     workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`"))
 }

@@ -17,6 +17,7 @@ mod merge;
 mod order;
 mod proof;
 mod rebuild;
+mod rederive;
 mod replay;
 mod result;
 mod rules;

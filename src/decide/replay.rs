@@ -4,7 +4,7 @@
 //! time, its actor and the reason that a person gave; all else must come out of the same functions
 //! that made it.
 
-use super::deeds::rederive;
+use super::rederive::{rederive, refuse_in_any_case};
 use super::undue::part_looks_at_files;
 use super::{
     ActorKind, Facts, HistoryEntry, Kind, Part, Recorded, Refusal, Stamp, Standing, State, Transition, Truth,
@@ -71,12 +71,14 @@ pub fn refute(
     before: &Recorded,
     facts: &Facts,
     entry: &HistoryEntry,
+    after: &State,
 ) -> Option<Disproof> {
-    let (Kind::Advance | Kind::Regress, Some(name), Recorded::Known(state)) =
-        (entry.kind, &entry.rule, before)
-    else {
-        return None;
-    };
+    let Recorded::Known(state) = before else { return None };
+    if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
+        let refused = refuse_in_any_case(workflow, state, facts, entry, after);
+        return refused.err().map(|message| disproof(entry, message));
+    }
+    let (Kind::Advance | Kind::Regress, Some(name)) = (entry.kind, &entry.rule) else { return None };
     let from = workflow.phase_named(state.phase.as_deref()?)?;
     let Some(rule) = workflow.rules_from(&from.id).find(|rule| rule.id.as_str() == name) else {
         return Some(disproof(entry, format!("no rule `{name}` leads out of `{}`", from.id)));

@@ -170,6 +170,7 @@ impl Engine {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let state_path = judged.task.state_path()?;
         let transcript_path = judged.task.transcript_path()?;
+        self.refuse_link(judged)?;
         refuse_unread(judged)?;
         refuse_cut(store, judged)?;
         self.refuse_data(workflow, steps)?;

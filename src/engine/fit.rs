@@ -39,6 +39,17 @@ impl Engine {
             .then(|| format!("the state would have {size} bytes, and at most {limit} are read"))
     }
 
+    /// Refuses a task whose directory has become a link: what is written there may lie anywhere.
+    pub(super) fn refuse_link(&self, judged: &Judged) -> Result<(), Error> {
+        let directory = &judged.task.directory;
+        if !self.snapshot(|snapshot| snapshot.source.is_behind_link(directory)) {
+            return Ok(());
+        }
+        let message = format!("{directory} is a link now, and what is behind it is not in this repository");
+        let hint = Some("put the directory itself there".to_owned());
+        Err(Error::NotNow { code: "task-behind-link", message, hint })
+    }
+
     /// The workflow's own part of a state is what its schema accepts, whoever changed it.
     pub(super) fn refuse_data(&self, workflow: &Workflow, steps: &[Step]) -> Result<(), Error> {
         match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {

@@ -384,8 +384,9 @@ impl Proving<'_> {
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
-                    impossible =
-                        impossible.take().or_else(|| refute(workflow, before, &observed.facts, entry));
+                    impossible = impossible
+                        .take()
+                        .or_else(|| refute(workflow, before, &observed.facts, entry, &step.state));
                     excuse = excuse.take().or_else(|| self.excuse(steps, index, workflow, &observed));
                     Ok(None)
                 }

@@ -105,16 +105,20 @@ esac
 
 fn started() -> World {
     let world = World::new();
+    world.write("system/workflows/loop.md", LOOP);
+    set_up(&world, SCRIPT);
+    world
+}
+
+/// Makes a world whose workflow is there ready for a run.
+fn set_up(world: &World, script: &str) {
     let schema = json!({"type": "object", "properties": {"score": {"type": "integer", "maximum": 100}}});
     world.write("system/schemas/loop-state.schema.json", schema.to_string());
-    world.write("system/workflows/loop.md", LOOP);
     let executor = "[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\n";
     world.write("orch.toml", format!("[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n{executor}"));
-    world.write("executor.sh", SCRIPT);
+    world.write("executor.sh", script);
     world.commit("Set up");
-    world.orch(&["workflow", "check", "loop"]).succeeds();
     world.orch(&["new", "t"]).succeeds();
-    world
 }
 
 #[test]
@@ -297,6 +301,36 @@ fn every_invented_step_is_told() {
         let why = change["steps"][0]["why"].as_str().or(change["why"].as_str()).unwrap_or_default();
         assert!(why.contains(told), "{told}: {change:#}");
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says("forged");
+    }
+}
+
+#[test]
+fn what_is_not_committed_excuses_only_what_rests_on_it() {
+    let notes = "[artifact.journal]\npath = \"journal.md\"\ncommit = false\n";
+    let lax = LOOP
+        .replace("[action.improve]\n", &format!("{notes}[action.improve]\nensures = \"journal.ready\"\n"))
+        .replace("size(state.notes)", "journal.data.words");
+    let world = World::new();
+    world.write("system/workflows/loop.md", &lax);
+    world.write(".gitignore", "journal.md\n");
+    set_up(&world, &SCRIPT.replace("  improve)\n", "  improve)\n    echo a b c > tasks/t/journal.md\n"));
+    world.orch(&["run", "t", "--auto", "--max-turns", "1"]).ends(1);
+    let standings = standings(&world);
+    assert_eq!(standings, ["proven", "claimed", "unverifiable", "claimed"]);
+    world.orch(&["audit"]).succeeds().says("`journal` is not committed");
+    Invented::result("improve", improved).commit(&world);
+    last(&world, "unverifiable");
+    for (action, change) in [
+        ("improve", |state: &mut State| {
+            improved(state);
+            state.extra.insert("polished".to_owned(), json!(true));
+        }),
+        ("polish", polished),
+    ] as [(&'static str, fn(&mut State)); 2]
+    {
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        Invented::result(action, change).commit(&world);
+        last(&world, "forged");
     }
 }
 

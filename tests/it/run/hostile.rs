@@ -123,3 +123,29 @@ fn what_is_computed_on_a_list_is_computed_on_what_is_kept_of_it() {
     assert_eq!(task.state()["rounds"], 3);
     task.is_clean();
 }
+
+#[test]
+fn a_task_behind_a_link_is_left_alone() {
+    let task = at_first(LOOP, "mv tasks/t elsewhere; ln -s ../elsewhere tasks/t");
+    task.run().ends(5).says("tasks/t is a link now").says("put the directory itself there");
+    task.world.remove("tasks/t");
+    std::fs::rename(task.world.path("elsewhere"), task.world.path("tasks/t")).expect("back again");
+    task.run().succeeds();
+    task.is_clean();
+}
+
+#[test]
+fn where_an_action_is_due_the_way_on_is_named() {
+    let task = Loop::new("echo x > tasks/t/report.md; echo '{\"summary\": \"done\"}'\n");
+    let first_option = || {
+        let suggested = task.world.orch_json(&["suggest", "t"]);
+        suggested["suggestions"][0]["options"][0]["argv"].clone()
+    };
+    task.world.orch(&["answer", "t", "rounds=1"]).succeeds();
+    assert_eq!(first_option(), json!(["orch", "run", "t"]));
+    task.world.orch(&["run", "t", "--max-turns", "1"]).ends(1).says("exhausted");
+    assert_eq!(first_option(), json!(["orch", "run", "t"]));
+    // What came to nothing is not offered once more.
+    task.run().ends(1).says("stalled");
+    assert_eq!(first_option()[1], "next");
+}
