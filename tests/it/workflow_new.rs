@@ -134,23 +134,25 @@ fn a_configuration_that_cannot_be_read_is_told() {
 }
 
 /// The answers of a person who makes a mistake now and then.
-const ANSWERS: [&str; 16] = [
+const ANSWERS: [&str; 18] = [
     "",
     "Sorts what comes in.",
     "Sorting",
     "items: string[]",
     "title: string",
     "",
+    "größe",
+    "",
     "collect: find what came in",
     "sort: put the next one in its place",
     "",
+    "state",
     "status === 'pending'",
     "",
     "items",
     "items.length > 0",
     "",
     "",
-    "state",
 ];
 
 #[test]
@@ -162,13 +164,32 @@ fn a_person_at_a_terminal_is_asked() {
         .says("this is no terminal")
         .says("orch workflow new sorting --from skill-config.json");
     let Some(ended) = at_terminal(&world, &ANSWERS) else { return };
-    ended.succeeds().says("This is needed.").says("a list is always true").says("left out");
+    ended
+        .succeeds()
+        .says("This is needed.")
+        .says("`größe` is no id of an action; left out")
+        .says("At least one is needed.")
+        .says("  items\r\n  ^^^^^\r\na list is always true");
     world.orch(&["workflow", "check", "sorting"]).succeeds();
     let text = world.read("system/workflows/sorting.md");
     assert!(text.contains("when = \"size(state.items) > 0\""), "{text}");
     assert!(!text.contains("/title"), "{text}");
     let schema: Value = world.json("system/schemas/sorting-state.schema.json");
     assert_eq!(schema["properties"]["items"]["type"], "array");
+    // Nobody is asked for what would not be written.
+    if let Some(ended) = at_terminal(&world, &[]) {
+        ended.ends(1).says("are there already: system/workflows/sorting.md");
+    }
+}
+
+#[test]
+fn settings_may_name_a_workflow_before_it_is_made() {
+    let world = World::ready();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"made\"\n");
+    make(&world, "other", "bare", "priority").ends(2).says("there is no workflow `made`");
+    make(&world, "made", "bare", "priority").succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review");
 }
 
 #[test]
