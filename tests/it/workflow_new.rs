@@ -43,6 +43,42 @@ fn what_is_made_passes_every_check_and_can_be_begun() {
     }
 }
 
+/// An executor for `issue-triage`: one issue comes in, is processed and reviewed.
+const EXECUTOR: &str = r#"
+grep -q "Before you begin\|Before anything is done" || exit 9
+case $ORCH_ACTION in
+  spec_review)
+    echo '{"status": "complete", "specs_loaded": ["system/workflows/made/README.md"]}' > tasks/t/spec-review.json
+    echo '{"summary": "read"}' ;;
+  init) echo '{"stateUpdates": {"pending_items": ["a"]}}' ;;
+  process) echo '{"stateUpdates": {"pending_items": [], "needs_review": true, "results.a": "close it"}}' ;;
+  review) echo '{"stateUpdates": {"needs_review": false, "quality_score": 80}}' ;;
+  complete) echo '{"summary": "done"}' ;;
+esac
+"#;
+
+#[test]
+fn what_is_made_runs_to_its_end() {
+    for (strategy, picks) in
+        [("priority", &[][..]), ("state", &[]), ("user", &["process", "review", "complete"])]
+    {
+        let world = World::ready();
+        make(&world, "made", "issue-triage", strategy).succeeds();
+        world.write("executor.sh", EXECUTOR);
+        world.commit("Workflow made");
+        world.orch(&["new", "t", "--workflow", "made"]).succeeds();
+        let run = || world.orch(&["run", "t", "--", "sh", "executor.sh"]);
+        for pick in picks {
+            run().ends(3).says(&format!("orch answer t action={pick}"));
+            world.orch(&["answer", "t", &format!("action={pick}")]).succeeds();
+        }
+        run().succeeds();
+        let state = world.json("tasks/t/state.json");
+        assert_eq!((&state["status"], &state["results"]["a"]), (&"completed".into(), &"close it".into()));
+        world.orch(&["audit"]).succeeds();
+    }
+}
+
 fn every_link_leads_somewhere(world: &World, page: &str) {
     let text = world.read(page);
     let directory = PathBuf::from(page).parent().expect("a directory").to_owned();

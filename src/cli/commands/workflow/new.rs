@@ -289,6 +289,10 @@ fn write(
         ui.answer("Everything is there already.\n")?;
     }
     let name = shell_word(&args.name);
-    ui.status(&format!("then: orch new my-task --workflow {name} && orch run my-task"));
+    // What nobody has committed cannot prove what a task did.
+    let place = if directory.is_empty() { "." } else { &directory };
+    let add = engine.store().map(|_| format!("git add {} && git commit, then ", shell_word(place)));
+    let add = add.unwrap_or_default();
+    ui.status(&format!("then: {add}orch new my-task --workflow {name} && orch run my-task"));
     Ok(ExitCode::Fine)
 }
