@@ -70,7 +70,9 @@ pub(super) fn readme(plan: &Plan<'_>) -> String {
     let mut text = format!("# {}\n\n{}\n\n", plain(&skill.title), plain(&skill.description));
     text.push_str(&bullets("It is called for by:", skill.triggers.iter().map(String::as_str)));
     text.push_str(&format!(
-        "## Use\n\n```console\n$ orch new my-task --workflow {name}\n$ orch run my-task{}\n```\n\n",
+        "## Use\n\nCommit the workflow first: what a task does is proven by the document as it is committed.\n\n\
+         ```console\n$ git add system && git commit -m \"Workflow {name}\"\n$ orch new my-task --workflow {name}\n\
+         $ orch run my-task{}\n```\n\n",
         if plan.strategy == Strategy::User { " --interactive" } else { "" }
     ));
     text.push_str(&format!(

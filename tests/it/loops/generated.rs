@@ -126,6 +126,18 @@ fn g3_an_abort_that_works_runs_once() {
 }
 
 #[test]
+fn g4_an_action_without_preconditions_runs_and_runs_once() {
+    let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+        "actions": [{"id": "collect"}, {"id": "sort", "preconditions": []}]}});
+    for strategy in [Strategy::Priority, Strategy::State] {
+        let machine = machine_of(&config, strategy);
+        let mut task = machine.task();
+        assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+        assert_eq!(task.trace, ["spec_review", "collect", "sort"], "{strategy:?}");
+    }
+}
+
+#[test]
 fn g5_the_limit_of_iterations_counts_and_is_no_success() {
     let machine = machine("issue-triage", Strategy::State);
     let mut task = machine.task();
@@ -191,6 +203,58 @@ fn g6_no_text_of_a_configuration_becomes_machine() {
 }
 
 #[test]
+fn g7_a_run_that_goes_on_begins_nothing_anew() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    let mut runs = 0;
+    loop {
+        let ended = run(&machine, &mut task, Mode::Auto, |job| {
+            let mut result = honest(job);
+            result["continue"] = json!(false);
+            Some(result)
+        });
+        runs += 1;
+        if ended.ending != Ending::Paused {
+            break assert_eq!(ended.ending, Ending::Completed);
+        }
+    }
+    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process", "review", "complete"]);
+    assert_eq!((runs, task.at("/results/1")), (8, json!("close it")));
+}
+
+#[test]
+fn g8_conditions_are_rewritten_and_what_is_no_condition_is_refused() {
+    let machine = machine("issue-triage", Strategy::State);
+    let when = |name: &str| {
+        let action = machine.workflow.actions.iter().find(|action| action.name.as_str() == name);
+        action.expect("known").when.text().to_owned()
+    };
+    assert_eq!(when("process"), "size(state.pending_items) > 0");
+    assert_eq!(when("complete"), "!state.needs_review && size(state.pending_items) == 0");
+    for code in
+        ["require('fs').rmSync('/')", "this.constructor.constructor('return 1')()", "`${1}`", "a => a"]
+    {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "actions": [{"id": "one", "preconditions": [code]}]}});
+        let faults = scaffold("made", &read(&config).0, Strategy::State).expect_err(code);
+        assert!(faults.iter().all(|fault| fault.span.is_some()), "{code}: {faults:?}");
+    }
+}
+
+#[test]
+fn g9_three_tries_are_three_and_a_failed_one_changes_nothing() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    let ended = run(&machine, &mut task, Mode::Auto, |job| {
+        let failed = json!({"stateUpdates": {"pending_items": []}, "status": "failed"});
+        (job.action.as_str() == "process").then_some(failed)
+    });
+    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
+    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process"]);
+    assert_eq!(task.at("/pending_items"), json!(["a", "b", "c"]));
+}
+
+#[test]
 fn g10_a_person_picks_by_a_name_that_only_one_action_has() {
     let machine = machine("issue-triage", Strategy::User);
     let mut task = machine.task();
@@ -236,6 +300,19 @@ fn g11_nothing_starts_before_the_specification_was_reviewed() {
         assert!(matches!(task.decide().verdict, Verdict::Inconsistent { .. }), "{strategy:?}");
         assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).turns, 0);
     }
+}
+
+#[test]
+fn g12_what_was_done_can_be_asked_for() {
+    let action = |id: &str, condition: &str| json!({"id": id, "preconditions": [condition]});
+    let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {"actions": [
+        action("last", "completed_actions.includes('action-second') && completed_actions.length === 2"),
+        action("second", "completed_actions.includes('first') || completed_actions.includes('last')"),
+        action("action-first", "!completed_actions.includes('last')")]}});
+    let machine = machine_of(&config, Strategy::Priority);
+    let mut task = machine.task();
+    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(task.trace, ["spec_review", "first", "second", "last"]);
 }
 
 #[test]

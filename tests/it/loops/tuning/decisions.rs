@@ -3,7 +3,7 @@
 use super::{AREAS, MACHINE, begun, count, deed, found, issue, plain, run};
 use crate::loops::simulator::Deed;
 use orch::decide::{Ending, Mode};
-use orch::workflow::Signal;
+use orch::workflow::{Signal, System};
 use serde_json::{Value, json};
 
 fn urgent(job: &super::Job<'_>) -> Option<Value> {
@@ -20,6 +20,23 @@ fn t10_the_last_iteration_is_worked_through_and_then_named() {
     assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "exhausted"));
     assert_eq!((task.at("/iteration_count"), count(&task, "verify")), (json!(2), 2));
     assert_eq!(task.trace.last().map(String::as_str), Some("complete"), "there is a summary all the same");
+}
+
+#[test]
+fn t11_an_answer_completes_the_analysis_and_it_is_not_made_again() {
+    let mut task = begun(&json!({}));
+    let asking =
+        |job: &super::Job<'_>| (job.action.as_str() == "analyze_requirements").then(|| super::asking(job));
+    assert_eq!(run(&mut task, Mode::Auto, asking).ending, Ending::Waiting);
+    let refused = task.answer(&json!({"requirement_analysis.status": "completed"})).expect_err("not asked");
+    assert!(refused.contains("is not what is asked for"), "{refused}");
+    task.answer(&json!({"requirement_analysis.answers": ["the second"], "focus_areas": ["docs"]}))
+        .expect("asked");
+    assert_eq!(task.at("/requirement_analysis/status"), "completed");
+    task.answer(&json!({"requirement_analysis.answers": ["the first"]})).expect_err("answered already");
+    assert_eq!(run(&mut task, Mode::Auto, asking).ending, Ending::Completed);
+    assert_eq!(task.trace[1..3], ["analyze_requirements", "diagnose_docs"]);
+    assert_eq!(count(&task, "analyze_requirements"), 1);
 }
 
 #[test]
@@ -52,6 +69,23 @@ fn t13_a_second_diagnosis_replaces_what_the_first_one_found() {
     let ids: Vec<&str> =
         issues.as_array().expect("a list").iter().filter_map(|one| one["id"].as_str()).collect();
     assert_eq!(ids, ["CTX-2", "CTX-3", "CTX-4", "GEM-2"], "each once; what was mended is gone");
+}
+
+#[test]
+fn t14_there_is_one_copy_of_the_skill_and_every_text_names_it() {
+    let init = MACHINE.workflow.actions.iter().find(|action| action.name.as_str() == "init").expect("known");
+    assert_eq!(init.outputs, ["backups/original/SKILL.md"]);
+    let system = System::shipped();
+    for action in &MACHINE.workflow.actions {
+        let text = system.agent(action.prompt.as_deref().expect("a prompt")).expect("shipped");
+        for named in text.split("backups/").skip(1) {
+            let is_known =
+                ["original", "<iteration>-<fix>/", "1-FIX-1"].iter().any(|name| named.starts_with(name));
+            assert!(is_known, "{}: backups/{named}", action.name);
+        }
+        let restores = ["init", "complete", "abort"].contains(&action.name.as_str());
+        assert_eq!(text.contains("backups/original"), restores, "{}", action.name);
+    }
 }
 
 #[test]
@@ -153,6 +187,26 @@ fn t17_what_was_skipped_is_not_called_done() {
         });
         assert_eq!((task.phase().as_str(), task.at("/quality_gate")), ("failed", json!("pass")), "{status}");
     }
+}
+
+#[test]
+fn t18_the_state_holds_windows_and_the_story_is_whole() {
+    let mut task = begun(&json!({"max_iterations": 2}));
+    let broken = ["diagnose_memory", "diagnose_docs"];
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        name if broken.contains(&name) => Some(json!({"status": "failed", "message": "no"})),
+        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        _ => urgent(job),
+    });
+    assert_eq!((task.state.history.len(), task.state.run.errors), (10, 3));
+    assert!(task.state.errors.len() <= 5 && task.told.len() > 20, "{}", task.told.len());
+    // Nothing that decides rests on a window: the counts reach back further than it does.
+    let analyzed =
+        MACHINE.workflow.actions.iter().find(|action| action.name.as_str() == "analyze_requirements");
+    assert_eq!(task.state.tally(&analyzed.expect("known").name).done, 1);
+    assert!(
+        task.state.history.iter().all(|entry| entry.action.as_ref() != analyzed.map(|action| &action.name))
+    );
 }
 
 #[test]
