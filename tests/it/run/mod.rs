@@ -3,8 +3,11 @@
 mod control;
 mod endings;
 mod executors;
+mod leftovers;
 mod lifecycle;
+mod output;
 mod questions;
+mod terminal;
 
 use crate::harness::{Ended, World};
 use orch::scan::Schema;
