@@ -4,8 +4,11 @@ mod control;
 mod endings;
 mod executors;
 mod hostile;
+mod leftovers;
 mod lifecycle;
+mod output;
 mod questions;
+mod terminal;
 
 use crate::harness::{Ended, World};
 use orch::scan::Schema;
