@@ -6,6 +6,7 @@
 //! same bytes they all give the same verdict.
 
 mod apply;
+mod course;
 mod data;
 mod decision;
 mod deeds;
@@ -25,10 +26,13 @@ mod scope;
 mod settle;
 mod state;
 mod state_document;
-mod turn;
 mod undue;
 
 pub use apply::{Stamp, apply, initial_state};
+pub use course::{
+    Budget, Case, Course, Deed, Doer, Effect, Ending, Event, Footing, Hindrance, How, Job, Left, Moment,
+    News, Next, Noted, Patience, Recorder, Returned, Spent, Wish, Work, ground, next,
+};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind,
@@ -50,4 +54,3 @@ pub use state::{
     State, Tally, WorkflowRef,
 };
 pub use state_document::{STATE_VERSION, document, history_value, standing};
-pub use turn::{Budget, Ending, Next, Spent, Work, ground, next};

@@ -42,6 +42,8 @@ pub struct Caller {
     pub name: Option<String>,
     /// `ORCH_TASK`: the task that the caller works on.
     pub task: Option<TaskId>,
+    /// `PATH`: where programs are looked for.
+    pub path: Option<String>,
     /// What time it is.
     pub clock: Clock,
     /// What the environment says to git.
@@ -80,7 +82,8 @@ impl Caller {
             None => Clock::System,
         };
         let task = variable("ORCH_TASK").and_then(|id| TaskId::new(id.trim()).ok());
-        Self { kind, name, task, clock, environment: Environment::read(variable) }
+        let path = variable("PATH");
+        Self { kind, name, task, path, clock, environment: Environment::read(variable) }
     }
 
     /// The stamp of a record made now on the caller's order. `identity` is the name git knows.

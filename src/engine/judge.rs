@@ -165,16 +165,18 @@ impl Engine {
         (recorded, observed): (&Recorded, &Observed),
         rule: Option<&RuleId>,
     ) -> Option<Runner> {
+        if self.driving.as_ref() == Some(&task.id) {
+            return None;
+        }
         let files = Files::of(&self.root, &task.directory);
-        let run = files.read()?;
-        match (&run.ended, recorded) {
-            (None, _) if run.pid == std::process::id() => None,
+        let run = files.read().ok()??;
+        match (run.ended(), recorded) {
             (None, _) if files.is_driven() => Some(Runner::Running),
             (None, _) => Some(Runner::Interrupted),
             (Some((Ending::Stalled, why)), Recorded::Known(state)) => {
                 let ground = ground(workflow, state, &observed.facts, rule);
                 let stands = run.spent.seen.iter().any(|(_, seen)| *seen == ground);
-                stands.then(|| Runner::Stalled(why.clone()))
+                stands.then(|| Runner::Stalled(why.to_owned()))
             }
             _ => None,
         }

@@ -51,7 +51,7 @@ pub use tasks::TaskRef;
 pub use watching::{Effect, Event, Watching};
 pub use workflows::Loaded;
 
-use crate::base::{Diagnostic, Digest, Timestamp};
+use crate::base::{Diagnostic, Digest, TaskId, Timestamp};
 use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, Verdicts, WorkDir};
 use crate::store::Store;
@@ -71,6 +71,8 @@ pub struct Engine {
     verdicts: Verdicts,
     caller: Caller,
     at: At,
+    /// The task that this process drives.
+    driving: Option<TaskId>,
 }
 
 /// Which source an engine judges by.

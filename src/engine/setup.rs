@@ -64,7 +64,7 @@ impl Engine {
             Purpose::Look => Verdicts::known_in(store.own(KNOWN_VALID)),
         });
         let history = archive::Settings::default();
-        Ok(Self { root, store, setting, history, verdicts, caller, at: At::WorkDir })
+        Ok(Self { root, store, setting, history, verdicts, caller, at: At::WorkDir, driving: None })
     }
 
     /// Reads configuration and texts anew, after they have changed.

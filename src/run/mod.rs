@@ -5,14 +5,19 @@
 //! before an executor starts and after it ends, so that a killed run is taken up where it stood.
 
 mod executor;
+mod files;
 mod group;
 mod lines;
 mod output;
 mod pipes;
+mod program;
 mod record;
 mod strays;
 mod trial;
 
+pub use crate::decide::Wish;
 pub use executor::{Ended, Executor, Live, Performed};
+pub use files::{Control, Fault, Files, Lock, Said};
 pub use group::{RESULT, adopt_strays, end_leftovers, kill_now};
-pub use record::{Control, Files, Lock, RunState, Wish, WorkState};
+pub use program::unstartable;
+pub use record::{Process, RunState, Standing, Turn, WorkState};

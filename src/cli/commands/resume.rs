@@ -20,7 +20,7 @@ pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let mut engine = context.engine(ui)?;
     let task = engine.task(&args.task)?;
     let controlled = engine.resume(&task)?;
-    if matches!(controlled, Controlled::Told(_)) {
+    if matches!(controlled, Controlled::Told(_) | Controlled::Nothing) {
         return report::controlled(&engine, context, ui, (&task, "resume"), &controlled);
     }
     let options = RunOptions { command: args.command.clone(), ..RunOptions::default() };

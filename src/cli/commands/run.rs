@@ -115,7 +115,7 @@ fn finish(
         max_turns: end.turns.1,
         cost: end.cost,
         interrupted: end.interrupted,
-        due: end.work().map(|work| work.name.clone()),
+        due: end.work().map(|work| work.name().to_owned()),
         transitions,
         options,
     };

@@ -15,8 +15,11 @@ pub struct RunsArgs {
 
 pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let engine = context.engine(ui)?;
-    let known = engine.runs();
-    let shown = known.iter().filter(|run| !args.open || run.run.ended.is_none());
+    let (known, unreadable) = engine.runs();
+    for problem in &unreadable {
+        ui.problem(&problem.to_string());
+    }
+    let shown = known.iter().filter(|run| !args.open || run.run.ended().is_none());
     let runs = Runs::new(engine.repository(), shown.map(line).collect());
     if context.global.json {
         ui.answer(&pretty(&runs))?;
@@ -35,11 +38,11 @@ fn line(info: &RunInfo) -> RunLine {
         since: info.since().to_string(),
         pid: run.pid,
         mode: run.mode.as_str(),
-        work: run.work.as_ref().map(|doing| doing.work.name.clone()),
+        work: run.work().map(|doing| doing.work.name().to_owned()),
         turns: run.spent.turns,
         max_turns: run.max_turns,
         cost: run.spent.cost,
         seconds: run.spent.time.milliseconds() / 1000,
-        reason: run.ended.as_ref().map(|(_, why)| why.clone()),
+        reason: run.ended().map(|(_, why)| why.to_owned()),
     }
 }

@@ -1,18 +1,15 @@
-//! The loop of a run.
+//! Carries out what the course of a run says: judge, record, start, wait, write down.
 
-use super::super::{Engine, Error, ErrorKind, Judged, Outcome, Plan, TaskRef};
-use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, budget, refuse_unborn, state_of};
-use crate::base::Period;
-use crate::decide::{self, Budget, Ending, Mode, Next, Stamp, Step, Transition, Work};
-use crate::run::{Files, RunState, Wish, adopt_strays};
+use super::super::{Engine, Error, Judged, TaskRef};
+use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, budget, not_here, refuse_unborn, state_of};
+use crate::base::{Period, Timestamp};
+use crate::decide::{
+    Case, Course, Effect, Ending, Event, Hindrance, Mode, Moment, News, Patience, Recorded, Spent,
+};
+use crate::run::{Files, Lock, RunState, Standing, Turn, Wish, WorkState, adopt_strays};
 use crate::store;
-use crate::workflow::Signal;
-use std::cell::RefCell;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// How long is waited between two tries of what the repository does not allow.
-const HELD: Duration = Duration::from_millis(200);
 
 /// One run as it goes on.
 pub(super) struct Drive<'a> {
@@ -21,16 +18,25 @@ pub(super) struct Drive<'a> {
     pub options: &'a RunOptions,
     pub files: &'a Files,
     pub stop: &'a StopFlag,
-    pub run: RunState,
-    pub budget: Budget,
+    pub course: Course,
+    /// The id of the run.
+    pub id: String,
+    pub started: Timestamp,
+    /// The turn of the work at hand.
+    pub turn: Option<Turn>,
+    /// Whether what an earlier process left was still running, and was ended.
+    pub was_running: bool,
+    /// The task as it was judged last, where nothing has happened since that could change it.
+    pub judged: Option<Judged>,
+    /// What has kept it from going on.
+    pub fault: Option<Error>,
+    /// Whether it is told that something hinders.
+    pub is_held: bool,
     /// When this process took it up, and what it had taken before.
     since: (Instant, Period),
-    /// What was waited for already: the work and its try.
-    waited: Option<(String, u32)>,
-    /// Whether something was performed or answered.
-    pub acted: bool,
-    /// Whether an action has asked to stop here.
-    pub asked_to_stop: Option<String>,
+    /// What is wished from the beginning, and by whom.
+    preset: Option<(Wish, String)>,
+    lock: Option<Lock>,
 }
 
 impl Engine {
@@ -44,339 +50,296 @@ impl Engine {
     ) -> Result<RunEnd, Error> {
         let judged = self.judge(task)?;
         refuse_unborn(&judged)?;
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let state = state_of(&judged)?;
+        state_of(&judged)?;
+        self.refuse_idle(&judged, options)?;
         if let (true, Some(store)) = (self.commits(), &self.store) {
-            // What the repository never allows is told before anybody is started.
-            drop(store.begin()?);
+            // What the repository does not allow is told before anybody is started.
+            match store.begin().map(drop).map_err(Error::from) {
+                Err(error) if patience_for(&error) == Patience::Long => {}
+                other => other?,
+            }
         }
-        let files = Files::of(&self.root, &task.directory);
-        let Some(_lock) = files.try_lock()? else {
-            return Err(
-                store::Error::Busy { what: format!("another process runs task `{}`", task.id) }.into()
-            );
-        };
-        files.create()?;
+        self.take_up(&judged, (options, stop, None), tell)?.ok_or_else(|| {
+            store::Error::Busy { what: format!("another process runs task `{}`", task.id) }.into()
+        })
+    }
+
+    /// Takes up the run of a task, or begins a new one, and drives it to its end; `None` where another
+    /// process does. With something wished from the beginning it only settles what there is, and ends.
+    pub(super) fn take_up(
+        &mut self,
+        judged: &Judged,
+        (options, stop, preset): (&RunOptions, &StopFlag, Option<(Wish, String)>),
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<RunEnd>, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let mut budget = budget(workflow, options);
+        let files = Files::of(&self.root, &judged.task.directory);
+        let (now, known_mode) = (self.now(), state_of(judged)?.run.mode);
+        let mode = |old: Option<Mode>| options.mode.or(known_mode).or(old).unwrap_or(Mode::Interactive);
+        let mut was_interrupted = false;
+        let begun = files.begin(|old| {
+            let pid = std::process::id();
+            let Some(old) = old.filter(RunState::goes_on) else {
+                let id = format!("{}-{pid}", now.seconds());
+                let (spent, standing) = (Spent::default(), Standing::Idle);
+                let (mode, max_turns) = (mode(None), budget.turns);
+                return RunState { id, pid, mode, started: now, updated: now, spent, max_turns, standing };
+            };
+            was_interrupted = old.ended().is_none();
+            let standing = old.unsettled().cloned().map_or(Standing::Idle, Standing::Working);
+            let max_turns = old.max_turns.min(budget.turns);
+            RunState { pid, mode: mode(Some(old.mode)), max_turns, updated: now, standing, ..old }
+        })?;
+        let Some((lock, run)) = begun else { return Ok(None) };
+        budget.turns = run.max_turns;
+        let unsettled = run.unsettled().cloned();
+        let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
         adopt_strays();
-        let mode = options.mode.or(state.run.mode).unwrap_or(Mode::Interactive);
-        let (run, resumed) = self.take_up(&files, mode, budget(workflow, options).turns);
-        let mut drive = Drive {
+        self.driving = Some(judged.task.id.clone());
+        tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
+        let drive = Drive {
             engine: self,
-            task,
+            task: &judged.task,
             options,
             files: &files,
             stop,
-            budget: budget(workflow, options),
             since: (Instant::now(), run.spent.time),
-            run,
-            waited: None,
-            acted: false,
-            asked_to_stop: None,
+            course: Course::new(run.mode, budget, run.spent, work),
+            id: run.id,
+            started: run.started,
+            turn,
+            was_running: false,
+            judged: None,
+            fault: None,
+            is_held: false,
+            preset,
+            lock: Some(lock),
         };
-        if drive.files.wish(&drive.run.id).is_none() {
-            drive.files.say(&drive.run.id, None)?;
-        }
-        drive.save()?;
-        tell(&Happened::Begun { run: &drive.run.id, resumed });
-        let outcome = drive.begin(tell).and_then(|()| drive.go_on(tell));
-        match outcome {
-            Ok((ending, reason)) => drive.close(ending, reason, tell),
-            Err(error) => {
-                // Whoever looks sees that it ended, not that it was interrupted.
-                drive.run.ended = Some((Ending::Error, error.to_string()));
-                drive.save()?;
-                Err(error)
-            }
-        }
-    }
-
-    /// The run to go on with: one that was interrupted, paused or waits, else a new one.
-    fn take_up(&self, files: &Files, mode: Mode, max_turns: u32) -> (RunState, bool) {
-        let now = self.now();
-        if let Some(old) = files.read() {
-            let goes_on = match &old.ended {
-                None => true,
-                Some((ending, _)) => matches!(ending, Ending::Paused | Ending::Waiting),
-            };
-            if goes_on {
-                let interrupted = old.ended.is_none();
-                let run =
-                    RunState { pid: std::process::id(), mode, max_turns, ended: None, updated: now, ..old };
-                return (run, interrupted);
-            }
-        }
-        let id = format!("{}-{}", now.seconds(), std::process::id());
-        let run = RunState {
-            id,
-            pid: std::process::id(),
-            mode,
-            started: now,
-            updated: now,
-            spent: decide::Spent::default(),
-            max_turns,
-            work: None,
-            ended: None,
-        };
-        (run, false)
+        let ended = drive.go(tell);
+        self.driving = None;
+        ended.map(Some)
     }
 }
 
 impl Drive<'_> {
-    /// Takes in what an interrupted run left, and records that a run begins.
-    fn begin(&mut self, tell: &mut Tell<'_>) -> Result<(), Error> {
-        self.take_in_leftovers(tell)?;
-        let mode = self.run.mode;
-        self.record(tell, &|_, judged, stamp| {
-            let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else { return Ok(None) };
-            let facts = &judged.observed.facts;
-            let moved = match decide::signalled(workflow, state, facts, Signal::Start) {
-                Some(moved) => Some(moved?),
-                None if workflow.has_actions() => decide::start(workflow, state, facts, mode),
-                None => None,
+    /// Effect after effect.
+    fn go(mut self, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
+        let mut effect = self.step(Event::Begun, tell);
+        while effect != Effect::Over {
+            effect = match self.save_if_due() {
+                Err(error) => self.unsaved(effect, error, tell),
+                Ok(()) => self.carry_out(effect, tell),
             };
-            Ok(moved.map(|moved| (moved, stamp)))
-        })?;
-        // An order to begin comes first; how the run goes about questions is recorded after it.
-        self.record(tell, &|_, judged, stamp| {
-            let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else { return Ok(None) };
-            let started =
-                workflow.has_actions().then(|| decide::start(workflow, state, &judged.observed.facts, mode));
-            Ok(started.flatten().map(|start| (start, stamp)))
-        })?;
-        Ok(())
+        }
+        self.close()
     }
 
-    /// Turn after turn.
-    fn go_on(&mut self, tell: &mut Tell<'_>) -> Result<(Ending, String), Error> {
-        loop {
-            if let Some(over) = self.wished() {
-                return Ok(over);
+    fn carry_out(&mut self, effect: Effect, tell: &mut Tell<'_>) -> Effect {
+        match effect {
+            Effect::LookBack => self.look_back(tell),
+            Effect::Judge => self.judge(tell),
+            Effect::Record(deed) => self.record(deed, tell),
+            Effect::Perform => {
+                let tried = self.perform(tell);
+                self.step(Event::Performed(tried), tell)
             }
-            self.clock();
-            let judged = self.engine.judge(self.task)?;
-            let due =
-                self.engine.next(&judged, &self.run.spent, &self.budget, self.run.mode, self.options)?;
-            if !matches!(due, Next::Apply | Next::End(..))
-                && let Some(why) = self.asked_to_stop.take()
-            {
-                return Ok((Ending::Paused, why));
+            Effect::Wait(time, following) => {
+                self.judged = None;
+                self.wait(time);
+                self.step(Event::Waited(*following), tell)
             }
-            match due {
-                Next::End(ending, reason) => return Ok((ending, reason)),
-                Next::Apply => self.advance(tell)?,
-                Next::Answer { ask, patch, ground } => {
-                    self.run.spent.begin();
-                    self.run.spent.see(&ask, ground);
-                    self.acted = true;
-                    self.save()?;
-                    let refused = self.record(tell, &|engine, judged, _| {
-                        let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else {
-                            return Ok(None);
-                        };
-                        let reason = format!("question `{ask}` was answered by its default");
-                        let facts = &judged.observed.facts;
-                        let answer = decide::answer(workflow, state, facts, &patch, &reason)?;
-                        Ok(Some((answer, engine.caller.own_stamp())))
-                    })?;
-                    if let Some(why) = refused {
-                        return Ok((Ending::Waiting, format!("the answer by default is refused: {why}")));
-                    }
-                }
-                Next::GiveUp(work) => self.give_up(&work, tell)?,
-                Next::Perform(work) => {
-                    if !self.wait_for(&work) {
-                        continue;
-                    }
-                    self.perform(&judged, &work, tell)?;
-                }
-            }
+            Effect::Finish(heeded) => self.finish(heeded, tell),
+            Effect::Over => Effect::Over,
         }
     }
 
-    /// Waits before a try; whoever has waited looks again before anything is started.
-    fn wait_for(&mut self, work: &Work) -> bool {
-        let key = (work.name.clone(), work.attempt);
-        if work.wait == Period::default() || self.waited.as_ref() == Some(&key) {
-            return true;
+    /// Tells the course what happened, and whoever watches what that means.
+    pub(super) fn step(&mut self, event: Event<'_>, tell: &mut Tell<'_>) -> Effect {
+        let now = self.now();
+        let effect = self.course.step(&now, event);
+        if effect == Effect::Perform {
+            let (number, started) = (self.course.spent.turns, self.engine.now());
+            self.turn = Some(Turn { number, started, process: None });
         }
-        let until = Instant::now() + Duration::from_millis(work.wait.milliseconds());
+        for news in std::mem::take(&mut self.course.news) {
+            match &news {
+                News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
+                News::Failed { work, why } => tell(&Happened::Failed { work, why, wait: work.again }),
+            }
+        }
+        effect
+    }
+
+    fn judge(&mut self, tell: &mut Tell<'_>) -> Effect {
+        let judged = match self.judged.take().map_or_else(|| self.engine.judge(self.task), Ok) {
+            Ok(judged) => judged,
+            Err(error) => return self.hinder(Effect::Judge, error, tell),
+        };
+        let has = |agent: &str| self.engine.command_for([agent], self.options).is_some();
+        let effect = match case(&judged, &has) {
+            Ok(case) => self.step(Event::Judged(&case), tell),
+            Err(hindrance) => self.step(Event::Hindered(Effect::Judge, hindrance), tell),
+        };
+        self.judged = Some(judged);
+        effect
+    }
+
+    /// Tells that an effect was not possible; that something passing hinders is told once.
+    pub(super) fn hinder(&mut self, effect: Effect, error: Error, tell: &mut Tell<'_>) -> Effect {
+        let patience = patience_for(&error);
+        let why = match error.hint() {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        };
+        if matches!(patience, Patience::Never(_)) {
+            self.fault.get_or_insert(error);
+        } else if !std::mem::replace(&mut self.is_held, true) {
+            tell(&Happened::Held(&error));
+        }
+        self.step(Event::Hindered(effect, Hindrance { patience, why }), tell)
+    }
+
+    /// What time it is, and what is wished.
+    fn now(&self) -> Moment {
+        let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let time = Period::from_milliseconds(self.since.1.milliseconds().saturating_add(here));
+        Moment { time, wish: self.wished() }
+    }
+
+    /// The strongest that is wished, and by whom.
+    pub(super) fn wished(&self) -> Option<(Wish, String)> {
+        let said = self.files.wish().map(|control| wished_by(control.wish, &control.by));
+        let key = || (Wish::Interrupt, "it was interrupted".to_owned());
+        let typed = self.stop.is_set().then(key);
+        [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(wish, _)| *wish)
+    }
+
+    fn wait(&self, time: Period) {
+        let until = Instant::now() + Duration::from_millis(time.milliseconds());
         while Instant::now() < until && self.wished().is_none() {
             sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
-        self.waited = Some(key);
-        false
     }
 
-    /// Whether somebody wants the end, and how.
-    fn wished(&self) -> Option<(Ending, String)> {
-        if self.stop.is_set() {
-            return Some((Ending::Paused, "it was interrupted".to_owned()));
-        }
-        let control = self.files.wish(&self.run.id)?;
-        Some(match control.wish {
-            Wish::Pause => (Ending::Paused, format!("{} paused it", control.by)),
-            Wish::Stop => (Ending::Stopped, format!("{} stopped it", control.by)),
-        })
-    }
-
-    pub(super) fn clock(&mut self) {
-        let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let whole = self.since.1.milliseconds().saturating_add(here);
-        self.run.spent.time = Period::from_milliseconds(whole);
-        self.run.updated = self.engine.now();
-    }
-
-    pub(super) fn save(&mut self) -> Result<(), Error> {
-        self.clock();
-        Ok(self.files.write(&self.run)?)
-    }
-
-    /// The same for what a turn can be taken up without, should the whole machine go down.
-    pub(super) fn note(&mut self) -> Result<(), Error> {
-        self.clock();
-        Ok(self.files.note(&self.run)?)
-    }
-
-    /// Applies the transitions that are due.
-    fn advance(&mut self, tell: &mut Tell<'_>) -> Result<(), Error> {
-        let may = |due: &Transition| !due.by_human;
-        let plan = Plan { may: &may, once: false, own: true, dry_run: false, adopt: &|_| false };
-        let tasks = std::slice::from_ref(self.task);
-        let Some(outcomes) = self.patiently(tell, &|engine| engine.advance_due(tasks, &plan))? else {
-            return Ok(());
-        };
-        self.told(outcomes, tell)
-    }
-
-    /// Tells what was applied.
-    fn told(&mut self, outcomes: Vec<Outcome>, tell: &mut Tell<'_>) -> Result<(), Error> {
-        for outcome in outcomes {
-            if let Outcome::Applied(applied) = outcome {
-                tell(&Happened::Applied(&applied));
-                self.engine.renew_suggestion(&applied.judged)?;
-            }
+    /// Writes down what must be known before anything else is done. A record that somebody cleaned away
+    /// is written again.
+    fn save_if_due(&mut self) -> Result<(), Error> {
+        if self.course.unsaved || !self.files.has_record() {
+            self.save()?;
         }
         Ok(())
     }
 
-    /// Does what the repository may not allow at this moment, again and again until it does, or until
-    /// somebody wants the end; then nothing is done.
-    pub(super) fn patiently<T>(
-        &self,
-        tell: &mut Tell<'_>,
-        attempt: &dyn Fn(&Engine) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        let mut is_told = false;
-        loop {
-            match attempt(self.engine) {
-                Err(error) if is_passing(&error) => {
-                    if !is_told {
-                        tell(&Happened::Held(&error));
-                        is_told = true;
-                    }
-                    if self.wished().is_some() {
-                        return Ok(None);
-                    }
-                    sleep(HELD);
-                }
-                other => return other.map(Some),
+    pub(super) fn save(&mut self) -> Result<(), Error> {
+        self.files.write(&self.known())?;
+        self.course.unsaved = false;
+        Ok(())
+    }
+
+    /// What could not be written down is not done.
+    fn unsaved(&mut self, effect: Effect, error: Error, tell: &mut Tell<'_>) -> Effect {
+        self.course.unsaved = false;
+        match effect {
+            Effect::Perform => {
+                let tried = super::perform::not_started(error.to_string());
+                self.fault.get_or_insert(error);
+                self.step(Event::Performed(tried), tell)
             }
+            effect => self.hinder(effect, error, tell),
         }
     }
 
-    /// Records a step that `make` yields for the task as it is then. Returns why it was refused, if so.
-    pub(super) fn record(&mut self, tell: &mut Tell<'_>, make: &Make<'_>) -> Result<Option<String>, Error> {
-        let refused: RefCell<Option<String>> = RefCell::new(None);
-        let steps_of = |engine: &Engine, judged: &Judged| -> Result<Vec<Step>, Error> {
-            refused.replace(None);
-            let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else {
-                return Ok(Vec::new());
-            };
-            let made = match make(engine, judged, engine.stamp()) {
-                Ok(Some(made)) => made,
-                Ok(None) => return Ok(Vec::new()),
-                Err(why) => {
-                    refused.replace(Some(why));
-                    return Ok(Vec::new());
-                }
-            };
-            let (transition, stamp) = made;
-            let next = decide::apply(workflow, state, &judged.observed.facts, &transition, &stamp);
-            if let Some(why) = engine.refused_data(workflow, &next) {
-                refused.replace(Some(why));
-                return Ok(Vec::new());
-            }
-            Ok(vec![Step { transition, state: next }])
+    /// The run as its record tells it.
+    pub(super) fn known(&self) -> RunState {
+        let work = self.course.doing.clone().zip(self.turn.clone());
+        let work = work.map(|(work, turn)| WorkState { work, turn });
+        let standing = match (self.course.over.clone(), work) {
+            (Some((ending, why)), kept) => Standing::Ended { ending, why, kept },
+            (None, Some(work)) => Standing::Working(work),
+            (None, None) => Standing::Idle,
         };
-        let tasks = std::slice::from_ref(self.task);
-        let outcomes = self.patiently(tell, &|engine| engine.carry_out(tasks, &steps_of))?;
-        let is_done = outcomes.is_some();
-        self.told(outcomes.unwrap_or_default(), tell)?;
-        let why = refused.into_inner();
-        Ok(why.or_else(|| (!is_done).then(|| NOT_RECORDED.to_owned())))
+        RunState {
+            id: self.id.clone(),
+            pid: std::process::id(),
+            mode: self.course.mode,
+            started: self.started,
+            updated: self.engine.now(),
+            spent: self.course.spent.clone(),
+            max_turns: self.course.budget.turns,
+            standing,
+        }
     }
 
-    /// Ends the run: carries out what an order means for the task, records the end, and says so.
-    fn close(mut self, ending: Ending, reason: String, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
-        let interrupted = self.stop.is_set();
-        let signal = match ending {
-            Ending::Paused if self.files.wish(&self.run.id).is_some() => Some(Signal::Pause),
-            Ending::Stopped => Some(Signal::Stop),
-            _ => None,
-        };
-        self.files.say(&self.run.id, None)?;
-        if let Some(signal) = signal {
-            self.record(tell, &|_, judged, stamp| {
-                let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else {
-                    return Ok(None);
-                };
-                let moved = decide::signalled(workflow, state, &judged.observed.facts, signal);
-                Ok(moved.transpose()?.map(|moved| (moved, stamp)))
-            })?;
+    fn finish(&mut self, heeded: Option<Wish>, tell: &mut Tell<'_>) -> Effect {
+        self.course.spent.time = self.course.spent.time.max(self.now().time);
+        let run = self.known();
+        match self.files.finish(&mut self.lock, &run, heeded) {
+            Ok(control) => {
+                let wish = control.map(|control| wished_by(control.wish, &control.by));
+                self.step(Event::Finished(wish), tell)
+            }
+            Err(error) => self.hinder(Effect::Finish(heeded), error.into(), tell),
         }
-        let told = format!("the run ended as {}: {reason}", ending.as_str());
-        if self.acted {
-            self.record(tell, &|engine, judged, _| {
-                let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else {
-                    return Ok(None);
-                };
-                let end = workflow
-                    .has_actions()
-                    .then(|| decide::end(workflow, state, &judged.observed.facts, &told));
-                Ok(end.flatten().map(|end| (end, engine.caller.own_stamp())))
-            })?;
+    }
+
+    /// What the run came to.
+    fn close(mut self) -> Result<RunEnd, Error> {
+        let (ending, reason) = self.course.over.take().unwrap_or((Ending::Error, String::new()));
+        if let Some(error) = self.fault.take() {
+            return Err(error);
         }
-        self.run.ended = Some((ending, reason.clone()));
-        self.save()?;
         let judged = self.engine.judge(self.task)?;
-        self.engine.renew_suggestion(&judged)?;
+        // A copy for convenience: what was recorded is, whether it can be written or not.
+        let _ = self.engine.renew_suggestion(&judged);
         Ok(RunEnd {
             ending,
             reason,
             judged,
-            run: self.run.id,
-            turns: (self.run.spent.turns, self.budget.turns),
-            cost: self.run.spent.cost,
-            interrupted,
+            run: self.id,
+            turns: (self.course.spent.turns, self.course.budget.turns),
+            cost: self.course.spent.cost,
+            interrupted: self.stop.is_set() && ending == Ending::Paused,
             due: None,
         })
     }
 }
 
-/// What yields a step, with who takes it, for the task as it is when it is recorded; an error refuses it.
-pub(super) type Make<'a> =
-    dyn Fn(&Engine, &Judged, Stamp) -> Result<Option<(Transition, Stamp)>, String> + 'a;
+/// A wish of somebody, in words.
+pub(super) fn wished_by(wish: Wish, by: &str) -> (Wish, String) {
+    let done = if wish == Wish::Stop { "stopped" } else { "paused" };
+    (wish, format!("{by} {done} it"))
+}
 
-/// Said where the end was wanted while the repository did not allow the record.
-pub(super) const NOT_RECORDED: &str = "the repository did not allow to record it";
+/// A judged task as the course sees it; a task of which nothing can be decided here is none.
+pub(super) fn case<'a>(
+    judged: &'a Judged,
+    has_executor: &'a dyn Fn(&str) -> bool,
+) -> Result<Case<'a>, Hindrance> {
+    let never = |ending, why: String| Hindrance { patience: Patience::Never(ending), why };
+    if judged.unborn {
+        return Err(never(Ending::Waiting, not_here(&judged.task.id)));
+    }
+    match (judged.workflow(), &judged.recorded) {
+        (Some(workflow), Recorded::Known(state)) => Ok(Case {
+            workflow,
+            state,
+            facts: &judged.observed.facts,
+            decision: &judged.decision,
+            has_executor,
+        }),
+        _ => Err(never(Ending::Error, judged.decision.reason.clone())),
+    }
+}
 
-/// Whether an error may be gone in a moment.
-fn is_passing(error: &Error) -> bool {
+/// How long an error is waited for.
+pub(super) fn patience_for(error: &Error) -> Patience {
     match error {
-        Error::Store(error) => matches!(
-            error.kind(),
-            store::ErrorKind::Busy | store::ErrorKind::Moved | store::ErrorKind::NotNow
-        ),
-        _ => error.kind() == ErrorKind::Busy,
+        Error::Store(store::Error::Busy { .. } | store::Error::CommitOpen { .. } | store::Error::Moved) => {
+            Patience::Long
+        }
+        Error::Store(store::Error::NotNow { .. }) => Patience::Short,
+        error if error.code() == "unstable" => Patience::Short,
+        _ => Patience::Never(Ending::Error),
     }
 }

@@ -1,16 +1,21 @@
 //! Driving a task: decide, perform, record, again, until the pure core says that it is over.
 
+mod answer;
 mod control;
+mod deeds;
 mod drive;
 mod perform;
-mod resume;
+mod runs;
 
-pub use control::{Asked, Controlled, RunInfo, Standstill};
+pub use answer::{Asked, Standstill};
+pub use control::Controlled;
+pub use runs::RunInfo;
 
 use super::{Applied, Engine, Error, Judged, TaskRef};
-use crate::base::{Diagnostic, Period, command};
+use crate::base::{Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
-use crate::decide::{Budget, Ending, Mode, Next, Recorded, Spent, State, Work, next};
+use crate::decide::{Budget, Ending, Mode, Next, Spent, State, Work, next};
+use crate::run::{Fault, unstartable};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,11 +142,11 @@ impl Engine {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
         let budget = budget(workflow, options);
-        let due = self.next(&judged, &Spent::default(), &budget, mode, options)?;
+        let due = self.next(&judged, &budget, mode, options)?;
         let (ending, reason) = match &due {
             Next::End(ending, reason) => (*ending, reason.clone()),
-            Next::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name)),
-            Next::GiveUp(work) => (Ending::Waiting, format!("`{}` would be given up", work.name)),
+            Next::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name())),
+            Next::GiveUp { action, .. } => (Ending::Waiting, format!("`{action}` would be given up")),
             Next::Answer { ask, .. } => {
                 (Ending::Waiting, format!("question `{ask}` would be answered by its default"))
             }
@@ -152,22 +157,35 @@ impl Engine {
         Ok(RunEnd { ending, reason, judged, run: String::new(), turns, cost: 0.0, interrupted: false, due })
     }
 
-    /// What comes next for a judged task.
+    /// What comes first in a new run of a judged task.
     fn next(
         &self,
         judged: &Judged,
-        spent: &Spent,
         budget: &Budget,
         mode: Mode,
         options: &RunOptions,
     ) -> Result<Next, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let Recorded::Known(state) = &judged.recorded else {
-            return Ok(Next::End(Ending::Error, judged.decision.reason.clone()));
-        };
         let has = |agent: &str| self.command_for([agent], options).is_some();
-        let facts = &judged.observed.facts;
-        Ok(next(workflow, state, facts, &judged.decision, (spent, budget, mode), &has))
+        Ok(match drive::case(judged, &has) {
+            Ok(case) => next(&case, &Spent::default(), budget, mode),
+            Err(hindrance) => Next::End(Ending::Error, hindrance.why),
+        })
+    }
+
+    /// Refuses a run whose first executor cannot be started, before anything is counted or recorded.
+    fn refuse_idle(&self, judged: &Judged, options: &RunOptions) -> Result<(), Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
+        let Next::Perform(work) = self.next(judged, &budget(workflow, options), mode, options)? else {
+            return Ok(());
+        };
+        let (executor, _) = self.executor_for(workflow, &work, options)?;
+        let program = executor.command.first().map_or("", String::as_str);
+        let path = self.caller.path.as_deref().map(std::ffi::OsStr::new);
+        match unstartable(program, &self.root, path) {
+            Some(why) => Err(cannot_start(&why)),
+            None => Ok(()),
+        }
     }
 
     /// The executor of the first of these names that has one.
@@ -190,11 +208,11 @@ impl Engine {
         work: &Work,
         options: &RunOptions,
     ) -> Result<(ExecutorConfig, Times), Error> {
-        let action = work.action.as_ref().and_then(|action| workflow.action(action));
+        let action = work.action().and_then(|action| workflow.action(action));
         let named = action.and_then(|action| action.executor.as_deref());
-        let executor = self.command_for(named.into_iter().chain([work.name.as_str()]), options);
+        let executor = self.command_for(named.into_iter().chain([work.name()]), options);
         let Some(executor) = executor else {
-            let name = named.unwrap_or(&work.name);
+            let name = named.unwrap_or(work.name());
             let message = format!("nothing performs `{name}`: no executor is configured for it");
             let hint = "add [executor.default] with its command to orch.toml, or: orch run TASK -- COMMAND";
             return Err(Diagnostic::error("no-executor", message).hint(hint).into());
@@ -220,9 +238,27 @@ fn state_of(judged: &Judged) -> Result<&State, Error> {
 
 fn refuse_unborn(judged: &Judged) -> Result<(), Error> {
     if judged.unborn {
-        let message = format!("no state of `{}` is on this branch", judged.task.id);
         let hint = command(&["orch", "new", judged.task.id.as_str()]);
-        return Err(Diagnostic::error("unborn", message).hint(hint).into());
+        return Err(Diagnostic::error("unborn", not_here(&judged.task.id)).hint(hint).into());
     }
     Ok(())
+}
+
+fn not_here(task: &TaskId) -> String {
+    format!("no state of `{task}` is on this branch")
+}
+
+/// An executor that nobody could start: a slip of the settings or of the command line.
+fn cannot_start(why: &str) -> Error {
+    let hint = "see `command` in [executor.*] of orch.toml, or: orch run TASK -- COMMAND";
+    Diagnostic::error("cannot-start", why).hint(hint).into()
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Store(error) => error.into(),
+            Fault::Unreadable(problem) => (*problem).into(),
+        }
+    }
 }

@@ -1,16 +1,15 @@
 //! Action loops on the pure core: scripted executors, no process, every way to the end.
 
-use orch::base::{Digest, Period, RepoPath, TaskId, Timestamp};
+use super::play::{Play, facts, workflow};
+use orch::base::{Digest, Period};
 use orch::decide::{
-    ActionResult, ActorKind, Budget, By, Ending, Facts, Mode, Next, Recorded, Spent, Stamp, State, accept,
-    answer, apply, evaluate, give_up, initial_state, next, settle,
+    ActionResult, Budget, Case, Doer, Ending, How, Mode, Next, Recorded, Returned, Spent, State, evaluate,
+    initial_state, next,
 };
-use orch::workflow::{Document, System, Workflow, compile};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// Two actions, an iteration, a question, and rules that let both of them be given up.
-const LOOP: &str = r#"# Loop
+pub(super) const LOOP: &str = r#"# Loop
 
 ```toml orch
 [workflow]
@@ -85,81 +84,19 @@ because = "what is left was given up; from the start"
 ```
 "#;
 
-fn workflow(text: &str) -> Workflow {
-    let document = Document::new("loop", "loop.md", text);
-    let (workflow, problems) = compile(&document, &System::empty());
-    workflow.unwrap_or_else(|| panic!("{problems:#?}"))
-}
-
-fn facts() -> Facts {
-    Facts {
-        task: TaskId::new("t").expect("valid"),
-        directory: RepoPath::new("tasks/t").expect("valid"),
-        artifacts: BTreeMap::new(),
-        diagnostics: Vec::new(),
-    }
-}
-
-fn stamp() -> Stamp {
-    Stamp { at: Timestamp::from_seconds(0), by: By { kind: ActorKind::Orch, name: "orch".to_owned() } }
-}
-
 /// What came of a run: how it ended, the state, what it used, and each thing that happened.
 type Played = (Ending, State, Spent, Vec<String>);
 
 /// Plays a run; `perform` is given the action and the number of the turn.
 fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Value>) -> Played {
-    let (workflow, facts) = (workflow(text), facts());
-    let mut state = initial_state(&workflow);
-    let mut spent = Spent::default();
-    let mut story = Vec::new();
-    let limits = workflow.limits;
-    let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
-    for _ in 0..10_000 {
-        let recorded = Recorded::Known(Box::new(state.clone()));
-        let decision = evaluate(&workflow, &recorded, &facts);
-        let due = next(&workflow, &state, &facts, &decision, (&spent, &budget, mode), &|_| false);
-        let step = match due {
-            Next::End(ending, _) => return (ending, state, spent, story),
-            Next::Apply => {
-                let settled = settle(&workflow, &recorded, &facts, &stamp(), &|_| true);
-                let last = settled.steps.last().unwrap_or_else(|| panic!("{:?}", settled.decision.reason));
-                story.push(format!("to {}", last.transition.to));
-                state = last.state.clone();
-                continue;
-            }
-            Next::Answer { ask, patch, ground } => {
-                spent.begin();
-                spent.see(&ask, ground);
-                story.push(format!("answer {ask}"));
-                answer(&workflow, &state, &facts, &patch, "by default").expect("an answer")
-            }
-            Next::GiveUp(work) => {
-                spent.give_up(&work);
-                story.push(format!("give up {}", work.name));
-                let which = (work.rule.as_ref().expect("a rule"), work.action.as_ref().expect("an action"));
-                give_up(&workflow, &state, &facts, which, "it failed").expect("a record")
-            }
-            Next::Perform(work) => {
-                spent.begin();
-                let which = (work.rule.as_ref().expect("a rule"), work.action.as_ref().expect("an action"));
-                let result =
-                    perform(&work.name, spent.turns).and_then(|value| ActionResult::read(&value).ok());
-                let step = result.filter(|result| !result.failed).and_then(|result| {
-                    Some((accept(&workflow, &state, &facts, which, &result.patch, "done").ok()?, result.cost))
-                });
-                let Some((step, cost)) = step else {
-                    spent.fail(&work, 0.0);
-                    continue;
-                };
-                spent.succeed(&work, cost);
-                story.push(work.name);
-                step
-            }
-        };
-        state = apply(&workflow, &state, &facts, &step, &stamp());
-    }
-    panic!("no end after 10,000 steps: {story:?}");
+    let workflow = workflow(text);
+    let mut play = Play::new(&workflow, mode);
+    play.perform = Box::new(|work, turn| match perform(work, turn) {
+        Some(value) => Returned { how: How::Well, result: Some(ActionResult::read(&value)) },
+        None => Returned { how: How::Badly("it died".to_owned()), result: None },
+    });
+    let (ending, _) = play.run();
+    (ending, play.state, play.course.spent, play.story)
 }
 
 #[test]
@@ -255,8 +192,9 @@ fn limits_end_a_run_whatever_is_due() {
     let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
     let at = Budget { turns: 3, time: Some(Period::from_seconds(9)), cost: Some(1.0) };
     let spent = Spent::default();
-    let due =
-        |spent: &Spent| next(&workflow, &state, &facts, &decision, (spent, &at, Mode::Auto), &|_| false);
+    let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
+    let case = Case { workflow, state, facts, decision, has_executor: &|_| false };
+    let due = |spent: &Spent| next(&case, spent, &at, Mode::Auto);
     let Next::Perform(work) = due(&spent) else { panic!("an action is due") };
     for used in [
         Spent { turns: 3, ..spent.clone() },
@@ -265,8 +203,12 @@ fn limits_end_a_run_whatever_is_due() {
     ] {
         assert!(matches!(due(&used), Next::End(Ending::Exhausted, _)), "{used:?}");
     }
-    let seen = Spent { seen: vec![("find".to_owned(), work.ground)], ..spent.clone() };
+    let find = || Doer::Action("find".to_owned());
+    let seen = Spent { seen: vec![(find(), work.footing.ground)], ..spent.clone() };
     assert!(matches!(due(&seen), Next::End(Ending::Stalled, _)));
-    let elsewhere = Spent { seen: vec![("find".to_owned(), Digest::of_blob(b"other"))], ..spent };
+    // An agent, or a question, of the same name is somebody else.
+    let other = Spent { seen: vec![(Doer::Agent("find".to_owned()), work.footing.ground)], ..spent.clone() };
+    assert!(matches!(due(&other), Next::Perform(_)));
+    let elsewhere = Spent { seen: vec![(find(), Digest::of_blob(b"other"))], ..spent };
     assert!(matches!(due(&elsewhere), Next::Perform(_)));
 }

@@ -4,10 +4,10 @@ use crate::core::world::World;
 use crate::model::Chance;
 use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, Facts, HISTORY_WINDOW,
-    HistoryEntry, Mode, Next, Recorded, Spent, Stamp, State, Step, Transition, Verdict, Work, accept, answer,
-    apply, asked, data_of, end, evaluate, give_up, initial_state, next, patch, pick, reopen, settle,
-    signalled, start,
+    ActionResult, ActorKind, Budget, By, Case, Course, Decision, ERRORS_WINDOW, Effect, Ending, Event, Facts,
+    HISTORY_WINDOW, HistoryEntry, How, Mode, Moment, Noted, Recorded, Recorder, Returned, Stamp, State, Step,
+    Transition, Verdict, Work, answer, apply, asked, data_of, evaluate, initial_state, patch, pick, reopen,
+    settle, signalled,
 };
 use orch::record::{read_state, write_state};
 use orch::scan::Schema;
@@ -76,10 +76,9 @@ pub struct Simulation<'m> {
     pub facts: Facts,
     files: World,
     written: u32,
+    /// Its last run.
+    course: Option<Course>,
 }
-
-/// More steps than any run may take.
-const ENDLESS: u32 = 2_000;
 
 impl Machine {
     /// A machine of a workflow; its executors write files that nobody looks into.
@@ -105,97 +104,107 @@ impl Machine {
     pub fn task(&self) -> Simulation<'_> {
         let files = World::new(Arc::clone(&self.workflow));
         let (state, facts) = (initial_state(&self.workflow), files.facts());
-        Simulation { machine: self, state, told: Vec::new(), trace: Vec::new(), facts, files, written: 0 }
+        let (told, trace) = (Vec::new(), Vec::new());
+        Simulation { machine: self, state, told, trace, facts, files, written: 0, course: None }
     }
 }
 
 impl Simulation<'_> {
-    /// Runs the task until the run ends.
+    /// Runs the task until the run ends. One that goes on has what is left of its limits.
     pub fn run(&mut self, mode: Mode, perform: &mut dyn FnMut(&Job<'_>) -> Deed) -> Ended {
-        let workflow = Arc::clone(&self.machine.workflow);
-        let limits = workflow.limits;
+        let limits = self.machine.workflow.limits;
         let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
-        let mut spent = Spent::default();
-        if let Some(moved) = signalled(&workflow, &self.state, &self.facts, Signal::Start) {
-            self.apply(&moved.expect("a way"));
+        let last = self.course.take().filter(|last| last.over.as_ref().is_some_and(|(end, _)| end.goes_on()));
+        let (spent, doing) = last.map(|last| (last.spent, last.doing)).unwrap_or_default();
+        let mut course = Course::new(mode, budget, spent, doing);
+        let mut effect = course.step(&moment(&course), Event::Begun);
+        while effect != Effect::Over {
+            let left = course.left(&effect);
+            let following = self.carry_out(&mut course, effect, perform);
+            assert!(course.left(&following) < left, "{left:?} does not fall: {following:?}");
+            effect = following;
         }
-        if let Some(begun) = start(&workflow, &self.state, &self.facts, mode) {
-            self.apply(&begun);
-        }
-        for _ in 0..ENDLESS {
-            let decision = self.decide();
-            let used = (&spent, &budget, mode);
-            match next(&workflow, &self.state, &self.facts, &decision, used, &|_| true) {
-                Next::Apply => {
-                    let steps = self.settle();
-                    assert!(!steps.is_empty(), "nothing moves: {}", decision.reason);
-                }
-                Next::Perform(work) => {
-                    spent.begin();
-                    match self.perform(&work, perform, &mut spent) {
-                        Ok(true) => spent.succeed(&work, 0.0),
-                        Ok(false) => {
-                            spent.succeed(&work, 0.0);
-                            return self.ended(Ending::Paused, "it said so", &spent);
-                        }
-                        Err(_) => spent.fail(&work, 0.0),
-                    }
-                }
-                Next::GiveUp(work) => {
-                    let of = (work.rule.as_ref().expect("a rule"), &action_of(&work));
-                    let skip = give_up(&workflow, &self.state, &self.facts, of, "failed too often");
-                    self.apply(&skip.expect("it is due"));
-                    spent.give_up(&work);
-                }
-                Next::Answer { ask, patch, ground } => {
-                    spent.begin();
-                    spent.see(&ask, ground);
-                    let given = answer(&workflow, &self.state, &self.facts, &patch, "by default");
-                    self.record(&given.unwrap_or_else(|fault| panic!("{ask}: {fault}"))).expect("valid");
-                }
-                Next::End(ending, reason) => return self.ended(ending, &reason, &spent),
-            }
-        }
-        panic!("the run does not end: {:?}", self.trace);
+        self.holds();
+        assert!(course.spent.turns <= limits.turns, "{} turns", course.spent.turns);
+        let (ending, reason) = course.over.clone().expect("it is over");
+        let turns = course.spent.turns;
+        self.course = Some(course);
+        Ended { ending, reason, turns }
     }
 
-    /// Performs one action; whether the run goes on, or why it failed.
-    fn perform(
+    /// Carries out an effect, and tells the course what came of it.
+    fn carry_out(
         &mut self,
-        work: &Work,
+        course: &mut Course,
+        effect: Effect,
         perform: &mut dyn FnMut(&Job<'_>) -> Deed,
-        spent: &mut Spent,
-    ) -> Result<bool, String> {
-        let action = action_of(work);
-        let workflow = Arc::clone(&self.machine.workflow);
-        let own = data_of(&workflow, &self.state);
-        let before = self.trace.iter().filter(|name| **name == work.name).count();
-        self.trace.push(work.name.clone());
-        let (output, files) = match perform(&Job { action: &action, state: &own, before }) {
-            Deed::Printed(output, files) => (output, files),
-            Deed::Died => return Err("it ended without a result".to_owned()),
-            Deed::Hung => {
-                spent.time = Period::from_milliseconds(spent.time.milliseconds() + 1_800_000);
-                return Err("it took too long".to_owned());
+    ) -> Effect {
+        let mut now = moment(course);
+        match effect {
+            Effect::Judge => {
+                let workflow = Arc::clone(&self.machine.workflow);
+                let (state, facts, decision) = (self.state.clone(), self.facts.clone(), self.decide());
+                let (workflow, state, facts, decision) = (&*workflow, &state, &facts, &decision);
+                let case = Case { workflow, state, facts, decision, has_executor: &|_| true };
+                course.step(&now, Event::Judged(&case))
             }
+            Effect::Record(deed) => {
+                let noted = self.noted(&deed);
+                course.step(&now, Event::Recorded(deed, noted))
+            }
+            Effect::Perform => {
+                assert!(course.unsaved, "a turn is written down before anybody is started");
+                let work = course.doing.clone().expect("work");
+                let (tried, took) = self.perform(&work, perform);
+                now.time = Period::from_milliseconds(now.time.milliseconds() + took.milliseconds());
+                course.step(&now, Event::Performed(tried))
+            }
+            Effect::Wait(_, following) => course.step(&now, Event::Waited(*following)),
+            Effect::Finish(_) => course.step(&now, Event::Finished(None)),
+            Effect::LookBack | Effect::Over => panic!("nothing is left behind"),
+        }
+    }
+
+    /// Records what a run does, as the engine does.
+    fn noted(&mut self, deed: &orch::decide::Deed) -> Noted {
+        let workflow = Arc::clone(&self.machine.workflow);
+        let recorder = Recorder {
+            own: self.stamp(),
+            caller: self.stamp(),
+            refuses: &|state| self.refused(state),
+            is_there: &|path| self.files.files.contains_key(path),
         };
-        for (path, text) in files {
-            self.write(&path, text);
+        match deed.steps(&workflow, &self.state, &self.facts, &recorder) {
+            Err(why) => Noted::Refused(why),
+            Ok(steps) if steps.is_empty() => Noted::Nothing,
+            Ok(steps) => {
+                steps.into_iter().for_each(|step| self.take(step.state));
+                Noted::Done
+            }
         }
-        let found = ActionResult::find(&output).ok_or("its output is no result")?;
-        let result = ActionResult::read(&found)?;
-        if result.failed {
-            return Err("it says that it failed".to_owned());
+    }
+
+    /// Performs one action; what came of it, and how long it took.
+    fn perform(&mut self, work: &Work, perform: &mut dyn FnMut(&Job<'_>) -> Deed) -> (Returned, Period) {
+        let action = work.action().cloned().unwrap_or_else(|| panic!("{} is no action", work.name()));
+        let own = data_of(&self.machine.workflow, &self.state);
+        let before = self.trace.iter().filter(|name| *name == work.name()).count();
+        self.trace.push(work.name().to_owned());
+        let badly = |why: &str| Returned { how: How::Badly(why.to_owned()), result: None };
+        match perform(&Job { action: &action, state: &own, before }) {
+            Deed::Printed(output, files) => {
+                for (path, text) in files {
+                    self.write(&path, text);
+                }
+                let result = ActionResult::find(&output).map(|found| ActionResult::read(&found));
+                (Returned { how: How::Well, result }, Period::default())
+            }
+            Deed::Died => (badly("it was ended by signal 9"), Period::default()),
+            Deed::Hung => {
+                let how = How::TooLong("it took longer than 30m".to_owned());
+                (Returned { how, result: None }, Period::from_seconds(1800))
+            }
         }
-        let outputs = &workflow.action(&action).expect("known").outputs;
-        if let Some(missing) = outputs.iter().find(|path| !self.files.files.contains_key(*path)) {
-            return Err(format!("{missing} is not there"));
-        }
-        let of = (work.rule.as_ref().expect("a rule"), &action);
-        let reason = result.summary.as_deref().unwrap_or("done");
-        let done = accept(&workflow, &self.state, &self.facts, of, &result.patch, reason)?;
-        self.record(&done)?;
-        Ok(result.goes_on)
     }
 
     /// Writes a file of the task; without a text, one that was never there before.
@@ -243,12 +252,16 @@ impl Simulation<'_> {
     /// Applies a transition whose state its schema accepts.
     fn record(&mut self, transition: &Transition) -> Result<(), String> {
         let after = self.after(transition);
-        let problems = self.machine.schema.validate(&Value::Object(data_of(&self.machine.workflow, &after)));
-        if let Some(problem) = problems.first() {
-            return Err(format!("{}: {}", problem.pointer, problem.message));
-        }
+        self.refused(&after).map_or(Ok(()), Err)?;
         self.take(after);
         Ok(())
+    }
+
+    /// What the schema of the state does not accept, in words.
+    fn refused(&self, state: &State) -> Option<String> {
+        let own = Value::Object(data_of(&self.machine.workflow, state));
+        let problem = self.machine.schema.validate(&own).into_iter().next()?;
+        Some(format!("{}: {}", problem.pointer, problem.message))
     }
 
     fn after(&self, transition: &Transition) -> State {
@@ -264,15 +277,6 @@ impl Simulation<'_> {
     fn stamp(&self) -> Stamp {
         let at = 1_700_000_000 + i64::try_from(self.told.len()).expect("few") * 60;
         Stamp { at: Timestamp::from_seconds(at), by: By { kind: ActorKind::Human, name: "Ann".to_owned() } }
-    }
-
-    fn ended(&mut self, ending: Ending, reason: &str, spent: &Spent) -> Ended {
-        if let Some(over) = end(&self.machine.workflow, &self.state, &self.facts, reason) {
-            self.apply(&over);
-        }
-        self.holds();
-        assert!(spent.turns <= self.machine.workflow.limits.turns, "{} turns", spent.turns);
-        Ended { ending, reason: reason.to_owned(), turns: spent.turns }
     }
 
     /// What is true whenever a run has ended: the state is valid, and its file says the same.
@@ -326,8 +330,9 @@ impl Simulation<'_> {
     }
 }
 
-fn action_of(work: &Work) -> ActionName {
-    work.action.clone().unwrap_or_else(|| panic!("{} is no action", work.name))
+/// No time goes by but that which executors take, and nobody wishes anything.
+fn moment(course: &Course) -> Moment {
+    Moment { time: course.spent.time, wish: None }
 }
 
 /// A workflow that ships.

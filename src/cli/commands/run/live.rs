@@ -37,9 +37,9 @@ impl<'u> Live<'u> {
             Happened::Begun { run, resumed: true } => self.say(format!("run {run} goes on")),
             Happened::Begun { .. } => {}
             Happened::Turn { work, turn, turns, log } => {
-                self.work = format!("{} (turn {turn} of {turns})", work.name);
+                self.work = format!("{} (turn {turn} of {turns})", work.name());
                 let again = if work.attempt > 1 { format!(", try {}", work.attempt) } else { String::new() };
-                let name = paint(Style::Strong, &work.name);
+                let name = paint(Style::Strong, work.name());
                 self.say(format!("{name} turn {turn} of {turns}{again}; log {log}"));
             }
             Happened::Line(line) => self.screen.line(format!("  {}", paint(Style::Dim, line))),
@@ -51,7 +51,7 @@ impl<'u> Live<'u> {
             }
             Happened::Applied(applied) => self.applied(applied),
             Happened::Done { work, message: Some(message) } => {
-                self.say(format!("{}: {}", work.name, one_line(message)));
+                self.say(format!("{}: {}", work.name(), one_line(message)));
             }
             Happened::Done { .. } => {}
             Happened::Failed { work, why, wait } => {
@@ -60,7 +60,7 @@ impl<'u> Live<'u> {
                     Some(_) => "; again".to_owned(),
                     None => String::new(),
                 };
-                self.say(format!("{} failed: {}{next}", paint(Style::Bad, &work.name), one_line(why)));
+                self.say(format!("{} failed: {}{next}", paint(Style::Bad, work.name()), one_line(why)));
             }
             Happened::Held(error) => {
                 self.say(format!("held: {error}"));

@@ -1,0 +1,176 @@
+//! What a run records: each deed becomes steps for the task as it is at that moment, or is refused.
+
+use super::{Footing, Wish};
+use crate::base::{ActionName, Digest, RuleId};
+use crate::decide::{
+    ActionResult, ActorKind, By, Facts, Mode, PatchOp, Recorded, Stamp, State, Step, Transition, accept,
+    answer, apply, end, give_up, settle, signalled, start,
+};
+use crate::workflow::{Signal, Workflow};
+
+/// Something that a run records.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// Every transition that is due.
+    Moves,
+    /// What answers to the order to begin.
+    Start,
+    /// How the run goes about questions.
+    Begin(Mode),
+    /// What an action has come to.
+    Result {
+        /// The action.
+        action: ActionName,
+        /// The rule that asked for it.
+        rule: RuleId,
+        /// What it was begun on.
+        footing: Footing,
+        /// What it says.
+        result: Box<ActionResult>,
+    },
+    /// That an action failed too often.
+    GiveUp {
+        /// The action.
+        action: ActionName,
+        /// The rule that asks for it.
+        rule: RuleId,
+        /// How often it has failed.
+        failures: u32,
+    },
+    /// The answer to a question by its default.
+    Answer {
+        /// The question.
+        ask: String,
+        /// The answer.
+        patch: Vec<PatchOp>,
+        /// What it is given on.
+        ground: Digest,
+    },
+    /// What answers to an order to end.
+    Order(Wish),
+    /// That the run has ended, in words.
+    End(String),
+}
+
+/// Who records, and what of a step cannot be seen from here.
+pub struct Recorder<'a> {
+    /// The stamp of what the rules yield.
+    pub own: Stamp,
+    /// The stamp of what the caller orders.
+    pub caller: Stamp,
+    /// Why a state may not be written, in words.
+    pub refuses: &'a dyn Fn(&State) -> Option<String>,
+    /// Whether a file is there that an executor speaks of.
+    pub is_there: &'a dyn Fn(&str) -> bool,
+}
+
+impl Deed {
+    /// The steps that record it for a task as it is now; none, where there is nothing to record. The
+    /// error says why it is refused.
+    pub fn steps(
+        &self,
+        workflow: &Workflow,
+        state: &State,
+        facts: &Facts,
+        recorder: &Recorder<'_>,
+    ) -> Result<Vec<Step>, String> {
+        let steps = if *self == Self::Moves {
+            moves(workflow, state, facts, recorder)?
+        } else {
+            match self.transition(workflow, state, facts, recorder)? {
+                None => Vec::new(),
+                Some(transition) => {
+                    let state = apply(workflow, state, facts, &transition, &self.stamp(recorder));
+                    vec![Step { transition, state }]
+                }
+            }
+        };
+        match steps.iter().find_map(|step| (recorder.refuses)(&step.state)) {
+            Some(why) => Err(why),
+            None => Ok(steps),
+        }
+    }
+
+    fn transition(
+        &self,
+        workflow: &Workflow,
+        state: &State,
+        facts: &Facts,
+        recorder: &Recorder<'_>,
+    ) -> Result<Option<Transition>, String> {
+        let ordered = |signal| signalled(workflow, state, facts, signal).transpose();
+        match self {
+            Self::Moves => Ok(None),
+            Self::Start => ordered(Signal::Start),
+            Self::Order(wish) => wish.signal().map_or(Ok(None), ordered),
+            Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
+            Self::End(told) if workflow.has_actions() => Ok(end(workflow, state, facts, told)),
+            Self::Begin(_) | Self::End(_) => Ok(None),
+            Self::Result { action, rule, footing, result } => {
+                footing.check(workflow, state)?;
+                refuse_missing(workflow, action, result, recorder.is_there)?;
+                let reason = reason_of(result, action);
+                accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)
+            }
+            Self::GiveUp { action, rule, failures } => {
+                let reason = format!("`{action}` failed {failures} times in a row and was given up");
+                give_up(workflow, state, facts, (rule, action), &reason).map(Some)
+            }
+            Self::Answer { ask, patch, .. } => {
+                let reason = format!("question `{ask}` was answered by its default");
+                answer(workflow, state, facts, patch, &reason).map(Some)
+            }
+        }
+    }
+
+    /// Who takes the step, and when.
+    fn stamp(&self, recorder: &Recorder<'_>) -> Stamp {
+        match self {
+            Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
+            Self::Moves | Self::GiveUp { .. } | Self::Answer { .. } | Self::End(_) => recorder.own.clone(),
+            Self::Result { action, .. } => {
+                let by = By { kind: ActorKind::Agent, name: action.to_string() };
+                Stamp { at: recorder.caller.at, by }
+            }
+        }
+    }
+}
+
+/// Every transition that is due; where the rules would move for ever, why nothing of it is applied.
+fn moves(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    recorder: &Recorder<'_>,
+) -> Result<Vec<Step>, String> {
+    let recorded = Recorded::Known(Box::new(state.clone()));
+    let settled = settle(workflow, &recorded, facts, &recorder.own, &|due| !due.by_human);
+    match &settled.decision.verdict {
+        crate::decide::Verdict::Livelock { .. } => Err(settled.decision.reason),
+        _ => Ok(settled.steps),
+    }
+}
+
+/// Refuses a result whose files are not there.
+fn refuse_missing(
+    workflow: &Workflow,
+    action: &ActionName,
+    result: &ActionResult,
+    is_there: &dyn Fn(&str) -> bool,
+) -> Result<(), String> {
+    let outputs = workflow.action(action).map(|action| action.outputs.as_slice()).unwrap_or_default();
+    if let Some(missing) = outputs.iter().find(|path| !is_there(path)) {
+        return Err(format!("it should have written {missing}, which is not there"));
+    }
+    match result.output_files.iter().find(|path| !is_there(path)) {
+        Some(missing) => Err(format!("it says that it wrote {missing}, which is not there")),
+        None => Ok(()),
+    }
+}
+
+/// The reason of a record: what the result says of itself, on one line.
+fn reason_of(result: &ActionResult, action: &ActionName) -> String {
+    let said = result.summary.as_deref().or(result.message.as_deref()).unwrap_or_default();
+    let line: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
+    if line.is_empty() { format!("`{action}` is done") } else { line }
+}

@@ -1,0 +1,544 @@
+//! The loop of a run as a machine: it is told what happened, and says what is to be done.
+
+use super::{Budget, Case, Deed, Doer, Ending, Job, Next, Spent, Wish, Work, next};
+use crate::base::Period;
+use crate::decide::{ActionResult, Mode, State};
+
+/// One run as it goes on.
+///
+/// # That it ends
+///
+/// [`Course::left`] is a row of natural numbers. Whatever is told, each step makes it smaller, compared
+/// from the left; there is no endless way down, so every run ends, whatever executors, people and the
+/// repository do:
+///
+/// 1. whether it is still open: once it is to end it never opens again;
+/// 2. three for each turn that is left, two for work that is not settled, one for each failure in a row:
+///    a start takes a turn and leaves work, a failure settles work and counts, what is given up no longer
+///    counts;
+/// 3. how many records may still be made before the next turn: the rules settle by themselves, and people
+///    who move the task all the time do not keep the run open;
+/// 4. how long may still be waited for what hinders;
+/// 5. how far the turn has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// How it goes about questions.
+    pub mode: Mode,
+    /// What it may use.
+    pub budget: Budget,
+    /// What it has used and seen.
+    pub spent: Spent,
+    /// What an executor was started for, until that is recorded, counted as failed or given back.
+    pub doing: Option<Work>,
+    /// How it ends, once that is clear.
+    pub over: Option<(Ending, String)>,
+    /// Whether what it has used must be on the disk before the next effect.
+    pub unsaved: bool,
+    /// What whoever watches should be told.
+    pub news: Vec<News>,
+    /// Whether it has asked for what answers to the order to begin.
+    begun: bool,
+    /// Whether something was performed, answered or given up, so that the end is told.
+    acted: bool,
+    /// Whether nothing can be recorded any more.
+    blind: bool,
+    /// The strongest wish that was heeded.
+    heeded: Option<Wish>,
+    /// That an action asked to stop here.
+    rest: Option<String>,
+    /// The number of turns after which a try was waited for.
+    waited: Option<u32>,
+    /// How many records may be made before the next turn.
+    records: u32,
+    /// How long what hinders may still be waited for, and how often it was.
+    patience: (u64, u32),
+}
+
+/// What time it is, and what is wished.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Moment {
+    /// How long the run has taken.
+    pub time: Period,
+    /// What is wished of it, and by whom, in words.
+    pub wish: Option<(Wish, String)>,
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Look what an earlier process left of the work: [`Event::Found`].
+    LookBack,
+    /// Judge the task: [`Event::Judged`].
+    Judge,
+    /// Record something: [`Event::Recorded`].
+    Record(Deed),
+    /// Start an executor for the work: [`Event::Performed`].
+    Perform,
+    /// Wait so long, or until something is wished, and go on with this: [`Event::Waited`].
+    Wait(Period, Box<Effect>),
+    /// Write the end down, unless something stronger is wished by then: [`Event::Finished`].
+    Finish(Option<Wish>),
+    /// Nothing: it is over.
+    Over,
+}
+
+/// What has happened.
+pub enum Event<'a> {
+    /// The run begins, or goes on.
+    Begun,
+    /// This is what an earlier process left.
+    Found(Left, &'a State),
+    /// The task was judged.
+    Judged(&'a Case<'a>),
+    /// Something was recorded, or was not.
+    Recorded(Deed, Noted),
+    /// An executor has ended.
+    Performed(Returned),
+    /// What was to be waited for is over; this comes next.
+    Waited(Effect),
+    /// An effect could not be carried out.
+    Hindered(Effect, Hindrance),
+    /// The end is written down, or something else is wished.
+    Finished(Option<(Wish, String)>),
+}
+
+/// What an earlier process left of its work.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Left {
+    /// Whether its executor was still running, and had to be ended.
+    pub was_running: bool,
+    /// Its result, if one lies there.
+    pub result: Option<Result<ActionResult, String>>,
+}
+
+/// What came of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Noted {
+    /// It is made.
+    Done,
+    /// There was nothing to record.
+    Nothing,
+    /// The workflow does not allow it; why.
+    Refused(String),
+}
+
+/// What came of an executor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Returned {
+    /// How it ended.
+    pub how: How,
+    /// The result that it left, if it left one.
+    pub result: Option<Result<ActionResult, String>>,
+}
+
+/// How an executor ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// By itself, well.
+    Well,
+    /// Somebody wanted the end.
+    Stopped,
+    /// It was ended, because it took too long; the text says so.
+    TooLong(String),
+    /// It failed; why.
+    Badly(String),
+    /// It could not even be started; why.
+    NotStarted(String),
+}
+
+/// Why something cannot be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hindrance {
+    /// How long to wait for it.
+    pub patience: Patience,
+    /// What it is, and what to do about it.
+    pub why: String,
+}
+
+/// How long something that hinders is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// It passes by itself: as long as the run may take.
+    Long,
+    /// Somebody has to act: for a minute.
+    Short,
+    /// It does not pass: the run ends so.
+    Never(Ending),
+}
+
+/// What whoever watches should be told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// Work is done.
+    Done {
+        /// What was performed.
+        work: Work,
+        /// What it says.
+        message: Option<String>,
+    },
+    /// A try has failed.
+    Failed {
+        /// What was performed.
+        work: Work,
+        /// Why.
+        why: String,
+    },
+}
+
+/// How many records may be made between two turns.
+const RECORDS: u32 = 100;
+/// How long is waited at most for what passes by itself, in milliseconds.
+const LONG: u64 = 3_600_000;
+/// How long is waited at most for somebody to act, in milliseconds.
+const SHORT: u64 = 60_000;
+/// The first wait for what hinders, and the longest, in milliseconds.
+const HELD: (u64, u64) = (200, 5_000);
+
+impl Course {
+    /// A run that has used this much, and has this work to settle first.
+    #[must_use]
+    pub fn new(mode: Mode, budget: Budget, spent: Spent, doing: Option<Work>) -> Self {
+        Self {
+            mode,
+            budget,
+            spent,
+            doing,
+            over: None,
+            unsaved: false,
+            news: Vec::new(),
+            begun: false,
+            acted: false,
+            blind: false,
+            heeded: None,
+            rest: None,
+            waited: None,
+            records: RECORDS,
+            patience: (LONG, 0),
+        }
+    }
+
+    /// Takes in what happened, and says what is to be done.
+    pub fn step(&mut self, now: &Moment, event: Event<'_>) -> Effect {
+        self.spent.time = self.spent.time.max(now.time);
+        match event {
+            Event::Begun if self.doing.is_some() => Effect::LookBack,
+            Event::Begun => self.go_on(now),
+            Event::Found(left, state) => self.found(now, left, state),
+            Event::Judged(case) => self.judged(now, case),
+            Event::Recorded(deed, noted) => self.recorded(now, deed, noted),
+            Event::Performed(tried) => self.performed(now, tried),
+            Event::Waited(effect) => match &now.wish {
+                Some(wish) if self.over.is_none() => self.heed(wish),
+                _ => effect,
+            },
+            Event::Hindered(effect, hindrance) => self.hindered(now, effect, hindrance),
+            Event::Finished(wish) => match wish {
+                Some((wish, why)) if Some(wish) > self.heeded => self.reopen(&(wish, why)),
+                _ => Effect::Over,
+            },
+        }
+    }
+
+    /// What is left of the run before an effect: it falls with every step.
+    #[must_use]
+    pub fn left(&self, effect: &Effect) -> [u64; 5] {
+        if self.over.is_some() {
+            let wishes = 3 - self.heeded.map_or(0, |wish| 1 + wish as u64);
+            return [0, wishes, 0, 0, self.rank(effect)];
+        }
+        let turns = u64::from(self.budget.turns.saturating_sub(self.spent.turns));
+        let failures: u64 = self.spent.failures.values().map(|count| u64::from(*count)).sum();
+        let work = 3 * turns + 2 * u64::from(self.doing.is_some()) + failures;
+        [1, work, u64::from(self.records), self.patience.0, self.rank(effect)]
+    }
+
+    fn rank(&self, effect: &Effect) -> u64 {
+        match effect {
+            Effect::Over => 0,
+            Effect::Finish(_) => 1,
+            Effect::Record(Deed::End(_)) => 2,
+            Effect::Record(_) => 3,
+            Effect::Perform => 4,
+            Effect::Judge if self.waited == Some(self.spent.turns) => 5,
+            Effect::Judge => 7,
+            Effect::LookBack => 8,
+            Effect::Wait(_, following) => 1 + self.rank(following),
+        }
+    }
+
+    /// What comes after something is settled.
+    fn go_on(&mut self, now: &Moment) -> Effect {
+        if let Some(wish) = &now.wish {
+            return self.heed(wish);
+        }
+        if self.begun {
+            return Effect::Judge;
+        }
+        self.begun = true;
+        Effect::Record(Deed::Start)
+    }
+
+    fn judged(&mut self, now: &Moment, case: &Case<'_>) -> Effect {
+        if let Some(wish) = &now.wish {
+            return self.heed(wish);
+        }
+        let following = next(case, &self.spent, &self.budget, self.mode);
+        if !matches!(following, Next::Apply | Next::End(..))
+            && let Some(why) = self.rest.take()
+        {
+            return self.end(Ending::Paused, why);
+        }
+        match following {
+            Next::End(ending, reason) => self.end(ending, reason),
+            Next::Apply => Effect::Record(Deed::Moves),
+            Next::GiveUp { action, rule, failures } => {
+                Effect::Record(Deed::GiveUp { action, rule, failures })
+            }
+            Next::Answer { ask, patch, ground } => {
+                self.begin();
+                Effect::Record(Deed::Answer { ask, patch, ground })
+            }
+            Next::Perform(work) if self.must_wait(&work) => {
+                self.waited = Some(self.spent.turns);
+                self.unsaved = true;
+                let rest = self.budget.rest(self.spent.time).unwrap_or(work.wait);
+                Effect::Wait(work.wait.min(rest), Box::new(Effect::Judge))
+            }
+            Next::Perform(work) => {
+                self.begin();
+                self.doing = Some(work);
+                Effect::Perform
+            }
+        }
+    }
+
+    fn must_wait(&self, work: &Work) -> bool {
+        work.wait > Period::default() && self.waited != Some(self.spent.turns)
+    }
+
+    /// A turn begins: it is counted before anything is done.
+    fn begin(&mut self) {
+        self.spent.begin();
+        self.records = RECORDS;
+        self.acted = true;
+        self.unsaved = true;
+    }
+
+    fn found(&mut self, now: &Moment, left: Left, state: &State) -> Effect {
+        let Some(work) = &self.doing else { return self.go_on(now) };
+        let cost = cost_of(left.result.as_ref());
+        match (&work.job, left.result) {
+            (Job::Action { action, .. }, result) if work.footing.is_recorded(state, action) => {
+                self.succeed(cost, result.and_then(Result::ok));
+                self.go_on(now)
+            }
+            // A whole result was the executor's last word, though nobody heard it.
+            (Job::Action { .. }, Some(Ok(result))) if !left.was_running => self.take_in(now, result),
+            _ => self.fail(now, "its run was killed".to_owned(), cost),
+        }
+    }
+
+    fn performed(&mut self, now: &Moment, tried: Returned) -> Effect {
+        let cost = cost_of(tried.result.as_ref());
+        match tried.how {
+            How::NotStarted(why) => {
+                self.spent.take_back();
+                self.doing = None;
+                self.blind = true;
+                self.end(Ending::Error, why)
+            }
+            // Nobody's failure: it begins anew when the run goes on.
+            How::Stopped => self.drop_work(now, cost),
+            How::TooLong(_) if self.budget.rest(self.spent.time) == Some(Period::default()) => {
+                self.drop_work(now, cost)
+            }
+            How::TooLong(why) | How::Badly(why) => self.fail(now, why, cost),
+            How::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
+                (Some(Job::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
+                (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why, cost),
+                (Some(Job::Action { .. }), None) => self.fail(now, "it left no result".to_owned(), cost),
+                // The word of an agent is no evidence, so that it says nothing is no fault either.
+                (_, result) => match result.and_then(Result::ok) {
+                    Some(result) if result.failed => self.fail(now, failure_in(&result), cost),
+                    result => {
+                        self.succeed(cost, result);
+                        self.go_on(now)
+                    }
+                },
+            },
+        }
+    }
+
+    /// Takes in the result of an action: it is to be recorded.
+    fn take_in(&mut self, now: &Moment, result: ActionResult) -> Effect {
+        if result.failed {
+            return self.fail(now, failure_in(&result), result.cost);
+        }
+        match self.doing.clone() {
+            Some(Work { job: Job::Action { action, rule }, footing, .. }) => {
+                self.acted = true;
+                Effect::Record(Deed::Result { action, rule, footing, result: Box::new(result) })
+            }
+            _ => self.go_on(now),
+        }
+    }
+
+    fn recorded(&mut self, now: &Moment, deed: Deed, noted: Noted) -> Effect {
+        if self.over.is_some() {
+            return self.close(&deed);
+        }
+        self.records = self.records.saturating_sub(1);
+        self.patience = (LONG, 0);
+        let refused = match &noted {
+            Noted::Done => None,
+            Noted::Nothing => Some("there was nothing to record"),
+            Noted::Refused(why) => Some(why.as_str()),
+        };
+        match (deed, refused) {
+            (Deed::Result { result, .. }, None) => {
+                self.succeed(result.cost, Some(*result));
+                self.go_on(now)
+            }
+            (Deed::Result { result, .. }, Some(why)) => self.fail(now, why.to_owned(), result.cost),
+            (Deed::Answer { ask, ground, .. }, None) => {
+                self.spent.see(Doer::Question(ask), ground);
+                Effect::Judge
+            }
+            (Deed::Answer { .. }, Some(why)) => {
+                self.end(Ending::Waiting, format!("the answer by default is refused: {why}"))
+            }
+            (Deed::GiveUp { action, .. }, None) => {
+                self.spent.give_up(&Doer::Action(action.to_string()));
+                self.acted = true;
+                self.unsaved = true;
+                Effect::Judge
+            }
+            (Deed::GiveUp { action, .. }, Some(why)) => {
+                self.end(Ending::Error, format!("`{action}` failed too often, and that is refused: {why}"))
+            }
+            (deed, _) => match noted {
+                Noted::Refused(why) => self.end(Ending::Error, why),
+                _ if self.records == 0 => {
+                    let reason = format!("the task moved {RECORDS} times with nothing performed in between");
+                    self.end(Ending::Error, reason)
+                }
+                _ if deed == Deed::Start => Effect::Record(Deed::Begin(self.mode)),
+                _ => Effect::Judge,
+            },
+        }
+    }
+
+    /// Waits for what hinders, or ends.
+    fn hindered(&mut self, now: &Moment, effect: Effect, hindrance: Hindrance) -> Effect {
+        if self.over.is_some() {
+            // What cannot be recorded at the end is not waited for.
+            return match &effect {
+                Effect::Record(deed) => self.close(deed),
+                _ => Effect::Over,
+            };
+        }
+        if let Some(wish) = &now.wish {
+            return self.heed(wish);
+        }
+        let ends = |ending| (ending, hindrance.why.clone());
+        let (most, ending) = match hindrance.patience {
+            Patience::Long => (LONG, Ending::Waiting),
+            Patience::Short => (SHORT, Ending::Waiting),
+            Patience::Never(ending) => (0, ending),
+        };
+        let (patience, times) = self.patience;
+        let waited = LONG - patience;
+        let rest = self.budget.rest(self.spent.time).map_or(LONG, Period::milliseconds);
+        let wait = (HELD.0 << times.min(10)).min(HELD.1).min(most.saturating_sub(waited)).min(rest);
+        if wait == 0 {
+            self.blind = true;
+            let is_out_of_time = most > waited;
+            let (ending, why) = if is_out_of_time { ends(Ending::Exhausted) } else { ends(ending) };
+            return self.end(ending, why);
+        }
+        self.patience = (patience - wait, times.saturating_add(1));
+        Effect::Wait(Period::from_milliseconds(wait), Box::new(effect))
+    }
+
+    /// Work is done and settled.
+    fn succeed(&mut self, cost: f64, result: Option<ActionResult>) {
+        let Some(work) = self.doing.take() else { return };
+        self.spent.pay(cost);
+        self.spent.succeed(work.doer(), work.footing.ground);
+        // Of what an agent has done, no state tells; of a result, the state does.
+        self.unsaved |= work.action().is_none();
+        self.rest = result
+            .as_ref()
+            .filter(|result| !result.goes_on)
+            .map(|_| format!("`{}` asked to stop here", work.name()));
+        let message = result.and_then(|result| result.message);
+        self.news.push(News::Done { work, message });
+    }
+
+    /// A try has failed.
+    fn fail(&mut self, now: &Moment, why: String, cost: f64) -> Effect {
+        if let Some(work) = self.doing.take() {
+            self.spent.pay(cost);
+            self.spent.fail(work.doer());
+            self.acted = true;
+            self.news.push(News::Failed { work, why });
+        }
+        self.go_on(now)
+    }
+
+    fn drop_work(&mut self, now: &Moment, cost: f64) -> Effect {
+        self.spent.pay(cost);
+        self.doing = None;
+        self.go_on(now)
+    }
+
+    fn heed(&mut self, (wish, why): &(Wish, String)) -> Effect {
+        self.heeded = Some(*wish);
+        self.over = Some((wish.ending(), why.clone()));
+        match wish.signal() {
+            Some(_) => Effect::Record(Deed::Order(*wish)),
+            None => self.tell_end(),
+        }
+    }
+
+    /// Something was wished while the end was written down. A task that is done stays done.
+    fn reopen(&mut self, wished: &(Wish, String)) -> Effect {
+        if matches!(self.over, Some((Ending::Completed | Ending::Failed, _))) {
+            self.heeded = Some(wished.0);
+            return Effect::Finish(self.heeded);
+        }
+        self.acted = false;
+        self.heed(wished)
+    }
+
+    fn end(&mut self, ending: Ending, reason: String) -> Effect {
+        self.over = Some((ending, reason));
+        self.tell_end()
+    }
+
+    fn tell_end(&self) -> Effect {
+        match &self.over {
+            Some((ending, reason)) if self.acted && !self.blind => {
+                Effect::Record(Deed::End(format!("the run ended as {}: {reason}", ending.as_str())))
+            }
+            _ => Effect::Finish(self.heeded),
+        }
+    }
+
+    /// What comes after something was recorded at the end, whether that was possible or not.
+    fn close(&self, deed: &Deed) -> Effect {
+        match deed {
+            Deed::Order(_) => self.tell_end(),
+            _ => Effect::Finish(self.heeded),
+        }
+    }
+}
+
+fn cost_of(result: Option<&Result<ActionResult, String>>) -> f64 {
+    result.and_then(|result| result.as_ref().ok()).map_or(0.0, |result| result.cost)
+}
+
+fn failure_in(result: &ActionResult) -> String {
+    let said = result.message.as_deref().or(result.summary.as_deref());
+    said.unwrap_or("it says that it failed").to_owned()
+}

@@ -1,0 +1,109 @@
+//! Recording what a run does, as the repository allows it.
+
+use super::super::{Engine, Error, Judged, Outcome};
+use super::drive::{Drive, case};
+use super::{Happened, Tell};
+use crate::base::{Diagnostic, RepoPath};
+use crate::decide::{Deed, Effect, Event, Hindrance, Noted, Recorder, Step};
+use crate::workflow::Workflow;
+use std::cell::RefCell;
+use std::path::Path;
+
+/// Why a step was not made.
+enum Unmade {
+    /// The workflow does not allow it.
+    Refused(String),
+    /// The task is not here, or cannot be read.
+    Hindered(Hindrance),
+}
+
+impl Drive<'_> {
+    /// Records a deed for the task as it is then.
+    pub(super) fn record(&mut self, deed: Deed, tell: &mut Tell<'_>) -> Effect {
+        self.judged = None;
+        let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
+        let steps_of = |engine: &Engine, judged: &Judged| -> Result<Vec<Step>, Error> {
+            let made = match case(judged, &|_| false) {
+                Ok(case) => engine.steps_for(&deed, judged, case.workflow).map_err(Unmade::Refused),
+                Err(hindrance) => Err(Unmade::Hindered(hindrance)),
+            };
+            let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
+            unmade.replace(why);
+            Ok(steps)
+        };
+        let outcomes = self.engine.carry_out(std::slice::from_ref(self.task), &steps_of);
+        let why = unmade.into_inner();
+        match (outcomes, why) {
+            (Err(error), _) => {
+                self.keep_durably(&deed, tell);
+                self.hinder(Effect::Record(deed), error, tell)
+            }
+            (Ok(_), Some(Unmade::Hindered(hindrance))) => {
+                self.keep_durably(&deed, tell);
+                self.step(Event::Hindered(Effect::Record(deed), hindrance), tell)
+            }
+            (Ok(_), Some(Unmade::Refused(why))) => {
+                self.is_held = false;
+                self.step(Event::Recorded(deed, Noted::Refused(why)), tell)
+            }
+            (Ok(outcomes), None) => {
+                self.is_held = false;
+                let noted = self.told(outcomes, tell);
+                self.step(Event::Recorded(deed, noted), tell)
+            }
+        }
+    }
+
+    /// Tells what was applied, and keeps how the task was judged after it.
+    fn told(&mut self, outcomes: Vec<Outcome>, tell: &mut Tell<'_>) -> Noted {
+        let mut noted = Noted::Nothing;
+        for outcome in outcomes {
+            if let Outcome::Applied(applied) = outcome {
+                tell(&Happened::Applied(&applied));
+                if let Err(error) = self.engine.renew_suggestion(&applied.judged) {
+                    let message = format!("suggestion.json could not be brought up to date: {error}");
+                    tell(&Happened::Note(&Diagnostic::warning("suggestion", message)));
+                }
+                noted = Noted::Done;
+                // With a note, the task may not lie there as it was recorded.
+                self.judged = applied.notes.is_empty().then_some(applied.judged);
+            }
+        }
+        noted
+    }
+
+    /// A result that cannot be recorded yet must outlast the machine.
+    fn keep_durably(&self, deed: &Deed, tell: &mut Tell<'_>) {
+        let (Deed::Result { .. }, Some(name)) = (deed, self.work_name()) else { return };
+        if let Err(error) = self.files.sync_result(&name) {
+            let message = format!("its result may not outlast the machine: {error}");
+            tell(&Happened::Note(&Diagnostic::warning("result-kept", message)));
+        }
+    }
+}
+
+impl Engine {
+    /// The steps by which a deed is recorded, or why it is refused.
+    pub(super) fn steps_for(
+        &self,
+        deed: &Deed,
+        judged: &Judged,
+        workflow: &Workflow,
+    ) -> Result<Vec<Step>, String> {
+        let state = judged.state().ok_or("the state is lost")?;
+        let recorder = Recorder {
+            own: self.caller.own_stamp(),
+            caller: self.stamp(),
+            refuses: &|state| self.refused_data(workflow, state),
+            is_there: &|path| is_there(self.root(), judged, path),
+        };
+        deed.steps(workflow, state, &judged.observed.facts, &recorder)
+    }
+}
+
+/// Whether a file is there that an executor speaks of, below the task or below the repository.
+fn is_there(root: &Path, judged: &Judged, path: &str) -> bool {
+    let below_task = judged.task.directory.join(path);
+    let found = [below_task.ok(), RepoPath::new(path).ok()];
+    found.into_iter().flatten().any(|path| path.under(root).is_file())
+}

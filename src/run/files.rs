@@ -1,0 +1,323 @@
+//! The files of a run, in `.orch` of its task: its record, what is wished of it, logs and results.
+//!
+//! Whoever drives the task holds a lock of the kernel on the task's directory, which dies with it, and
+//! alone writes the record. What is wished is written by others. Where the two meet, at the begin and the
+//! end of a run and when something is wished, `control.lock` lets one after the other do it: so a wish is
+//! either heard by the run that it was said to, or never told as heard. The locks are taken in this order:
+//! `control.lock`, the task's, those of the repository.
+
+use super::record::{RunState, Standing, pretty};
+use crate::base::{Diagnostic, RepoPath};
+use crate::decide::Wish;
+use crate::scan::OWN_DIRECTORY;
+use crate::store::{Error, durable};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The files of the runs of one task.
+#[derive(Debug, Clone)]
+pub struct Files {
+    task: PathBuf,
+    directory: PathBuf,
+    /// The directory below the repository, to be told.
+    shown: String,
+}
+
+/// The right to drive a task; it dies with its process.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "it is held, not looked at")] File);
+
+/// A wish as it lies there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Control {
+    /// What is wished.
+    pub wish: Wish,
+    /// Who wishes it.
+    pub by: String,
+}
+
+/// Who heard a wish.
+#[derive(Debug)]
+pub enum Said {
+    /// The process that drives this run.
+    Told(Box<RunState>),
+    /// Nobody: no process drives the task. This is its last run.
+    Nobody(Option<Box<RunState>>),
+}
+
+/// What can go wrong with the files of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// They cannot be written, or somebody else has them.
+    #[error(transparent)]
+    Store(#[from] Error),
+    /// The record of the run is there and cannot be read.
+    #[error("{}", .0.message)]
+    Unreadable(Box<Diagnostic>),
+}
+
+/// How many runs keep their logs.
+const LOGGED_RUNS: usize = 5;
+/// The record of the last run.
+const RECORD: &str = "run.json";
+/// What is wished of it.
+const CONTROL: &str = "control.json";
+
+impl Files {
+    /// The files of a task, whether they are there or not.
+    #[must_use]
+    pub fn of(root: &Path, task: &RepoPath) -> Self {
+        let shown = format!("{task}/{OWN_DIRECTORY}");
+        let task = task.under(root);
+        Self { directory: task.join(OWN_DIRECTORY), task, shown }
+    }
+
+    /// Makes the directory, which git is told to pass over; an executor may have cleaned it away.
+    pub fn create(&self) -> Result<(), Error> {
+        let logs = self.directory.join("logs");
+        fs::create_dir_all(&logs).map_err(|source| Error::io(&logs, source))?;
+        let ignore = self.directory.join(".gitignore");
+        if fs::read(&ignore).is_ok_and(|text| text == b"*\n") {
+            return Ok(());
+        }
+        fs::write(&ignore, "*\n").map_err(|source| Error::io(&ignore, source))
+    }
+
+    /// Where the log of a try goes.
+    #[must_use]
+    pub fn log(&self, name: &str) -> PathBuf {
+        self.directory.join("logs").join(format!("{name}.log"))
+    }
+
+    /// Where the result of a try is looked for.
+    #[must_use]
+    pub fn result(&self, name: &str) -> PathBuf {
+        self.directory.join("logs").join(format!("{name}.result.json"))
+    }
+
+    /// Keeps the result of a try, so that it counts whatever becomes of the runner.
+    pub fn keep_result(&self, name: &str, result: &Value) -> Result<(), Error> {
+        self.replace(&self.result(name), result, false)
+    }
+
+    /// Removes the result of a try that has failed.
+    pub fn drop_result(&self, name: &str) {
+        let _ = fs::remove_file(self.result(name));
+    }
+
+    /// Makes sure that a result that was kept is on the disk.
+    pub fn sync_result(&self, name: &str) -> Result<(), Error> {
+        durable::sync(&[self.result(name)])
+    }
+
+    /// The result of a try that lies there; `None` where there is none.
+    #[must_use]
+    pub fn left_result(&self, name: &str) -> Option<Result<Value, String>> {
+        super::executor::read_result(&self.result(name))
+    }
+
+    /// Takes the right to drive the task and begins with the record that `make` yields from the last one.
+    /// What was wished before was wished of somebody else. `None` where another process drives the task.
+    pub fn begin(
+        &self,
+        make: impl FnOnce(Option<RunState>) -> RunState,
+    ) -> Result<Option<(Lock, RunState)>, Fault> {
+        self.create()?;
+        let _control = self.control_lock()?;
+        let Some(lock) = self.try_lock()? else { return Ok(None) };
+        let old = self.read()?;
+        let before = old.as_ref().map(|old| old.id.clone());
+        let run = make(old);
+        self.write(&run)?;
+        self.forget_wish()?;
+        if before.is_some_and(|before| before != run.id) {
+            self.prune(&run.id);
+        }
+        Ok(Some((lock, run)))
+    }
+
+    /// Writes down how a run ended and gives up the right to drive the task. If something stronger is
+    /// wished than what was heeded, that comes first: then nothing is written and the wish is returned.
+    pub fn finish(
+        &self,
+        lock: &mut Option<Lock>,
+        run: &RunState,
+        heeded: Option<Wish>,
+    ) -> Result<Option<Control>, Error> {
+        let _control = self.control_lock()?;
+        if let Some(control) = self.wish().filter(|control| Some(control.wish) > heeded) {
+            return Ok(Some(control));
+        }
+        let written = self.write(run).and_then(|()| self.forget_wish());
+        *lock = None;
+        written.map(|()| None)
+    }
+
+    /// Wishes something of whoever drives the task; `None` takes a wish back. The last word counts, but a
+    /// pause does not soften a stop.
+    pub fn say(&self, wish: Option<Wish>, by: &str) -> Result<Said, Fault> {
+        if !self.directory.is_dir() && !self.is_driven() {
+            return Ok(Said::Nobody(None));
+        }
+        self.create()?;
+        let _control = self.control_lock()?;
+        let run = self.read()?.map(Box::new);
+        if !self.is_driven() {
+            return Ok(Said::Nobody(run));
+        }
+        let Some(run) = run.filter(|run| !matches!(run.standing, Standing::Ended { .. })) else {
+            let what = "another process runs this task, and what it does is not written down".to_owned();
+            return Err(Error::Busy { what }.into());
+        };
+        match wish {
+            None => self.forget_wish()?,
+            Some(wish) if self.wish().is_some_and(|old| old.wish > wish) => {}
+            Some(wish) => {
+                let value = json!({"wish": wish.as_str(), "by": by});
+                self.replace(&self.directory.join(CONTROL), &value, true)?;
+            }
+        }
+        Ok(Said::Told(run))
+    }
+
+    /// What is wished of whoever drives the task.
+    #[must_use]
+    pub fn wish(&self) -> Option<Control> {
+        let bytes = durable::read_regular(&self.directory.join(CONTROL))?;
+        let value: Value = serde_json::from_slice(&bytes).ok()?;
+        let text = |key: &str| value.get(key)?.as_str();
+        Some(Control { wish: Wish::named(text("wish")?)?, by: text("by")?.to_owned() })
+    }
+
+    /// Whether a process drives the task now.
+    #[must_use]
+    pub fn is_driven(&self) -> bool {
+        let Ok(file) = File::open(&self.task) else { return false };
+        // Several may look at once; only who drives it keeps them out.
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    /// What is known of the last run; `None` where there was none.
+    pub fn read(&self) -> Result<Option<RunState>, Fault> {
+        let path = self.directory.join(RECORD);
+        if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        let shown = format!("{}/{RECORD}", self.shown);
+        let refuse = |why: &str| {
+            let message = format!("{shown}, the record of the last run, cannot be read: {why}");
+            let hint = format!("move it away to begin anew: mv {shown} {shown}.old");
+            Fault::Unreadable(Box::new(Diagnostic::error("run-unreadable", message).hint(hint)))
+        };
+        let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is no readable file"))?;
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| refuse(&error.to_string()))?;
+        RunState::read(&value).map(Some).map_err(refuse)
+    }
+
+    /// Writes what is known of the run: whole, whatever happens, and on the disk when this returns.
+    pub fn write(&self, run: &RunState) -> Result<(), Error> {
+        self.replace(&self.directory.join(RECORD), &run.value(), true)
+    }
+
+    /// Whether a record lies there.
+    #[must_use]
+    pub fn has_record(&self) -> bool {
+        self.directory.join(RECORD).is_file()
+    }
+
+    /// Replaces a file as a whole. That of the directory is not waited for: after a power cut there is the
+    /// old file or the new one. A directory that was cleaned away is made again.
+    fn replace(&self, path: &Path, value: &Value, sync: bool) -> Result<(), Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = self.directory.join(format!("{}-{name}", durable::TEMPORARY));
+        let text = pretty(value);
+        let write = || {
+            let mut file = File::create(&beside)?;
+            file.write_all(text.as_bytes())?;
+            if sync {
+                file.sync_data()?;
+            }
+            fs::rename(&beside, path)
+        };
+        let written = match write() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create()?;
+                write()
+            }
+            written => written,
+        };
+        written.map_err(|source| {
+            let _ = fs::remove_file(&beside);
+            Error::io(path, source)
+        })
+    }
+
+    fn forget_wish(&self) -> Result<(), Error> {
+        let path = self.directory.join(CONTROL);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(&path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn try_lock(&self) -> Result<Option<Lock>, Error> {
+        let fail = |source| Error::io(&self.task, source);
+        let file = File::open(&self.task).map_err(fail)?;
+        // Whoever only looks holds it for a moment.
+        for attempt in 0..5 {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Lock(file))),
+                Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(2 << attempt)),
+                Err(TryLockError::Error(source)) => return Err(fail(source)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn control_lock(&self) -> Result<File, Error> {
+        let path = self.directory.join("control.lock");
+        let fail = |source| Error::io(&path, source);
+        let open = || File::options().create(true).truncate(false).write(true).open(&path);
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create()?;
+                open()
+            }
+            opened => opened,
+        };
+        let file = file.map_err(fail)?;
+        file.lock().map_err(fail)?;
+        Ok(file)
+    }
+
+    /// Removes the logs of all but the last runs. What cannot be removed stays.
+    fn prune(&self, current: &str) {
+        let entries = fs::read_dir(self.directory.join("logs")).into_iter().flatten().flatten();
+        let named: Vec<(String, PathBuf)> = entries
+            .filter_map(|entry| Some((run_of(entry.file_name().to_str()?)?.to_owned(), entry.path())))
+            .collect();
+        let mut runs: BTreeSet<(u64, &str)> =
+            named.iter().map(|(run, _)| (begun(run), run.as_str())).collect();
+        while runs.len() >= LOGGED_RUNS {
+            let Some((_, oldest)) = runs.pop_first() else { break };
+            for (_, path) in named.iter().filter(|(run, _)| run == oldest && run != current) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// The run that a log belongs to: its second and its process, before the number of the turn.
+fn run_of(name: &str) -> Option<&str> {
+    let (end, _) = name.match_indices('-').nth(1)?;
+    Some(&name[..end])
+}
+
+fn begun(run: &str) -> u64 {
+    run.split('-').next().and_then(|seconds| seconds.parse().ok()).unwrap_or_default()
+}

@@ -1,0 +1,237 @@
+//! The course of a run, rule by rule: what counts, what is waited for, and how each thing ends it.
+
+use super::loops::LOOP;
+use super::play::{Play, workflow};
+use orch::base::Period;
+use orch::decide::{
+    ActionResult, Budget, Deed, Doer, Effect, Ending, Hindrance, How, Mode, Patience, Returned, Wish,
+};
+use serde_json::{Value, json};
+
+fn well(value: Value) -> Returned {
+    Returned { how: How::Well, result: Some(ActionResult::read(&value)) }
+}
+
+fn ended(how: How) -> Returned {
+    Returned { how, result: None }
+}
+
+/// A `find` that finds, and a `mend` that mends.
+fn good(name: &str, turn: u32) -> Returned {
+    well(match name {
+        "find" => json!({"stateUpdates": {"found": 2}}),
+        _ => json!({"stateUpdates": {"mended": turn}, "cost": 1.5}),
+    })
+}
+
+fn hindrance(patience: Patience) -> Hindrance {
+    Hindrance { patience, why: "something is in the way".to_owned() }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_waited_for_as_long_as_it_makes_sense() {
+    let hour = Period::from_seconds(3600);
+    let minute = Period::from_seconds(60);
+    for (patience, limit, ending, taken) in [
+        (Patience::Long, None, Ending::Waiting, hour),
+        (Patience::Long, Some(minute), Ending::Exhausted, minute),
+        (Patience::Short, None, Ending::Waiting, minute),
+        (Patience::Short, Some(Period::from_seconds(9)), Ending::Exhausted, Period::from_seconds(9)),
+        (Patience::Never(Ending::Error), None, Ending::Error, Period::default()),
+        (Patience::Never(Ending::Waiting), Some(minute), Ending::Waiting, Period::default()),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.course.budget.time = limit;
+        play.perform = Box::new(good);
+        play.hinder = Box::new(move |effect| match effect {
+            Effect::Record(Deed::Result { .. }) => (Some(hindrance(patience)), None),
+            _ => (None, None),
+        });
+        let (how, why) = play.run();
+        assert_eq!((how, play.course.spent.time), (ending, taken), "{patience:?} {limit:?}");
+        assert_eq!(why, "something is in the way");
+        // What was paid for is kept for the next run.
+        assert!(play.course.doing.is_some());
+        assert_eq!(play.course.spent.turns, 2);
+        let waits: Vec<&str> = play.story.iter().skip(1).map(String::as_str).take(6).collect();
+        if taken >= minute {
+            assert_eq!(
+                waits,
+                ["wait 200ms", "wait 400ms", "wait 800ms", "wait 1s600ms", "wait 3s200ms", "wait 5s"]
+            );
+        }
+    }
+}
+
+#[test]
+fn what_passes_is_recorded_after_all() {
+    let workflow = workflow(LOOP);
+    let mut play = Play::new(&workflow, Mode::Auto);
+    play.perform = Box::new(good);
+    let mut tried = 0;
+    play.hinder = Box::new(move |effect| {
+        tried += u32::from(matches!(effect, Effect::Record(_)));
+        (
+            (tried % 3 > 0)
+                .then(|| hindrance(Patience::Long))
+                .filter(|_| matches!(effect, Effect::Record(_))),
+            None,
+        )
+    });
+    assert_eq!(play.run().0, Ending::Completed);
+    assert_eq!((play.course.spent.turns, play.course.spent.cost), (3, 1.5));
+}
+
+#[test]
+fn a_wish_ends_whatever_is_waited_for_and_is_told_in_its_words() {
+    for (wish, ending, told) in [
+        (Wish::Interrupt, Ending::Paused, "interrupt it"),
+        (Wish::Pause, Ending::Paused, "pause it"),
+        (Wish::Stop, Ending::Stopped, "stop it"),
+    ] {
+        // While a default answer is held, while a result is, and before a further try.
+        for at in 0..3 {
+            let workflow = workflow(LOOP);
+            let mut play = Play::new(&workflow, Mode::Auto);
+            play.perform = Box::new(move |name, turn| match at {
+                2 => ended(How::Badly("no".to_owned())),
+                _ => good(name, turn),
+            });
+            play.hinder = Box::new(move |effect| match (effect, at) {
+                (Effect::Record(Deed::Answer { .. }), 0) | (Effect::Record(Deed::Result { .. }), 1) => {
+                    (Some(hindrance(Patience::Long)), None)
+                }
+                (Effect::Wait(..), _) => (None, Some(wish)),
+                _ => (None, None),
+            });
+            assert_eq!(play.run(), (ending, told.to_owned()), "{wish:?} at {at}");
+            assert_eq!(play.course.doing.is_some(), at == 1);
+        }
+    }
+}
+
+#[test]
+fn a_wish_that_comes_while_the_end_is_written_is_heard() {
+    for (performs, ending) in [(false, Ending::Stopped), (true, Ending::Completed)] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Interactive);
+        if performs {
+            play.course.mode = Mode::Auto;
+            play.perform = Box::new(good);
+        }
+        let mut asked = 0;
+        play.hinder = Box::new(move |effect| {
+            let closes = matches!(effect, Effect::Finish(_));
+            asked += u32::from(closes);
+            // First a pause, then a stop; what is said twice is heard once.
+            let wish = if asked < 2 { Wish::Pause } else { Wish::Stop };
+            (None, closes.then_some(wish))
+        });
+        assert_eq!(play.run().0, ending);
+    }
+}
+
+#[test]
+fn what_is_refused_ends_the_run_instead_of_going_round() {
+    let refusals: [(fn(&Deed) -> bool, Ending, &str); 4] = [
+        (|deed| matches!(deed, Deed::Start), Ending::Error, "no"),
+        (|deed| matches!(deed, Deed::Moves), Ending::Error, "no"),
+        (|deed| matches!(deed, Deed::Answer { .. }), Ending::Waiting, "the answer by default is refused: no"),
+        (
+            |deed| matches!(deed, Deed::GiveUp { .. }),
+            Ending::Error,
+            "`find` failed too often, and that is refused: no",
+        ),
+    ];
+    for (refused, ending, reason) in refusals {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Auto);
+        play.perform = Box::new(|_, _| ended(How::Badly("no".to_owned())));
+        play.refuse = Box::new(move |deed| refused(deed).then(|| "no".to_owned()));
+        assert_eq!(play.run(), (ending, reason.to_owned()));
+    }
+}
+
+#[test]
+fn rules_that_go_round_in_circles_end_the_run_with_their_reason() {
+    let text = "# Round\n\n```toml orch\n[phase.a]\n[phase.b]\n[phase.c]\nterminal = true\n\
+        [[rule]]\nid = \"there\"\nfrom = \"a\"\nto = \"b\"\nbecause = \"b\"\n\
+        [[rule]]\nid = \"back\"\nfrom = \"b\"\nwhen = \"attempt < 1000\"\nto = \"a\"\nbecause = \"a\"\n\
+        [[rule]]\nid = \"out\"\nfrom = \"b\"\nto = \"c\"\nbecause = \"c\"\n```\n";
+    let workflow = workflow(text);
+    let mut play = Play::new(&workflow, Mode::Auto);
+    let (ending, why) = play.run();
+    assert_eq!(ending, Ending::Error);
+    assert!(why.contains("round in circles") && why.contains("a -> b -> a"), "{why}");
+}
+
+#[test]
+fn every_further_try_is_waited_for() {
+    let workflow = workflow(LOOP);
+    let mut play = Play::new(&workflow, Mode::Auto);
+    play.perform = Box::new(|_, _| ended(How::Badly("no".to_owned())));
+    assert_eq!(play.run().0, Ending::Failed);
+    let expected = "answer more, wait 2s, give up find, to running, wait 2s, give up find, to running, \
+        wait 2s, give up find, to failed";
+    assert_eq!(play.story.join(", "), expected);
+    assert_eq!(play.course.spent.turns, 7);
+}
+
+#[test]
+fn only_what_has_failed_counts_as_failed() {
+    let find = Doer::Action("find".to_owned());
+    let long = || "it took longer than 9s".to_owned();
+    for (how, time, failures, ending, turns) in [
+        (How::Badly("no".to_owned()), 100, 1, Ending::Paused, 2),
+        (How::TooLong(long()), 100, 1, Ending::Paused, 2),
+        // The limit is that of the run: nobody's failure.
+        (How::TooLong(long()), 0, 0, Ending::Exhausted, 2),
+        (How::Stopped, 100, 0, Ending::Paused, 2),
+        (How::NotStarted("no such program".to_owned()), 100, 0, Ending::Error, 1),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut play = Play::new(&workflow, Mode::Auto);
+        let named = format!("{how:?}");
+        let taken = std::rc::Rc::new(std::cell::Cell::new(false));
+        let done = std::rc::Rc::clone(&taken);
+        play.course.budget = Budget { time: Some(Period::from_seconds(9)), ..play.course.budget };
+        play.course.spent.time = Period::from_seconds(9 - u64::from(time > 0));
+        if time == 0 {
+            // An answer takes a turn, which needs some time to be left.
+            play.course.spent.time = Period::from_seconds(8);
+        }
+        play.perform = Box::new(move |_, _| {
+            taken.set(true);
+            ended(how.clone())
+        });
+        let late = time == 0;
+        play.hinder = Box::new(move |effect| match effect {
+            Effect::Judge | Effect::Wait(..) if done.get() && !late => (None, Some(Wish::Interrupt)),
+            _ => (None, None),
+        });
+        play.took = Period::from_seconds(u64::from(late));
+        assert_eq!(play.run().0, ending, "{named}");
+        let spent = &play.course.spent;
+        assert_eq!((spent.failures_of(&find), spent.turns), (failures, turns), "{named}");
+        assert!(play.course.doing.is_none());
+    }
+}
+
+#[test]
+fn an_action_may_ask_to_stop_after_it() {
+    let workflow = workflow(LOOP);
+    let mut play = Play::new(&workflow, Mode::Auto);
+    play.perform = Box::new(|_, _| well(json!({"stateUpdates": {"found": 1}, "continue": false})));
+    assert_eq!(play.run(), (Ending::Paused, "`find` asked to stop here".to_owned()));
+    assert_eq!(play.state.extra["found"], 1);
+}
+
+#[test]
+fn the_sum_of_costs_stays_a_number() {
+    let workflow = workflow(LOOP);
+    let mut play = Play::new(&workflow, Mode::Auto);
+    play.perform = Box::new(|_, turn| well(json!({"stateUpdates": {"notes": [turn]}, "cost": 1e308})));
+    assert_eq!(play.run().0, Ending::Exhausted);
+    assert_eq!(play.course.spent.cost, f64::MAX);
+}
