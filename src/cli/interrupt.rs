@@ -1,7 +1,12 @@
-//! Ctrl-C and termination: an end at once, but for the moment in which we hold a lock of git's.
+//! Ctrl-C, termination and a terminal that goes away: an end at once, but for the moment in which we hold a
+//! lock of git's.
 
 use crate::{run, store};
-use std::sync::{Mutex, PoisonError};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs;
+use std::sync::{Mutex, Once, PoisonError};
+use std::thread;
 
 type Wish = Box<dyn FnOnce() + Send>;
 
@@ -9,19 +14,40 @@ type Wish = Box<dyn FnOnce() + Send>;
 static INSTEAD: Mutex<Option<Wish>> = Mutex::new(None);
 
 /// From here on an interrupt ends the process with a documented code and never leaves a lock behind.
+/// Where we were started to ignore that the terminal goes away, as below `nohup`, that stays ignored.
 pub(super) fn listen() {
-    let handler = || {
-        let wish = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
-        wish.map_or_else(end, |then| then());
-    };
-    // Without a handler Ctrl-C still ends the process, only less politely. One that is there stays.
-    let _ = ctrlc::set_handler(handler);
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let mut heard = vec![SIGINT, SIGTERM];
+        heard.extend((!ignores_hangup()).then_some(SIGHUP));
+        // Without a handler Ctrl-C still ends the process, only less politely.
+        let Ok(mut signals) = Signals::new(heard) else { return };
+        thread::spawn(move || {
+            for _ in signals.forever() {
+                let wish = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+                wish.map_or_else(end, |then| then());
+            }
+        });
+    });
+}
+
+/// Whether we were started to ignore that the terminal goes away, as far as the system shows it.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    ignored >> (SIGHUP - 1) & 1 == 1
 }
 
 /// Calls `then` at the next interrupt, from another thread; one after that ends the process at once.
 pub(super) fn on_interrupt(then: impl FnOnce() + Send + 'static) {
     *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
     listen();
+}
+
+/// From here on the next interrupt ends the process at once, as at first.
+pub(super) fn at_once() {
+    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 fn end() {

@@ -97,7 +97,11 @@ impl Ui {
         let mut line = String::new();
         match io::stdin().read_line(&mut line) {
             Ok(count) if count > 0 => Some(line.trim().to_owned()),
-            _ => None,
+            _ => {
+                // The prompt is left behind.
+                self.problem("");
+                None
+            }
         }
     }
 

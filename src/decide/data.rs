@@ -12,6 +12,21 @@ pub struct PatchOp {
     pub value: Value,
 }
 
+/// How many levels the own keys of a state may nest. Readers of JSON stop at 128, and a transcript
+/// holds them one level deeper than the state.
+pub const DEEPEST: usize = 100;
+
+/// Whether a value nests deeper than so many levels.
+#[must_use]
+pub fn nests_deeper(value: &Value, levels: usize) -> bool {
+    let Some(left) = levels.checked_sub(1) else { return value.is_object() || value.is_array() };
+    match value {
+        Value::Object(members) => members.values().any(|member| nests_deeper(member, left)),
+        Value::Array(items) => items.iter().any(|item| nests_deeper(item, left)),
+        _ => false,
+    }
+}
+
 /// The changes that a result asks for: each key is a name, or a path with dots or slashes.
 pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, String> {
     let mut ops = Vec::new();
@@ -23,6 +38,10 @@ pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, String> {
         };
         if path.iter().any(String::is_empty) {
             return Err(format!("`{key}` is no path into the state"));
+        }
+        if path.len() > DEEPEST {
+            let start: String = key.chars().take(40).collect();
+            return Err(format!("`{start}…` leads deeper than {DEEPEST} levels"));
         }
         ops.push(PatchOp { path, value: value.clone() });
     }
@@ -263,6 +282,29 @@ mod tests {
         }
         for updates in [json!({"a..b": 1}), json!({"": 1}), json!({"/": 1}), json!({"l.9": 1})] {
             assert!(merged(json!({"l": []}), updates.clone()).is_err(), "{updates}");
+        }
+    }
+
+    #[test]
+    fn nothing_leads_deeper_than_can_be_read() {
+        let path = |levels: usize| vec!["a"; levels].join(".");
+        assert_eq!(
+            merged(json!({}), json!({(path(DEEPEST)): 1})).map(|value| nests_deeper(&value, DEEPEST)),
+            Ok(false)
+        );
+        for levels in [DEEPEST + 1, 300_000] {
+            let error = merged(json!({}), json!({(path(levels)): 1})).expect_err("too deep");
+            assert!(error.ends_with("leads deeper than 100 levels") && error.len() < 100, "{error}");
+        }
+        for (value, levels, expected) in [
+            (json!(1), 0, false),
+            (json!([]), 0, true),
+            (json!([]), 1, false),
+            (json!({"a": [1]}), 1, true),
+            (json!({"a": [1], "b": 2}), 2, false),
+            (json!([[], [[]]]), 2, true),
+        ] {
+            assert_eq!(nests_deeper(&value, levels), expected, "{value} {levels}");
         }
     }
 

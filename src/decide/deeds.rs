@@ -3,13 +3,14 @@
 //! Each is checked here and becomes a transition that stays where it is. The same functions yield it
 //! again when it is replayed, so that nobody's word changes more than the workflow lets it change.
 
-use super::data::{PatchOp, changed_outside, merge_patch, outside, put_back};
+use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::look;
 use super::evaluate::Judge;
 use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
-use super::{Change, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
+use super::undue::undue;
+use super::{Change, Ending, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
 use crate::base::{ActionName, PhaseId, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
@@ -28,13 +29,12 @@ pub fn accept(
         let may = if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") };
         return Err(format!("the result changes {pointer}; action `{action}` may write {may}"));
     }
-    let mut own = data_of(workflow, state);
-    merge_patch(&mut own, patch)?;
+    let own = patched(workflow, state, patch)?;
     result(workflow, state, facts, (rule, action), own, reason)
 }
 
 /// The record of a result whose data is known.
-fn result(
+pub(super) fn result(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
@@ -43,7 +43,7 @@ fn result(
     reason: &str,
 ) -> Result<Transition, String> {
     let phase = phase_of(workflow, state)?;
-    let rule = running(workflow, phase, rule, action)?;
+    let rule = running(workflow, state, facts, (phase, rule, action))?;
     if let Some(action) = workflow.action(action) {
         refuse_undone(workflow, state, facts, phase, &own, action)?;
     }
@@ -63,7 +63,7 @@ pub fn give_up(
     (rule, action): (&RuleId, &ActionName),
     reason: &str,
 ) -> Result<Transition, String> {
-    let rule = running(workflow, phase_of(workflow, state)?, rule, action)?;
+    let rule = running(workflow, state, facts, (phase_of(workflow, state)?, rule, action))?;
     let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
     transition.rule = Some(rule.id.clone());
     transition.action = Some(action.clone());
@@ -82,12 +82,11 @@ pub fn answer(
     if let Some(pointer) = outside(patch, &ask.writes) {
         return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")));
     }
-    let mut own = data_of(workflow, state);
-    merge_patch(&mut own, patch)?;
+    let own = patched(workflow, state, patch)?;
     answered(workflow, state, facts, rule, ask, own, reason)
 }
 
-fn answered(
+pub(super) fn answered(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
@@ -165,10 +164,32 @@ pub fn start(workflow: &Workflow, state: &State, facts: &Facts, mode: Mode) -> O
     Some(transition)
 }
 
-/// The record of a run's end.
+/// The record of a run's end, `the run ended as ENDING: WHY`; none, where the task is not as it says.
 #[must_use]
 pub fn end(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> Option<Transition> {
-    here(workflow, state, facts, Kind::End, reason).ok()
+    ended(workflow, state, facts, reason).ok()
+}
+
+pub(super) fn ended(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    reason: &str,
+) -> Result<Transition, String> {
+    let said =
+        reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
+    let said = said.ok_or("it does not say how a run ended")?;
+    let phase = phase_of(workflow, state)?;
+    let may = match said {
+        Ending::Completed => phase.terminal && phase.success,
+        // An agent that fails too often ends the run, too, wherever it works.
+        Ending::Failed => phase.terminal && !phase.success || phase.agent.is_some(),
+        _ => true,
+    };
+    if !may {
+        return Err(format!("the run cannot have ended as {} in `{}`", said.as_str(), phase.id));
+    }
+    here(workflow, state, facts, Kind::End, reason)
 }
 
 /// The question that is asked now, and the rule that asks it.
@@ -192,115 +213,25 @@ pub fn offers(
     on_data(workflow, state, facts, phase, &own, guards).unwrap_or_default()
 }
 
-/// A recorded step within a phase, derived again from the state before and after it; the error says
-/// why it cannot have been so.
-pub(super) fn rederive(
-    workflow: &Workflow,
-    state: &State,
-    facts: &Facts,
-    entry: &super::HistoryEntry,
-    after: &State,
-) -> Result<Transition, String> {
-    let rule_id = entry.rule.as_deref().and_then(|rule| RuleId::new(rule).ok());
-    let rule = rule_id.as_ref().and_then(|id| workflow.rules.iter().find(|rule| rule.id == *id));
-    match (entry.kind, rule, &entry.action) {
-        (Kind::Run, Some(rule), Some(action)) => {
-            let own = before_set(workflow, state, after, &rule.set);
-            let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
-            if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, writes) {
-                return Err(format!("{pointer} changed, which action `{action}` may not write"));
-            }
-            may_have_run(workflow, state, facts, rule, action)?;
-            result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
-        }
-        (Kind::Skip, Some(rule), Some(action)) => {
-            may_have_run(workflow, state, facts, rule, action)?;
-            give_up(workflow, state, facts, (&rule.id, action), &entry.reason)
-        }
-        (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
-        (Kind::Answer, Some(rule), None) => {
-            let (asking, ask) = asked(workflow, state, facts).ok_or("nothing was asked")?;
-            if asking.id != rule.id {
-                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id));
-            }
-            let own = before_set(workflow, state, after, &ask.set);
-            if let Some(pointer) = changed_outside(&data_of(workflow, state), &own, &ask.writes) {
-                return Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name));
-            }
-            answered(workflow, state, facts, rule, ask, own, &entry.reason)
-        }
-        (Kind::Order, Some(rule), _) => {
-            let signal = rule.on.ok_or_else(|| format!("rule `{}` answers to no order", rule.id))?;
-            let moved = signalled(workflow, state, facts, signal).ok_or("no rule answers to it here")??;
-            if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
-                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to));
-            }
-            Ok(moved)
-        }
-        (Kind::Start, None, None) => {
-            let mode = after.run.mode.ok_or("it does not say how the run went on")?;
-            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".to_owned())
-        }
-        (Kind::End, None, None) => here(workflow, state, facts, Kind::End, &entry.reason),
-        _ => Err("the record does not say what was done".to_owned()),
-    }
-}
-
-/// The own keys after a step, with what its bookkeeping set put back to what it was before.
-fn before_set(
-    workflow: &Workflow,
-    before: &State,
-    after: &State,
-    set: &[(String, Guard)],
-) -> Map<String, Value> {
-    let old = data_of(workflow, before);
-    let mut own = after.extra.clone();
-    for (pointer, _) in set {
-        put_back(&mut own, pointer, data::at(&old, pointer));
-    }
-    own
-}
-
-/// Refuses a step whose rule cannot have fired. The files that lay there when an action began are not
-/// kept, so a rule that looks at any may have seen others than now.
-fn may_have_run(
-    workflow: &Workflow,
-    state: &State,
-    facts: &Facts,
-    rule: &Rule,
-    action: &ActionName,
-) -> Result<(), String> {
-    let phase = phase_of(workflow, state)?;
-    let looks = |guard: &Guard| {
-        let reads = workflow.reads(guard);
-        reads.iter().any(|chain| workflow.artifacts.iter().any(|one| one.name.as_str() == chain[0]))
-    };
-    let up_to = workflow.rules_from(&phase.id).take_while(|other| other.id != rule.id).chain([rule]);
-    let of_action = workflow.action(action).is_some_and(|action| looks(&action.when));
-    if of_action || !phase.needs.is_empty() || up_to.into_iter().any(|rule| looks(&rule.when)) {
-        return Ok(());
-    }
-    let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
-    match &decision.verdict {
-        super::Verdict::Run(due) if due == action && decision.rule.as_ref() == Some(&rule.id) => Ok(()),
-        _ => Err(format!("the rules do not run `{action}` here: {}", decision.reason)),
-    }
-}
-
-/// The rule that runs an action, or lets a person choose it, in a phase.
-fn running<'w>(
+/// The rule that runs an action, or lets a person choose it, in a phase; it can have decided now.
+pub(super) fn running<'w>(
     workflow: &'w Workflow,
-    phase: &Phase,
-    rule: &RuleId,
-    action: &ActionName,
+    state: &State,
+    facts: &Facts,
+    (phase, rule, action): (&'w Phase, &RuleId, &ActionName),
 ) -> Result<&'w Rule, String> {
-    let found = workflow.rules.iter().find(|other| other.id == *rule && other.from.contains(&phase.id));
+    let found = workflow.rules_from(&phase.id).find(|other| other.id == *rule);
     let runs = |rule: &&Rule| match &rule.outcome {
         Outcome::Run(name) => name == action,
         Outcome::Choose(names) => names.contains(action),
         _ => false,
     };
-    found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))
+    let found =
+        found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))?;
+    match undue(workflow, state, facts, (phase, found, action)) {
+        Some(why) => Err(format!("the rules do not run `{action}` here: {why}")),
+        None => Ok(found),
+    }
 }
 
 /// A record that stays where the task is, resting on what its phase makes.
@@ -319,19 +250,29 @@ fn here(
     Ok(transition)
 }
 
-fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, String> {
+pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, String> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
     workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`"))
 }
 
-/// The own keys of a state, the defaults filled in.
+/// The own keys of a state, the defaults filled in, and of lists what is kept of them.
 #[must_use]
 pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
     let mut own = state.extra.clone();
     for (key, value) in &workflow.state.defaults {
         own.entry(key.clone()).or_insert_with(|| value.clone());
     }
+    bound(&workflow.state, &mut own);
     own
+}
+
+/// The same with a patch in it. Lists are cut before anything is computed on them, for only what is
+/// kept can be computed on again.
+fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<String, Value>, String> {
+    let mut own = data_of(workflow, state);
+    merge_patch(&mut own, patch)?;
+    bound(&workflow.state, &mut own);
+    Ok(own)
 }
 
 /// Expressions computed on a state with these own keys.

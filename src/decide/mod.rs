@@ -18,6 +18,7 @@ mod merge;
 mod order;
 mod proof;
 mod rebuild;
+mod rederive;
 mod replay;
 mod result;
 mod rules;
@@ -25,13 +26,14 @@ mod scope;
 mod settle;
 mod state;
 mod state_document;
+mod undue;
 
 pub use apply::{Stamp, apply, initial_state};
 pub use course::{
     Budget, Case, Course, Deed, Doer, Effect, Ending, Event, Footing, Hindrance, How, Job, Left, Moment,
     News, Next, Noted, Patience, Recorder, Returned, Spent, Wish, Work, ground, next,
 };
-pub use data::{PatchOp, at, merge_patch, patch};
+pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind,
     Mode, Move, Part, Transition, Tried, Truth, Verdict,

@@ -4,7 +4,8 @@
 //! time, its actor and the reason that a person gave; all else must come out of the same functions
 //! that made it.
 
-use super::deeds::rederive;
+use super::rederive::{rederive, refuse_in_any_case};
+use super::undue::part_looks_at_files;
 use super::{
     ActorKind, Facts, HistoryEntry, Kind, Part, Recorded, Refusal, Stamp, Standing, State, Transition, Truth,
     apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
@@ -70,12 +71,14 @@ pub fn refute(
     before: &Recorded,
     facts: &Facts,
     entry: &HistoryEntry,
+    after: &State,
 ) -> Option<Disproof> {
-    let (Kind::Advance | Kind::Regress, Some(name), Recorded::Known(state)) =
-        (entry.kind, &entry.rule, before)
-    else {
-        return None;
-    };
+    let Recorded::Known(state) = before else { return None };
+    if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
+        let refused = refuse_in_any_case(workflow, state, facts, entry, after);
+        return refused.err().map(|message| disproof(entry, message));
+    }
+    let (Kind::Advance | Kind::Regress, Some(name)) = (entry.kind, &entry.rule) else { return None };
     let from = workflow.phase_named(state.phase.as_deref()?)?;
     let Some(rule) = workflow.rules_from(&from.id).find(|rule| rule.id.as_str() == name) else {
         return Some(disproof(entry, format!("no rule `{name}` leads out of `{}`", from.id)));
@@ -86,17 +89,10 @@ pub fn refute(
     if rule.by_human && entry.actor.kind != ActorKind::Human {
         return Some(disproof(entry, asks_for_a_person(entry)));
     }
-    let reads_artifacts = |part: &Part| {
-        let roots = part.saw.iter().map(|(path, _)| path.split(['.', '[']).next().unwrap_or(path));
-        roots.into_iter().any(|root| {
-            workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == root)
-                || workflow.defines.iter().any(|(name, _)| name == root)
-        })
-    };
     let decision = evaluate(workflow, before, facts);
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
-    let parts = tried.parts.iter().filter(|part| part.within.is_none() && !reads_artifacts(part));
-    let broken = parts.into_iter().find(|part| part.result == Truth::False)?;
+    let is_fixed = |part: &&Part| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
+    let broken = tried.parts.iter().filter(is_fixed).find(|part| part.result == Truth::False)?;
     Some(disproof(entry, format!("rule `{name}` did not hold, whatever lay there: {}", broken.text)))
 }
 

@@ -49,7 +49,12 @@ impl Judge<'_> {
 
     /// Whether what a rule yields may be performed: of an action, its precondition holds and it is not
     /// given up; of a choice, that is so for one of its actions at least.
-    fn may_perform(&self, rule: &Rule, scope: &dyn Scope, parts: &mut Vec<Part>) -> Result<bool, String> {
+    pub(super) fn may_perform(
+        &self,
+        rule: &Rule,
+        scope: &dyn Scope,
+        parts: &mut Vec<Part>,
+    ) -> Result<bool, String> {
         let actions = match &rule.outcome {
             Outcome::Run(action) => std::slice::from_ref(action),
             Outcome::Choose(actions) => actions.as_slice(),

@@ -1,13 +1,13 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
+use super::fit::refuse_cut;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, command, shell_word};
-use crate::decide::{Recorded, State, Step, Transition, settle};
+use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{settled_lines, with_line, without_markers, write_state};
 use crate::scan::NESTED;
 use crate::store::{self, Planned, Store, Write, durable};
 use crate::view::Message;
-use crate::workflow::Workflow;
 use std::borrow::Cow;
 use std::fs::File;
 use std::thread::sleep;
@@ -170,7 +170,9 @@ impl Engine {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let state_path = judged.task.state_path()?;
         let transcript_path = judged.task.transcript_path()?;
+        self.refuse_link(judged)?;
         refuse_unread(judged)?;
+        refuse_cut(store, judged)?;
         self.refuse_data(workflow, steps)?;
         refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &state_path)?;
@@ -227,26 +229,6 @@ impl Engine {
             })));
         }
         Ok(outcomes)
-    }
-
-    /// The workflow's own part of a state is what its schema accepts, whoever changed it.
-    fn refuse_data(&self, workflow: &Workflow, steps: &[Step]) -> Result<(), Error> {
-        match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {
-            Some(message) => {
-                let hint = Some(command(&["orch", "workflow", "check", workflow.name.as_str()]));
-                Err(Error::NotNow { code: "state-schema", message, hint })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// What the schema of the state does not accept of the workflow's own part, in words.
-    pub(super) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
-        let schema = workflow.state.schema.as_ref()?;
-        let own = serde_json::Value::Object(state.extra.clone());
-        let problem = self.setting.schemas.refuses(schema, &own).into_iter().next()?;
-        let place = if problem.pointer.is_empty() { "the state".to_owned() } else { problem.pointer };
-        Some(format!("the schema `{}` refuses {place}: {}", schema.name, problem.message))
     }
 
     /// One writer at a time, also outside git: a kernel lock on the root directory itself.

@@ -133,6 +133,13 @@ impl Engine {
         } else {
             None
         };
+        // What goes on by itself, or has come to nothing, is not begun once more.
+        let is_open = in_work_dir && !unborn && matches!(runner, None | Some(Runner::Interrupted));
+        if let (Verdict::Run(action), true) = (&decision.verdict, is_open) {
+            let argv = ["orch", "run", task.id.as_str()].map(str::to_owned).to_vec();
+            let effect = format!("perform `{action}`, and what is due after it");
+            decision.options.insert(0, Choice { id: "run", argv, by: Owner::Orch, effect });
+        }
         if runner == Some(Runner::Interrupted) {
             let message = "the process that ran this task is gone; the run goes on where it stood";
             let hint = command(&["orch", "run", task.id.as_str()]);

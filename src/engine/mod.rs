@@ -13,6 +13,7 @@ mod compared;
 mod create;
 mod driver;
 mod error;
+mod fit;
 mod gates;
 mod join;
 mod judge;

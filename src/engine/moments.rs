@@ -5,10 +5,10 @@ use super::code::{code_out_of_reach, told};
 use super::proof::Proving;
 use super::records::Step;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{ArtifactName, Digest, RepoPath};
+use crate::base::{ArtifactName, Digest, PhaseId, RepoPath};
 use crate::decide::{HistoryEntry, State};
 use crate::scan::{Files, Observed, Source};
-use crate::workflow::{Artifact, Workflow, is_tree_name};
+use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
 use std::collections::BTreeMap;
 
 /// What a step recorded of artifacts, beside the evidence that it names.
@@ -226,12 +226,9 @@ impl Proving<'_> {
         }
         let entry = &own.entry;
         // Any rule of the phase may have asked before the one that fired.
-        let asked =
-            |artifact: &Artifact| {
-                entry.from.iter().flat_map(|from| workflow.rules_from(from)).any(|rule| {
-                    workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact.name.as_str())
-                })
-            };
+        let guards: Vec<&Guard> = entry.from.iter().flat_map(|from| expressions_in(workflow, from)).collect();
+        let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
+        let asked = |artifact: &Artifact| guards.iter().any(|guard| reads(guard, artifact.name.as_str()));
         let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
         if let Some(artifact) = elsewhere {
             return Some(format!("`{}` is not committed", artifact.name));
@@ -239,4 +236,25 @@ impl Proving<'_> {
         let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
         filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
     }
+}
+
+/// Everything that may be computed of a task in a phase.
+fn expressions_in<'w>(workflow: &'w Workflow, phase: &'w PhaseId) -> Vec<&'w Guard> {
+    let mut found: Vec<&Guard> =
+        workflow.phase(phase).and_then(|phase| phase.substate.as_ref()).into_iter().collect();
+    for rule in workflow.rules_from(phase) {
+        found.push(&rule.when);
+        found.extend(rule.set.iter().map(|(_, guard)| guard));
+        let actions = match &rule.outcome {
+            Outcome::Run(action) => std::slice::from_ref(action),
+            Outcome::Choose(actions) => actions.as_slice(),
+            Outcome::To(_) | Outcome::Wait(_) => &[],
+        };
+        let actions = actions.iter().filter_map(|action| workflow.action(action));
+        found.extend(actions.flat_map(|action| [&action.when, &action.ensures]));
+        let ask = rule.ask.as_deref().and_then(|ask| workflow.ask(ask));
+        let asks = ask.into_iter().flat_map(|ask| ask.options.iter().chain(&ask.set));
+        found.extend(asks.map(|(_, guard)| guard));
+    }
+    found
 }

@@ -359,6 +359,10 @@ impl Proving<'_> {
             }
             match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
                 Ok(replayed) => {
+                    // Whoever recorded it would have been refused.
+                    if let Some(why) = self.change.before.setting.refused_data(workflow, &step.state) {
+                        return Ok(Some(verdict(Standing::Forged, Some(why))));
+                    }
                     let (standing, why) = match replayed.standing {
                         Standing::Unverifiable => {
                             (Standing::Unverifiable, Some("the state that it took over is not in git"))
@@ -380,8 +384,9 @@ impl Proving<'_> {
                 Err(disproof) => {
                     let other = self.other_evidence(entry, &observed);
                     refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
-                    impossible =
-                        impossible.take().or_else(|| refute(workflow, before, &observed.facts, entry));
+                    impossible = impossible
+                        .take()
+                        .or_else(|| refute(workflow, before, &observed.facts, entry, &step.state));
                     excuse = excuse.take().or_else(|| self.excuse(steps, index, workflow, &observed));
                     Ok(None)
                 }

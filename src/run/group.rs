@@ -1,79 +1,143 @@
-//! Process groups: asked to end, then ended, with all that is in them.
+//! Process groups: asked to end, then ended, with all that is in them and all that came out of them.
 
 use super::strays;
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process_group, set_child_subreaper, test_kill_process_group, waitpgid,
+    Pid, Signal, WaitOptions, kill_process, kill_process_group, set_child_subreaper, test_kill_process_group,
+    waitpgid,
 };
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The group that runs now, for whoever has to end it at once; 0 where there is none.
-static RUNNING: AtomicI32 = AtomicI32::new(0);
+/// The group that runs now, for whoever has to end it at once.
+static RUNNING: Mutex<Option<Group>> = Mutex::new(None);
 
-/// Whether every child of ours is an executor's, so that what is left of one may be ended.
+/// Whether processes that lose their parent below us become our children.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
+/// How long is waited for the end of what was killed.
+const DEATH: Duration = Duration::from_secs(2);
+
 /// The process group of an executor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group(Pid);
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    leader: Pid,
+    /// The children that we had before it: what the recording of a step has started, such as an agent
+    /// that keeps keys for signatures, is none of its business.
+    before: Vec<i32>,
+}
 
 impl Group {
-    /// The group that a process leads.
-    pub(super) fn of(child: &std::process::Child) -> Self {
-        let pid = Pid::from_child(child);
-        RUNNING.store(pid.as_raw_nonzero().get(), Ordering::SeqCst);
-        Self(pid)
+    /// The group that a process leads, where we had these children before.
+    pub(super) fn of(child: &std::process::Child, before: Vec<i32>) -> Self {
+        let group = Self { leader: Pid::from_child(child), before };
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(group.clone());
+        group
     }
 
     /// The number of the group.
-    pub(super) fn number(self) -> i32 {
-        self.0.as_raw_nonzero().get()
+    pub(super) fn number(&self) -> i32 {
+        self.leader.as_raw_nonzero().get()
     }
 
     /// Asks every process of it to end. One that is gone needs no asking.
-    pub(super) fn ask(self) {
-        let _ = kill_process_group(self.0, Signal::TERM);
+    pub(super) fn ask(&self) {
+        let _ = kill_process_group(self.leader, Signal::TERM);
     }
 
     /// Ends every process of it.
-    pub(super) fn kill(self) {
-        let _ = kill_process_group(self.0, Signal::KILL);
+    pub(super) fn kill(&self) {
+        let _ = kill_process_group(self.leader, Signal::KILL);
     }
 
-    /// Whether no process of it is left. Those that ended and belong to us are laid to rest first.
-    fn is_empty(self) -> bool {
-        while let Ok(Some(_)) = waitpgid(self.0, WaitOptions::NOHANG) {}
-        test_kill_process_group(self.0) == Err(Errno::SRCH)
+    /// Ends what is left after its leader: asked first, then not asked any more. Says whether anything
+    /// was left.
+    pub(super) fn clear(&self, grace: Duration) -> bool {
+        let left = Left { group: Some(self.leader), others: &|| self.strays() };
+        let any = left.end(grace);
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        any
     }
 
-    /// Ends what is left of it after its leader: asked first, then not asked any more. Says whether
-    /// anything was left.
-    pub(super) fn clear(self, grace: Duration) -> bool {
-        let was_empty = self.is_empty();
-        if !was_empty {
-            self.ask();
-            let until = Instant::now() + grace;
-            while !self.is_empty() && Instant::now() < until {
-                sleep(Duration::from_millis(5));
-            }
-            self.kill();
-            let until = Instant::now() + Duration::from_secs(2);
-            while !self.is_empty() && Instant::now() < until {
-                sleep(Duration::from_millis(2));
-            }
+    /// What has left the group and lost its parent, which makes it our child.
+    fn strays(&self) -> Vec<Pid> {
+        if ADOPTS.load(Ordering::SeqCst) { strays::adopted(&self.before) } else { Vec::new() }
+    }
+}
+
+/// What is to be ended: a group, and others.
+struct Left<'a> {
+    group: Option<Pid>,
+    others: &'a dyn Fn() -> Vec<Pid>,
+}
+
+impl Left<'_> {
+    /// Whether nobody lives in the group. Those that ended and belong to us are laid to rest first.
+    fn is_gone(&self) -> bool {
+        let Some(group) = self.group else { return true };
+        while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+        test_kill_process_group(group) == Err(Errno::SRCH) || !strays::lives_in(group.as_raw_nonzero().get())
+    }
+
+    /// Asks them to end, then ends them, as one may be born while another dies. Says whether there was
+    /// anybody.
+    fn end(&self, grace: Duration) -> bool {
+        if self.is_gone() && (self.others)().is_empty() {
+            return false;
         }
-        RUNNING.store(0, Ordering::SeqCst);
-        let had_strays = ADOPTS.load(Ordering::SeqCst) && strays::end();
-        !was_empty || had_strays
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+        let mut asked = Vec::new();
+        let is_over = self.until(grace, &mut |others| {
+            for other in others.iter().filter(|other| !asked.contains(*other)) {
+                let _ = kill_process(*other, Signal::TERM);
+            }
+            asked = others.to_vec();
+        });
+        if !is_over {
+            self.kill();
+        }
+        true
+    }
+
+    /// Ends them without asking. What cannot be killed is not waited for without an end.
+    fn kill(&self) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.until(DEATH, &mut |others| {
+            for other in others {
+                let _ = kill_process(*other, Signal::KILL);
+            }
+        });
+    }
+
+    /// Waits until all are gone, doing something to those who are not in the group meanwhile; says
+    /// whether they are.
+    fn until(&self, longest: Duration, to: &mut dyn FnMut(&[Pid])) -> bool {
+        let until = Instant::now() + longest;
+        loop {
+            let others = (self.others)();
+            if others.is_empty() && self.is_gone() {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            to(&others);
+            sleep(Duration::from_millis(5));
+        }
     }
 }
 
 /// Ends the executor that runs now, without asking; for a process that is about to end itself.
 pub fn kill_now() {
-    if let Some(pid) = Pid::from_raw(RUNNING.load(Ordering::SeqCst)) {
-        Group(pid).kill();
+    if let Some(group) = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Left { group: Some(group.leader), others: &|| group.strays() }.kill();
     }
 }
 
@@ -84,20 +148,21 @@ pub fn adopt_strays() {
     ADOPTS.store(true, Ordering::SeqCst);
 }
 
-/// Ends a group that a killed run has left behind, unless its number means somebody else by now.
-/// `started` is when its leader was started, as the system counts.
-pub fn end_leftovers(number: i32, started: Option<u64>, grace: Duration) -> bool {
-    let Some(pid) = Pid::from_raw(number).filter(|pid| !pid.is_init()) else { return false };
-    let group = Group(pid);
-    if group.is_empty() {
-        return false;
-    }
-    // While the group is there its number is given to nobody else; only a new leader could have it.
-    match strays::started(number) {
-        Some(now) if started != Some(now) => false,
-        _ => {
-            group.clear(grace);
-            true
-        }
-    }
+/// Ends what a killed run has left behind, and says whether there was anything. `number` is the group of
+/// its executor and `started` when the leader was started, as the system counts; whoever got away from
+/// there is known by the place for the result, which stands in its environment.
+pub fn end_leftovers(number: Option<i32>, started: Option<u64>, result: &Path, grace: Duration) -> bool {
+    let mark = format!("{RESULT}={}", result.display());
+    let marked = || strays::marked(&mark);
+    let ours = |number: &i32| match strays::started(*number) {
+        Some(now) => started == Some(now),
+        // Its number may mean somebody else by now, unless one who carries the mark is in it; where the
+        // system shows nothing, it has to do.
+        None => started.is_none() || marked().iter().any(|(_, group)| group == number),
+    };
+    let group = number.filter(ours).and_then(Pid::from_raw).filter(|pid| !pid.is_init());
+    Left { group, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }.end(grace)
 }
+
+/// The variable that names the place for the result of a try.
+pub const RESULT: &str = "ORCH_RESULT";

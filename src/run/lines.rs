@@ -12,12 +12,14 @@ const LONGEST: usize = 4096;
 impl Lines {
     /// Gives each line that is whole now.
     pub(super) fn take(&mut self, bytes: &[u8], mut give: impl FnMut(&str)) {
-        for byte in bytes {
-            if *byte == b'\n' || self.open.len() >= LONGEST {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let near = &rest[..rest.len().min(LONGEST - self.open.len())];
+            let end = near.iter().position(|byte| *byte == b'\n');
+            self.open.extend_from_slice(&near[..end.unwrap_or(near.len())]);
+            rest = &rest[end.map_or(near.len(), |end| end + 1)..];
+            if end.is_some() || self.open.len() == LONGEST {
                 self.flush(&mut give);
-            }
-            if *byte != b'\n' {
-                self.open.push(*byte);
             }
         }
     }
@@ -31,21 +33,26 @@ impl Lines {
     }
 }
 
-/// Without what would move the cursor, change colours or ring: sequences of escape, and other controls.
+/// Without what would move the cursor, change colours, ring or turn the order of letters: sequences of
+/// escape, and other controls.
 fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {
-            '\u{1b}' => {
-                if letters.next_if_eq(&'[').is_some() {
-                    // Up to and with the letter that ends the sequence.
-                    let _ = letters.by_ref().find(|letter| ('\u{40}'..='\u{7e}').contains(letter));
-                } else {
-                    letters.next();
+            '\u{1b}' => match letters.next() {
+                // Up to and with the letter that ends the sequence.
+                Some('[') => drop(letters.find(|letter| ('\u{40}'..='\u{7e}').contains(letter))),
+                // A title, a colour or something for the clipboard, up to and with a bell or `ESC \`.
+                Some(']' | 'P' | 'X' | '^' | '_') => {
+                    if letters.find(|letter| matches!(letter, '\u{7}' | '\u{1b}')) == Some('\u{1b}') {
+                        letters.next_if_eq(&'\\');
+                    }
                 }
-            }
+                _ => {}
+            },
             '\t' => out.push(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
             letter if letter.is_control() => {}
             letter => out.push(letter),
         }
@@ -61,10 +68,23 @@ mod tests {
     fn lines_are_whole_and_plain() {
         let mut lines = Lines::default();
         let mut seen: Vec<String> = Vec::new();
-        for part in ["a", "b\nc\r\n\u{1b}[31mred\u{1b}[0m\x07", "\n\n", "end"] {
+        let title = "\u{1b}]0;title\u{7}t\u{1b}P1$r\u{1b}\\u\u{202e}\n";
+        for part in ["a", "b\nc\r\n\u{1b}[31mred\u{1b}[0m\x07", "\n\n", title, "end"] {
             lines.take(part.as_bytes(), |line| seen.push(line.to_owned()));
         }
         lines.flush(|line| seen.push(line.to_owned()));
-        assert_eq!(seen, ["ab", "c", "red", "end"]);
+        assert_eq!(seen, ["ab", "c", "red", "tu", "end"]);
+    }
+
+    #[test]
+    fn what_has_no_end_comes_in_parts() {
+        let mut lines = Lines::default();
+        let mut sizes: Vec<usize> = Vec::new();
+        for size in [LONGEST - 1, 1, 0, 2 * LONGEST + 1] {
+            lines.take("x".repeat(size).as_bytes(), |line| sizes.push(line.len()));
+        }
+        lines.take(b"y\nz", |line| sizes.push(line.len()));
+        lines.flush(|line| sizes.push(line.len()));
+        assert_eq!(sizes, [LONGEST, LONGEST, LONGEST, 2, 1]);
     }
 }

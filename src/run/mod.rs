@@ -9,13 +9,15 @@ mod files;
 mod group;
 mod lines;
 mod output;
+mod pipes;
 mod program;
 mod record;
 mod strays;
+mod trial;
 
 pub use crate::decide::Wish;
 pub use executor::{Ended, Executor, Live, Performed};
 pub use files::{Control, Fault, Files, Lock, Said};
-pub use group::{adopt_strays, end_leftovers, kill_now};
+pub use group::{RESULT, adopt_strays, end_leftovers, kill_now};
 pub use program::unstartable;
 pub use record::{Process, RunState, Standing, Turn, WorkState};

@@ -1,6 +1,6 @@
 //! The workflow document: prose for people around the machine, in the order in which rules decide.
 
-use super::plan::{ABORTING, COMPLETE, MAX_ITERATIONS, Plan, Planned};
+use super::plan::{ABORTING, COMPLETE, End, MAX_ITERATIONS, Plan, Planned};
 use super::skill::SPEC_REVIEW;
 use super::translate::COUNTER;
 use super::words::{escaped, toml};
@@ -67,6 +67,15 @@ impl<'a> Rule<'a> {
         lines.push_str(&format!("because = {}\n\n", toml(self.because)));
         lines
     }
+}
+
+/// A document without one of its rules.
+pub(super) fn without(text: &str, rule: &str) -> Option<String> {
+    let start = text.find(&format!("[[rule]]\nid = {}\n", toml(rule)))?;
+    let length = text[start..].find("\n\n").map(|blank| blank + 2);
+    let fence = text[start..].find("```")?;
+    let end = start + length.map_or(fence, |length| length.min(fence));
+    Some(format!("{}{}", &text[..start], &text[end..]))
 }
 
 fn one_or_many(names: &[&str]) -> String {
@@ -197,10 +206,11 @@ fn ends(plan: &Plan<'_>, text: &mut Text) {
     .lines();
     let stop = Rule::to("stopped", &["*"], "", "user_exit", "a person ended it");
     lines.push_str(&Rule { on: "stop", ..stop }.lines());
-    for (index, (end, written)) in plan.ends.iter().enumerate() {
+    for (index, End { when, written, .. }) in plan.ends.iter().enumerate() {
         let (id, because) = (format!("end-{}", index + 1), format!("it ends when `{written}`"));
-        let from = end.status.as_deref().unwrap_or("running");
-        lines.push_str(&Rule::to(&id, &[from], &end.cel, "completed", &because).lines());
+        let from = when.status.as_deref().unwrap_or("running");
+        let to = if when.is_limit { plan.failure() } else { "completed" };
+        lines.push_str(&Rule::to(&id, &[from], &when.cel, to, &because).lines());
     }
     if plan.limited {
         let when = format!("state.{COUNTER} >= {MAX_ITERATIONS}");
@@ -231,7 +241,7 @@ fn review(text: &mut Text) {
             &[SPEC_REVIEW],
             "spec_review.ready && !spec_review.complete",
             "",
-            "the review says that something is missing",
+            "the review leaves something open: mend it, and say `complete` in spec-review.json",
         )
     };
     let run = Rule {

@@ -95,6 +95,16 @@ pub(super) fn parse(text: &str) -> Result<Expression, Refused> {
     }
 }
 
+/// The parts of which one has to hold, as they are written.
+pub(super) fn alternatives(text: &str) -> Vec<&str> {
+    match parse(text) {
+        Ok(Expression { kind: Kind::Any(parts), span }) if text[span.clone()].len() == text.trim().len() => {
+            parts.iter().filter_map(|part| text.get(part.span.clone())).collect()
+        }
+        _ => vec![text],
+    }
+}
+
 struct Parser {
     tokens: Vec<Token>,
     at: usize,

@@ -22,6 +22,7 @@ pub use skill::{Condition, Skill, SkillAction, read};
 
 use crate::base::Diagnostic;
 use crate::workflow::{Document, System, check, compile, format};
+use plan::Plan;
 
 /// By what the next action is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,7 +84,7 @@ pub fn scaffold(name: &str, skill: &Skill, strategy: Strategy) -> Result<(Files,
         let prompt = prompt_name(name, &planned.action.name);
         files.push((format!("agents/{prompt}.md"), prose::action(&plan, planned)));
     }
-    let text = drawn(name, document::document(&plan), &files)?;
+    let text = drawn(&plan, document::document(&plan), &files)?;
     files.push((format!("workflows/{name}.md"), text));
     files.sort();
     Ok((files, faults))
@@ -109,24 +110,45 @@ fn last_action() -> SkillAction {
 }
 
 /// The document with its diagram; what the check finds in it stands in the way.
-fn drawn(name: &str, text: String, files: &Files) -> Result<String, Vec<Fault>> {
+fn drawn(plan: &Plan<'_>, mut text: String, files: &Files) -> Result<String, Vec<Fault>> {
+    let name = plan.name;
     let path = format!("system/workflows/{name}.md");
     let system = files.iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
-    let document = Document::new(name, &path, text);
-    let (workflow, mut problems) = compile(&document, &system);
-    let text = workflow.map_or_else(
-        || document.text.clone(),
-        |workflow| {
-            let document = Document::new(name, &path, format(&document, &workflow));
-            problems.extend(check(&document, &workflow));
-            document.text
-        },
-    );
-    let faults = problems.into_iter().map(|problem: Diagnostic| Fault {
-        pointer: String::new(),
-        span: None,
-        diagnostic: problem,
-    });
-    let faults: Vec<Fault> = faults.collect();
-    if faults.is_empty() { Ok(text) } else { Err(faults) }
+    loop {
+        let document = Document::new(name, &path, text);
+        let (workflow, mut problems) = compile(&document, &system);
+        let Some(workflow) = workflow else {
+            return Err(problems.into_iter().map(|problem| traced(plan, problem)).collect());
+        };
+        let document = Document::new(name, &path, format(&document, &workflow));
+        problems.extend(check(&document, &workflow));
+        let Some(problem) = problems.first() else { return Ok(document.text) };
+        // A rule that is always added, where a condition of the configuration makes it needless.
+        let needless = covered(problem).filter(|(late, _)| plan.source(late).is_none());
+        match needless.and_then(|(late, _)| document::without(&document.text, late)) {
+            Some(shorter) => text = shorter,
+            None => return Err(problems.into_iter().map(|problem| traced(plan, problem)).collect()),
+        }
+    }
+}
+
+/// The rule that never fires, by what the check says, and the one that always comes first.
+fn covered(problem: &Diagnostic) -> Option<(&str, &str)> {
+    let mut named = problem.message.split('`').skip(1).step_by(2);
+    let rules = named.next().zip(named.next());
+    rules.filter(|_| problem.code == "workflow-covered-rule")
+}
+
+/// What the check says of a rule, said of what the rule was made of: the document is not written yet.
+fn traced(plan: &Plan<'_>, problem: Diagnostic) -> Fault {
+    let sources = covered(&problem).and_then(|(late, early)| Some((plan.source(late)?, early)));
+    match sources {
+        Some(((pointer, late), early)) => {
+            let early = plan.source(early).map_or(early, |(_, early)| early);
+            let message = format!("`{late}` never has its turn: `{early}` always comes first");
+            let fault = Fault::error(pointer, "skill-expression", message);
+            fault.hint("put the narrower one first, or leave one out")
+        }
+        None => Fault { pointer: String::new(), span: None, diagnostic: problem },
+    }
 }

@@ -53,11 +53,23 @@ pub(super) struct Operand {
 }
 
 impl Operand {
+    /// That it is there; `None` if it always is.
+    pub(super) fn present(&self) -> Option<Cel> {
+        Cel::all(self.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close)).collect())
+    }
+
     /// The condition, once what it reads is known to be there.
     pub(super) fn guarded(&self, condition: Cel) -> Cel {
-        let needs = self.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close));
-        let parts: Vec<Cel> = needs.chain([condition.clone()]).collect();
-        Cel::all(parts).unwrap_or(condition)
+        Cel::all(self.present().into_iter().chain([condition.clone()]).collect()).unwrap_or(condition)
+    }
+
+    /// That two values, each of which may be absent, are alike or both absent.
+    pub(super) fn same_as(&self, other: &Self) -> Cel {
+        let alike = Cel::new(format!("{} == {}", self.text, other.text), Binds::Compare);
+        let absent = [self, other].into_iter().filter_map(|one| Some(one.present()?.not())).collect();
+        let both = self.guarded(other.guarded(alike)).within(Binds::Compare);
+        let text = Cel::all(absent).map(|neither| format!("{both} || {}", neither.within(Binds::Compare)));
+        Cel::new(text.unwrap_or(both), Binds::Or)
     }
 }
 

@@ -5,6 +5,7 @@
 //! the state can stop runs once; what fails too often leads to `failed`.
 
 use super::Strategy;
+use super::expression::alternatives;
 use super::fault::{Fault, Refused};
 use super::skill::{Condition, Skill, SkillAction};
 use super::translate::{Names, Translated, nullable, translate};
@@ -27,12 +28,21 @@ pub(super) struct Plan<'a> {
     pub strategy: Strategy,
     /// The actions, in the order in which they are tried.
     pub actions: Vec<Planned<'a>>,
-    /// The conditions that end the loop as completed, with the text they were written as.
-    pub ends: Vec<(Translated, &'a str)>,
+    /// The conditions that end the loop.
+    pub ends: Vec<End<'a>>,
     /// Whether accepted actions are limited.
     pub limited: bool,
     /// Whether accepted actions are counted.
     pub counts: bool,
+}
+
+/// A condition that ends the loop: as completed, or as given up if it is a limit.
+pub(super) struct End<'a> {
+    pub when: Translated,
+    /// The text that it was written as.
+    pub written: &'a str,
+    /// Where it stands.
+    pub pointer: &'a str,
 }
 
 /// An action and how it comes to run.
@@ -64,6 +74,17 @@ impl Plan<'_> {
     /// The action that tidies up after a failure, where there is one.
     pub(super) fn abort(&self) -> Option<&Planned<'_>> {
         self.in_phase(ABORTING).next()
+    }
+
+    /// What a rule was made of: where that stands, and how it is called there.
+    pub(super) fn source(&self, rule: &str) -> Option<(String, &str)> {
+        if let Some(name) = rule.strip_prefix("run-") {
+            let action = self.actions.iter().find(|planned| planned.action.name == name)?.action;
+            return Some((format!("{}/id", action.pointer), &action.id));
+        }
+        let number: usize = rule.strip_prefix("end-")?.parse().ok()?;
+        let end = self.ends.get(number.checked_sub(1)?)?;
+        Some((end.pointer.to_owned(), end.written))
     }
 
     /// Where a loop goes that is given up.
@@ -103,8 +124,13 @@ pub(super) fn plan<'a>(
             "max_iterations" => limited = true,
             text => match translated(end, &names) {
                 // A terminal phase ends the loop by itself.
-                Ok(found) if found.cel.is_empty() && is_terminal(found.status.as_deref()) => {}
-                Ok(found) => ends.push((found, text)),
+                Ok(found) if is_terminal(found.status.as_deref()) => {}
+                // A limit among other reasons to end is an end of its own: reaching it is no success.
+                Ok(_) => ends.extend(alternatives(text).into_iter().filter_map(|written| {
+                    let when = translate(written, &names).ok()?;
+                    let is_said_already = is_terminal(when.status.as_deref());
+                    (!is_said_already).then_some(End { when, written, pointer: &end.pointer })
+                })),
                 Err(fault) => faults.push(*fault),
             },
         }

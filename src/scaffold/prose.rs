@@ -70,13 +70,15 @@ pub(super) fn readme(plan: &Plan<'_>) -> String {
     let mut text = format!("# {}\n\n{}\n\n", plain(&skill.title), plain(&skill.description));
     text.push_str(&bullets("It is called for by:", skill.triggers.iter().map(String::as_str)));
     text.push_str(&format!(
-        "## Use\n\n```console\n$ orch new my-task --workflow {name}\n$ orch run my-task{}\n```\n\n",
+        "## Use\n\nCommit the workflow first: what a task does is proven by the document as it is committed.\n\n\
+         ```console\n$ git add system && git commit -m \"Workflow {name}\"\n$ orch new my-task --workflow {name}\n\
+         $ orch run my-task{}\n```\n\n",
         if plan.strategy == Strategy::User { " --interactive" } else { "" }
     ));
     text.push_str(&format!(
         "The loop does not start before `spec-review.json` is there: this page and what it refers to have been read. It ends\n\
-         as `completed`, as `failed` when too many actions were given up, or as `user_exit` when a person ends it with\n\
-         `orch stop my-task`. One run performs at most {MAX_ITERATIONS} actions.\n\n"
+         as `completed`; as `failed` when too much was given up, nothing can go on or a limit is reached; or as `user_exit`\n\
+         when a person ends it with `orch stop my-task`. One run performs at most {MAX_ITERATIONS} actions.\n\n"
     ));
     text.push_str("## What it yields\n\n");
     text.push_str(&or_nothing(&skill.output, "Whatever its actions say."));

@@ -4,7 +4,7 @@
 
 use super::fault::Fault;
 use super::field::{self, Field};
-use crate::base::nearest;
+use crate::base::{ActionName, nearest};
 use crate::workflow::{Guard, RESERVED_KEYS};
 use serde_json::{Map, Value};
 
@@ -193,14 +193,16 @@ impl Reader {
                 pointer,
             };
             let at = format!("{}/id", action.pointer);
-            if let Some(other) = actions.iter().find(|other| other.name == action.name) {
+            if let Some(other) = actions.iter().find(|other| is_same(&other.name, &action.name)) {
                 let message = format!("`{}` and `{}` are the same action", other.id, action.id);
                 let fault = Fault::error(at, "skill-name", message);
-                self.faults.push(fault.hint("ids differ in more than `action-`, `-` and `_`"));
-            } else if !is_name(&action.name) && !action.id.is_empty() {
+                self.faults.push(fault.hint("ids differ in more than `action-`, `-`, `_` and case"));
+            } else if !(is_name(&action.name) && ActionName::new(&action.name).is_ok())
+                && !action.id.is_empty()
+            {
                 let fault = Fault::error(at, "skill-name", format!("`{}` is no id of an action", action.id));
                 self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
-            } else if action.name == SPEC_REVIEW {
+            } else if is_same(&action.name, SPEC_REVIEW) {
                 let message = format!("every workflow has an action `{SPEC_REVIEW}`");
                 self.faults.push(Fault::error(at, "skill-name", message).hint("choose another id"));
             }
@@ -350,6 +352,11 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && text.len() <= 60;
     is_identifier && Guard::parse(&format!("state.{text}")).is_ok()
+}
+
+/// Whether two actions would share a file of instructions, on a disk that ignores case too.
+fn is_same(one: &str, other: &str) -> bool {
+    one.trim_end_matches('_').eq_ignore_ascii_case(other.trim_end_matches('_'))
 }
 
 fn join(pointer: &str, key: &str) -> String {

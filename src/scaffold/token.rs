@@ -21,6 +21,9 @@ pub(super) enum TokenKind {
     End,
 }
 
+/// The largest whole number that JavaScript tells from its neighbours.
+const MAX_INTEGER: i64 = (1 << 53) - 1;
+
 /// The signs that are understood, longer ones before their beginnings.
 const SIGNS: [&str; 14] = ["===", "!==", "<=", ">=", "&&", "||", "<", ">", "!", ".", "(", ")", ",", "-"];
 
@@ -122,10 +125,14 @@ fn number(text: &str, start: usize) -> Result<Token, Refused> {
             .hint("write digits, with a decimal point if need be"));
     }
     let digits = &text[span.clone()];
+    if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
+        return Err(Refused::new(span, "a number that begins with 0 is octal to some, decimal to others")
+            .hint("leave the 0 out"));
+    }
     let kind = if fraction > 0 {
         digits.parse().ok().filter(|value: &f64| value.is_finite()).map(TokenKind::Decimal)
     } else {
-        digits.parse().ok().map(TokenKind::Integer)
+        digits.parse().ok().filter(|value| *value <= MAX_INTEGER).map(TokenKind::Integer)
     };
     match kind {
         Some(kind) => Ok(Token { kind, span }),
@@ -166,6 +173,8 @@ mod tests {
             ("'a", 0..2, "close it with the same quote"),
             ("1e5", 0..3, "write digits, with a decimal point if need be"),
             ("0x1f", 0..4, "write digits, with a decimal point if need be"),
+            ("010", 0..3, "leave the 0 out"),
+            ("00.5", 0..4, "leave the 0 out"),
         ] {
             let refused = tokens(text).expect_err(text);
             assert_eq!((refused.span, refused.hint.as_deref()), (span, Some(hint)), "{text}");
@@ -176,6 +185,7 @@ mod tests {
             ("a $ b", 2..3),
             ("'\\x41'", 1..3),
             ("99999999999999999999", 0..20),
+            ("9007199254740993", 0..16),
         ] {
             assert_eq!(tokens(text).expect_err(text).span, span, "{text}");
         }

@@ -36,6 +36,8 @@ pub(super) struct Translated {
     pub status: Option<String>,
     /// Whether it asks for a field of the state, which actions change.
     pub reads_state: bool,
+    /// Whether it asks for nothing but how often something was done or failed.
+    pub is_limit: bool,
 }
 
 /// The paths that some part of an expression compares with null.
@@ -67,7 +69,7 @@ fn collect_nullable(expression: &Expression, found: &mut Vec<String>) {
 /// Translates one condition.
 pub(super) fn translate(text: &str, names: &Names<'_>) -> Result<Translated, Refused> {
     let expression = parse(text)?;
-    let mut translator = Translator { names, reads_state: false };
+    let mut translator = Translator { names, reads_state: false, reads_counts: false, reads_deeds: false };
     let parts = match expression.kind {
         Kind::All(parts) => parts,
         _ => vec![expression],
@@ -84,7 +86,8 @@ pub(super) fn translate(text: &str, names: &Names<'_>) -> Result<Translated, Ref
         }
     }
     let cel = Cel::all(rest).map(|all| all.text).unwrap_or_default();
-    Ok(Translated { cel, status, reads_state: translator.reads_state })
+    let Translator { reads_state, reads_counts, reads_deeds, .. } = translator;
+    Ok(Translated { cel, status, reads_state, is_limit: reads_counts && !reads_state && !reads_deeds })
 }
 
 /// The status that a part asks for: `status === 'running'`.
@@ -112,6 +115,8 @@ fn own(path: &[String]) -> &[String] {
 struct Translator<'a> {
     names: &'a Names<'a>,
     reads_state: bool,
+    reads_counts: bool,
+    reads_deeds: bool,
 }
 
 impl Translator<'_> {
@@ -155,8 +160,7 @@ impl Translator<'_> {
                     .hint("write `.length > 0`"));
             }
             Type::List | Type::Map => {
-                let needs = operand.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close));
-                return Ok(Cel::all(needs.collect()).unwrap_or_else(|| Cel::new("true", Binds::Close)));
+                return Ok(operand.present().unwrap_or_else(|| Cel::new("true", Binds::Close)));
             }
             Type::Any => {
                 let parts = ["null", "false", "0", "''"].map(compared);
@@ -179,6 +183,10 @@ impl Translator<'_> {
             return null_comparison(sign, &left, &right, span);
         }
         self.comparable(&left, &right, is_equality, span)?;
+        if is_equality && !left.needs.is_empty() && !right.needs.is_empty() {
+            let same = left.same_as(&right);
+            return Ok(if sign == Comparison::NotEqual { same.not() } else { same });
+        }
         let (positive, is_negated) = match sign {
             // What is absent equals nothing, and so differs from everything.
             Comparison::NotEqual if !left.needs.is_empty() || !right.needs.is_empty() => {
@@ -237,11 +245,14 @@ impl Translator<'_> {
                 return Err(Refused::new(item.span.clone(), "the id of an action should stand here"));
             };
             let name = self.action(id, &item.span)?;
+            self.reads_deeds = true;
             return Ok(Cel::new(format!("action.{name}.done > 0"), Binds::Compare));
         }
         let list = self.path(path, span)?;
+        let at = item.span.clone();
         let item = self.operand(item)?;
         let condition = match &list.kind {
+            Type::Text if item.is_null => return Err(Refused::new(at, "a text never includes null")),
             Type::List | Type::Any => Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare),
             Type::Text if matches!(family(&item.kind), Some("a text") | None) => {
                 Cel::new(format!("{}.contains({})", list.text, item.text), Binds::Close)
@@ -283,7 +294,7 @@ impl Translator<'_> {
     fn length(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, Refused> {
         match own(path) {
             [only] if only == "completed_actions" => return Ok(self.counter(span)),
-            [only] if only == "errors" => return Ok(run_member("errors", span)),
+            [only] if only == "errors" => return Ok(self.run_member("errors", span)),
             _ => {}
         }
         let inner = self.path(path, span)?;
@@ -293,8 +304,9 @@ impl Translator<'_> {
         Ok(Operand { text: format!("size({})", inner.text), kind: Type::Integer, ..inner })
     }
 
-    fn counter(&self, span: &Range<usize>) -> Operand {
+    fn counter(&mut self, span: &Range<usize>) -> Operand {
         self.names.counts.set(true);
+        self.reads_counts = true;
         let text = format!("state.{COUNTER}");
         Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
     }
@@ -337,8 +349,8 @@ impl Translator<'_> {
                 let text = "state.status".to_owned();
                 Ok(Operand { text, needs: Vec::new(), kind, is_null: false, span: span.clone() })
             }
-            ("error_count", []) => Ok(run_member("errors", span)),
-            ("max_errors", []) => Ok(run_member("max_errors", span)),
+            ("error_count", []) => Ok(self.run_member("errors", span)),
+            ("max_errors", []) => Ok(self.run_member("max_errors", span)),
             ("iteration_count", []) => Ok(self.counter(span)),
             ("completed_actions" | "errors", _) => {
                 let message = format!("of `{first}` only `.length` and `.includes(x)` can be asked");
@@ -356,17 +368,18 @@ impl Translator<'_> {
         }
     }
 
+    fn run_member(&mut self, member: &str, span: &Range<usize>) -> Operand {
+        self.reads_counts = true;
+        let text = format!("run.{member}");
+        Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
+    }
+
     fn known_status(&self, name: &str, span: &Range<usize>) -> Result<(), Refused> {
         if STATUSES.contains(&name) {
             return Ok(());
         }
         Err(unknown(span, "status", name, STATUSES.into_iter(), ""))
     }
-}
-
-fn run_member(member: &str, span: &Range<usize>) -> Operand {
-    let text = format!("run.{member}");
-    Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
 }
 
 /// `x === null` asks whether it is absent: a merge of null takes a key out of the state.
@@ -377,9 +390,7 @@ fn null_comparison(
     span: &Range<usize>,
 ) -> Result<Cel, Refused> {
     let operand = if left.is_null { right } else { left };
-    let needs = operand.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close));
-    let present = Cel::all(needs.collect());
-    match (sign, present) {
+    match (sign, operand.present()) {
         (Comparison::Equal, Some(present)) => Ok(present.not()),
         (Comparison::NotEqual, Some(present)) => Ok(present),
         (Comparison::Equal | Comparison::NotEqual, None) => {

@@ -73,28 +73,20 @@ pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// How many files are waited for one after the other, before it pays to do so at once.
-const FEW: usize = 32;
 /// How many threads wait at once: file systems write out together what is asked for together.
 const AT_ONCE: usize = 8;
 
 /// Makes sure that what these files and directories hold is on the disk; one that is not there is
 /// passed over.
 pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
-    let share = paths.len().div_ceil(AT_ONCE).max(FEW);
-    if paths.len() <= share {
-        return paths.iter().try_for_each(|path| sync_one(path));
-    }
+    let each = |paths: &[PathBuf]| paths.iter().try_for_each(|path| sync_one(path));
+    let mut shares = paths.chunks(paths.len().div_ceil(AT_ONCE).max(1));
+    let first = shares.next().unwrap_or_default();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = paths
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().try_for_each(|path| sync_one(path))))
-            .collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker.join().unwrap_or_else(|_| {
-                let lost = io::Error::other("the thread that waited for the disk has died");
-                Err(Error::io(Path::new(""), lost))
-            })
+        let workers: Vec<_> = shares.map(|share| scope.spawn(move || each(share))).collect();
+        let lost = || io::Error::other("the thread that waited for the disk has died");
+        workers.into_iter().fold(each(first), |so_far, worker| {
+            so_far.and(worker.join().unwrap_or_else(|_| Err(Error::io(Path::new(""), lost()))))
         })
     })
 }

@@ -2,6 +2,7 @@
 
 mod code;
 mod evasions;
+mod loops;
 mod odd;
 mod random;
 

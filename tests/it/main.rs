@@ -22,6 +22,7 @@ mod setting;
 mod signing;
 mod staged;
 mod store;
+mod terminal;
 mod tidy;
 mod walk;
 mod watch;

@@ -89,15 +89,27 @@ fn the_quick_start_runs_word_for_word() {
 }
 
 #[test]
-fn the_loop_for_agents_ends_where_a_person_is_needed() {
-    let world = World::ready();
-    world.orch(&["new", "fix-login"]).succeeds();
+fn agents_work_until_a_person_is_needed() {
     let tools = tempfile::tempdir().expect("a directory");
     write_agent(&tools.path().join("your-agent"));
-    let scripts = below("A loop for agents", "sh");
-    shell(&world, &scripts[0], tools.path());
-    assert_eq!(world.phase("fix-login"), "accept");
-    world.orch(&["suggest", "fix-login", "--for", "human"]).succeeds();
+    let [run, by_hand] = <[String; 2]>::try_from(below("Agents at work", "sh")).expect("two ways");
+    // A run that waits for somebody exits with 3.
+    for script in [format!("{} || [ $? -eq 3 ]", run.trim_end()), by_hand] {
+        let world = World::ready();
+        world.orch(&["new", "fix-login"]).succeeds();
+        shell(&world, &script, tools.path());
+        assert_eq!(world.phase("fix-login"), "accept");
+        world.orch(&["suggest", "fix-login", "--for", "human"]).succeeds();
+        assert_eq!(world.dirty(), "");
+    }
+}
+
+#[test]
+fn the_executors_are_accepted() {
+    let world = World::ready();
+    world.write("orch.toml", &below("Agents at work", "toml")[0]);
+    world.orch(&["new", "fix-login"]).succeeds();
+    world.orch(&["run", "fix-login", "--dry-run"]).succeeds().says("planner");
 }
 
 #[test]

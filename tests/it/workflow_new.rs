@@ -43,6 +43,42 @@ fn what_is_made_passes_every_check_and_can_be_begun() {
     }
 }
 
+/// An executor for `issue-triage`: one issue comes in, is processed and reviewed.
+const EXECUTOR: &str = r#"
+grep -q "Before you begin\|Before anything is done" || exit 9
+case $ORCH_ACTION in
+  spec_review)
+    echo '{"status": "complete", "specs_loaded": ["system/workflows/made/README.md"]}' > tasks/t/spec-review.json
+    echo '{"summary": "read"}' ;;
+  init) echo '{"stateUpdates": {"pending_items": ["a"]}}' ;;
+  process) echo '{"stateUpdates": {"pending_items": [], "needs_review": true, "results.a": "close it"}}' ;;
+  review) echo '{"stateUpdates": {"needs_review": false, "quality_score": 80}}' ;;
+  complete) echo '{"summary": "done"}' ;;
+esac
+"#;
+
+#[test]
+fn what_is_made_runs_to_its_end() {
+    for (strategy, picks) in
+        [("priority", &[][..]), ("state", &[]), ("user", &["process", "review", "complete"])]
+    {
+        let world = World::ready();
+        make(&world, "made", "issue-triage", strategy).succeeds();
+        world.write("executor.sh", EXECUTOR);
+        world.commit("Workflow made");
+        world.orch(&["new", "t", "--workflow", "made"]).succeeds();
+        let run = || world.orch(&["run", "t", "--", "sh", "executor.sh"]);
+        for pick in picks {
+            run().ends(3).says(&format!("orch answer t action={pick}"));
+            world.orch(&["answer", "t", &format!("action={pick}")]).succeeds();
+        }
+        run().succeeds();
+        let state = world.json("tasks/t/state.json");
+        assert_eq!((&state["status"], &state["results"]["a"]), (&"completed".into(), &"close it".into()));
+        world.orch(&["audit"]).succeeds();
+    }
+}
+
 fn every_link_leads_somewhere(world: &World, page: &str) {
     let text = world.read(page);
     let directory = PathBuf::from(page).parent().expect("a directory").to_owned();
@@ -134,23 +170,25 @@ fn a_configuration_that_cannot_be_read_is_told() {
 }
 
 /// The answers of a person who makes a mistake now and then.
-const ANSWERS: [&str; 16] = [
+const ANSWERS: [&str; 18] = [
     "",
     "Sorts what comes in.",
     "Sorting",
     "items: string[]",
     "title: string",
     "",
+    "größe",
+    "",
     "collect: find what came in",
     "sort: put the next one in its place",
     "",
+    "state",
     "status === 'pending'",
     "",
     "items",
     "items.length > 0",
     "",
     "",
-    "state",
 ];
 
 #[test]
@@ -162,13 +200,32 @@ fn a_person_at_a_terminal_is_asked() {
         .says("this is no terminal")
         .says("orch workflow new sorting --from skill-config.json");
     let Some(ended) = at_terminal(&world, &ANSWERS) else { return };
-    ended.succeeds().says("This is needed.").says("a list is always true").says("left out");
+    ended
+        .succeeds()
+        .says("This is needed.")
+        .says("`größe` is no id of an action; left out")
+        .says("At least one is needed.")
+        .says("  items\r\n  ^^^^^\r\na list is always true");
     world.orch(&["workflow", "check", "sorting"]).succeeds();
     let text = world.read("system/workflows/sorting.md");
     assert!(text.contains("when = \"size(state.items) > 0\""), "{text}");
     assert!(!text.contains("/title"), "{text}");
     let schema: Value = world.json("system/schemas/sorting-state.schema.json");
     assert_eq!(schema["properties"]["items"]["type"], "array");
+    // Nobody is asked for what would not be written.
+    if let Some(ended) = at_terminal(&world, &[]) {
+        ended.ends(1).says("are there already: system/workflows/sorting.md");
+    }
+}
+
+#[test]
+fn settings_may_name_a_workflow_before_it_is_made() {
+    let world = World::ready();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"made\"\n");
+    make(&world, "other", "bare", "priority").ends(2).says("there is no workflow `made`");
+    make(&world, "made", "bare", "priority").succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod ask;
 mod live;
+mod screen;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -63,14 +64,19 @@ pub(super) fn drive(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let stop = StopFlag::default();
-    let flag = stop.clone();
-    interrupt::on_interrupt(move || flag.stop());
     let mut live = Live::new(ui, context.global.json);
     loop {
+        let stop = StopFlag::default();
+        let (flag, tell) = (stop.clone(), live.voice());
+        interrupt::on_interrupt(move || {
+            flag.stop();
+            tell("the run is brought to its end; Ctrl-C once more ends it at once".to_owned());
+        });
         let ended = engine.run(task, options, &stop, &mut |happened| live.hear(happened));
         live.end();
         let end = ended?;
+        // Nothing runs now that an interrupt would have to wait for.
+        interrupt::at_once();
         let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
         let answers =
             if asks && options.mode != Some(Mode::Auto) { ask::ask(engine, &end.judged, ui) } else { None };

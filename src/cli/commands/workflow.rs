@@ -76,19 +76,19 @@ pub enum Language {
 }
 
 pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
+    let engine = || context.engine(ui);
     match command {
-        WorkflowCommand::List => list(&engine, context, ui),
+        WorkflowCommand::List => list(&engine()?, context, ui),
         WorkflowCommand::Show(args) => {
-            let loaded = engine.workflow(&args.workflow)?;
+            let loaded = engine()?.workflow(&args.workflow)?;
             report::text(context, ui, &format!("{}\n", loaded.document.text.trim_end()))?;
             Ok(ExitCode::Fine)
         }
-        WorkflowCommand::Check(args) => check(&engine, context, ui, &args.workflows),
-        WorkflowCommand::Fmt(args) => fmt(&engine, context, ui, args),
-        WorkflowCommand::New(args) => new::run(args, &engine, context, ui),
+        WorkflowCommand::Check(args) => check(&engine()?, context, ui, &args.workflows),
+        WorkflowCommand::Fmt(args) => fmt(&engine()?, context, ui, args),
+        WorkflowCommand::New(args) => new::run(args, context, ui),
         WorkflowCommand::Diagram(args) => {
-            let loaded = engine.workflow(&args.workflow)?;
+            let loaded = engine()?.workflow(&args.workflow)?;
             let language = match args.format {
                 Language::Mermaid => DiagramFormat::Mermaid,
                 Language::Dot => DiagramFormat::Dot,

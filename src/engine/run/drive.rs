@@ -210,7 +210,7 @@ impl Drive<'_> {
     /// The strongest that is wished, and by whom.
     pub(super) fn wished(&self) -> Option<(Wish, String)> {
         let said = self.files.wish().map(|control| wished_by(control.wish, &control.by));
-        let key = || (Wish::Interrupt, "it was interrupted from the keyboard".to_owned());
+        let key = || (Wish::Interrupt, "it was interrupted".to_owned());
         let typed = self.stop.is_set().then(key);
         [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(wish, _)| *wish)
     }

@@ -5,7 +5,7 @@ use super::drive::{Drive, case};
 use super::{Happened, Tell};
 use crate::base::{Diagnostic, Period};
 use crate::decide::{self, ActionResult, Effect, Event, How, Left, Returned, Work};
-use crate::run::{Ended, Executor, Live, Performed, Process, Wish, end_leftovers};
+use crate::run::{Ended, Executor, Live, Performed, Process, RESULT, Wish, end_leftovers};
 use crate::view;
 use crate::workflow::{Action, Workflow};
 use serde_json::Value;
@@ -144,12 +144,12 @@ impl Drive<'_> {
 
     /// Ends what an earlier process left running, and looks what it left of its work.
     pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> Effect {
-        let process = self.turn.as_mut().and_then(|turn| turn.process.take());
-        let was_running = process.is_some_and(|process| {
-            process.is_of_this_boot() && end_leftovers(process.group, process.started, GRACE)
-        });
-        self.was_running |= was_running;
         let name = self.work_name().unwrap_or_default();
+        let process = self.turn.as_mut().and_then(|turn| turn.process.take());
+        let process = process.filter(Process::is_of_this_boot);
+        let (group, started) = process.map(|process| (process.group, process.started)).unzip();
+        let was_running = end_leftovers(group, started.flatten(), &self.files.result(&name), GRACE);
+        self.was_running |= was_running;
         let work = self.course.doing.as_ref().map_or("", |work| work.name()).to_owned();
         if was_running {
             let message = format!("`{work}` was still running; it was ended");
@@ -182,9 +182,8 @@ impl Drive<'_> {
             ("ORCH_ACTION", work.name().to_owned()),
             ("ORCH_ATTEMPT", work.attempt.to_string()),
             ("ORCH_STATE", state.display().to_string()),
-            ("ORCH_RESULT", result.display().to_string()),
+            (RESULT, result.display().to_string()),
             ("ORCH_ACTOR", format!("agent:{}", work.name())),
-            ("ORCH_RUN", format!("{}-{}", self.id, self.course.spent.turns)),
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .to_vec())

@@ -59,6 +59,10 @@ fn conditions_become_cel_by_the_types_of_what_they_read() {
         ("maybe === null", "!has(state.maybe)"),
         ("null !== maybe", "has(state.maybe)"),
         ("maybe !== 'x'", "!(has(state.maybe) && state.maybe == 'x')"),
+        (
+            "maybe === thing",
+            "(has(state.maybe) && has(state.thing) && state.maybe == state.thing) || (!has(state.maybe) && !has(state.thing))",
+        ),
         ("note !== 'x'", "state.note != 'x'"),
         (
             "score >= 0.5 && flag || note === 'it\\'s'",
@@ -111,6 +115,7 @@ fn what_javascript_would_get_wrong_in_silence_is_refused() {
         ("score.length", 0..12, "only a list or a text has a length"),
         ("note === null", 0..13, "this is never null"),
         ("maybe < null", 0..12, "null has no order"),
+        ("note.includes(null)", 14..18, "a text never includes null"),
         ("completed_actions.includes('action-gone')", 27..40, "there is no action `action-gone`"),
         (
             "completed_actions.length.x",
@@ -151,6 +156,10 @@ fn they_hold_where_javascript_says_so() {
         ("maybe", false, false),
         ("!maybe", true, true),
         ("maybe !== 'x'", true, true),
+        ("maybe === thing", true, false),
+        ("maybe !== thing", false, true),
+        ("maybe !== results.a.c", false, true),
+        ("maybe === maybe", true, true),
         ("results.a.b === 1", false, true),
         ("results.a.c === 1", false, false),
         ("results.a.c !== 1", true, true),

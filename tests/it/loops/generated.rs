@@ -126,6 +126,18 @@ fn g3_an_abort_that_works_runs_once() {
 }
 
 #[test]
+fn g4_an_action_without_preconditions_runs_and_runs_once() {
+    let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+        "actions": [{"id": "collect"}, {"id": "sort", "preconditions": []}]}});
+    for strategy in [Strategy::Priority, Strategy::State] {
+        let machine = machine_of(&config, strategy);
+        let mut task = machine.task();
+        assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+        assert_eq!(task.trace, ["spec_review", "collect", "sort"], "{strategy:?}");
+    }
+}
+
+#[test]
 fn g5_the_limit_of_iterations_counts_and_is_no_success() {
     let machine = machine("issue-triage", Strategy::State);
     let mut task = machine.task();
@@ -141,6 +153,44 @@ fn g5_the_limit_of_iterations_counts_and_is_no_success() {
 }
 
 #[test]
+fn g5_a_limit_of_its_own_is_no_success() {
+    let config = |ends: &[&str]| {
+        json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "state_schema": {"fields": [{"name": "pending_items", "type": "string[]"}]},
+            "actions": [{"id": "process", "preconditions": ["pending_items.length >= 0"]}],
+            "termination_conditions": ends}})
+    };
+    for (ends, turns, phase) in [
+        (&["iteration_count >= 3"][..], 3, "failed"),
+        (&["completed_actions.length > 2"], 3, "failed"),
+        (&["pending_items.length > 1 || iteration_count >= 3"], 2, "completed"),
+        (&["pending_items.length > 9 || iteration_count >= 3"], 3, "failed"),
+        (&["iteration_count >= 3 && pending_items.length > 0"], 3, "completed"),
+        (&["completed_actions.includes('process') && iteration_count > 1"], 2, "completed"),
+    ] {
+        let machine = machine_of(&config(ends), Strategy::State);
+        let mut task = machine.task();
+        run(&machine, &mut task, Mode::Auto, |job| {
+            let items: Vec<usize> = (0..=job.before).collect();
+            (job.action.as_str() == "process").then(|| json!({"stateUpdates": {"pending_items": items}}))
+        });
+        assert_eq!(
+            (task.trace.len() - 1, task.phase().as_str()),
+            (turns, phase),
+            "{ends:?}: {:?}",
+            task.trace
+        );
+    }
+    let machine = machine_of(&config(&["error_count > 0"]), Strategy::State);
+    let mut task = machine.task();
+    task.run(Mode::Auto, &mut |job| match job.action.as_str() {
+        "process" => Deed::Died,
+        _ => machine.deed(job, &honest(job)),
+    });
+    assert_eq!(task.phase(), "failed");
+}
+
+#[test]
 fn g6_no_text_of_a_configuration_becomes_machine() {
     let machine = machine("hostile", Strategy::Priority);
     assert!(
@@ -150,6 +200,58 @@ fn g6_no_text_of_a_configuration_becomes_machine() {
     assert_eq!(names, ["spec_review", "in_", "abort"]);
     assert_eq!(machine.workflow.actions[1].title.as_deref(), Some("Import $&\n[[rule]]"));
     assert!(machine.workflow.phases.iter().all(|phase| phase.id.as_str() != "own"));
+}
+
+#[test]
+fn g7_a_run_that_goes_on_begins_nothing_anew() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    let mut runs = 0;
+    loop {
+        let ended = run(&machine, &mut task, Mode::Auto, |job| {
+            let mut result = honest(job);
+            result["continue"] = json!(false);
+            Some(result)
+        });
+        runs += 1;
+        if ended.ending != Ending::Paused {
+            break assert_eq!(ended.ending, Ending::Completed);
+        }
+    }
+    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process", "review", "complete"]);
+    assert_eq!((runs, task.at("/results/1")), (8, json!("close it")));
+}
+
+#[test]
+fn g8_conditions_are_rewritten_and_what_is_no_condition_is_refused() {
+    let machine = machine("issue-triage", Strategy::State);
+    let when = |name: &str| {
+        let action = machine.workflow.actions.iter().find(|action| action.name.as_str() == name);
+        action.expect("known").when.text().to_owned()
+    };
+    assert_eq!(when("process"), "size(state.pending_items) > 0");
+    assert_eq!(when("complete"), "!state.needs_review && size(state.pending_items) == 0");
+    for code in
+        ["require('fs').rmSync('/')", "this.constructor.constructor('return 1')()", "`${1}`", "a => a"]
+    {
+        let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {
+            "actions": [{"id": "one", "preconditions": [code]}]}});
+        let faults = scaffold("made", &read(&config).0, Strategy::State).expect_err(code);
+        assert!(faults.iter().all(|fault| fault.span.is_some()), "{code}: {faults:?}");
+    }
+}
+
+#[test]
+fn g9_three_tries_are_three_and_a_failed_one_changes_nothing() {
+    let machine = machine("issue-triage", Strategy::State);
+    let mut task = machine.task();
+    let ended = run(&machine, &mut task, Mode::Auto, |job| {
+        let failed = json!({"stateUpdates": {"pending_items": []}, "status": "failed"});
+        (job.action.as_str() == "process").then_some(failed)
+    });
+    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
+    assert_eq!(task.trace, ["spec_review", "init", "process", "process", "process"]);
+    assert_eq!(task.at("/pending_items"), json!(["a", "b", "c"]));
 }
 
 #[test]
@@ -198,6 +300,19 @@ fn g11_nothing_starts_before_the_specification_was_reviewed() {
         assert!(matches!(task.decide().verdict, Verdict::Inconsistent { .. }), "{strategy:?}");
         assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).turns, 0);
     }
+}
+
+#[test]
+fn g12_what_was_done_can_be_asked_for() {
+    let action = |id: &str, condition: &str| json!({"id": id, "preconditions": [condition]});
+    let config = json!({"skill_name": "s", "description": "d", "autonomous_config": {"actions": [
+        action("last", "completed_actions.includes('action-second') && completed_actions.length === 2"),
+        action("second", "completed_actions.includes('first') || completed_actions.includes('last')"),
+        action("action-first", "!completed_actions.includes('last')")]}});
+    let machine = machine_of(&config, Strategy::Priority);
+    let mut task = machine.task();
+    assert_eq!(run(&machine, &mut task, Mode::Auto, |_| None).ending, Ending::Completed);
+    assert_eq!(task.trace, ["spec_review", "first", "second", "last"]);
 }
 
 #[test]

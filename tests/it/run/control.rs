@@ -5,7 +5,7 @@ use crate::harness::{World, eventually};
 use std::process::Child;
 
 /// A script whose `polish` says that it began, and goes on only when it may.
-fn slow() -> String {
+pub fn slow() -> String {
     let waits = "  polish)\n    touch began\n    while [ ! -e may-end ]; do sleep 0.02; done\n";
     let script = GOOD.replace("  polish)\n", waits);
     format!("trap 'exit 143' TERM\n{script}")
@@ -21,11 +21,11 @@ pub(super) fn begun() -> (Loop, Child) {
     (task, child)
 }
 
-pub(super) fn may_end(world: &World) {
+pub fn may_end(world: &World) {
     world.write("may-end", "");
 }
 
-fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
     #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
     let sent = std::process::Command::new("kill").args(["-s", name, &pid]).status();
@@ -183,5 +183,27 @@ fn a_run_waits_while_the_repository_does_not_allow_a_record() {
     task.world.remove(".git/MERGE_HEAD");
     assert_eq!(child.wait().expect("ends").code(), Some(0));
     assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
+    task.is_clean();
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
+    let (task, mut child) = begun();
+    signal(&child, "HUP");
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    task.is_clean();
+
+    let task = Loop::new(&slow());
+    task.world.write(".gitignore", "began\nmay-end\n");
+    task.world.commit("ignore");
+    let mut shell = task.world.command("sh");
+    shell.env_remove("ORCH_NOW").args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    shell.args([env!("CARGO_BIN_EXE_orch"), "run", "t", "--auto"]);
+    let mut child = shell.spawn().expect("it starts");
+    eventually("polish has begun", || task.world.path("began").exists());
+    signal(&child, "HUP");
+    may_end(&task.world);
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    assert_eq!(task.state()["status"], "done");
     task.is_clean();
 }

@@ -3,10 +3,14 @@
 mod control;
 mod endings;
 mod executors;
+mod hostile;
 mod kept;
+mod leftovers;
 mod lifecycle;
 mod limits;
+mod output;
 mod questions;
+mod terminal;
 
 use crate::harness::{Ended, World};
 use orch::scan::Schema;

@@ -1,9 +1,11 @@
 //! What is shown while a task is driven: status, on stderr; the answer comes at the end.
 
 use super::super::report::transition_lines;
+use super::screen::Screen;
 use crate::base::Period;
 use crate::cli::Ui;
 use crate::engine::{Applied, Happened};
+use crate::view::layout::one_line;
 use crate::view::{Style, TransitionLine};
 
 /// The faces of the line that turns while an executor works.
@@ -12,6 +14,7 @@ const FACES: [char; 4] = ['|', '/', '-', '\\'];
 /// Shows what happens, and gathers what was recorded.
 pub(super) struct Live<'u> {
     ui: &'u Ui,
+    screen: Screen,
     /// Whether the answer is one document, which the recorded lines are a part of.
     json: bool,
     /// What is performed now.
@@ -23,33 +26,32 @@ pub(super) struct Live<'u> {
 
 impl<'u> Live<'u> {
     pub(super) fn new(ui: &'u Ui, json: bool) -> Self {
-        Self { ui, json, work: String::new(), ticks: 0, transitions: Vec::new() }
+        let screen = Screen::new(ui);
+        Self { ui, screen, json, work: String::new(), ticks: 0, transitions: Vec::new() }
     }
 
     pub(super) fn hear(&mut self, happened: &Happened<'_>) {
         let ui = self.ui;
         let paint = |style, text: &str| ui.paint_status.paint(style, text);
         match happened {
-            Happened::Begun { run, resumed: true } => ui.status(&format!("run {run} goes on")),
+            Happened::Begun { run, resumed: true } => self.say(format!("run {run} goes on")),
             Happened::Begun { .. } => {}
             Happened::Turn { work, turn, turns, log } => {
                 self.work = format!("{} (turn {turn} of {turns})", work.name());
                 let again = if work.attempt > 1 { format!(", try {}", work.attempt) } else { String::new() };
-                self.say(&format!(
-                    "{} turn {turn} of {turns}{again}; log {log}",
-                    paint(Style::Strong, work.name())
-                ));
+                let name = paint(Style::Strong, work.name());
+                self.say(format!("{name} turn {turn} of {turns}{again}; log {log}"));
             }
-            Happened::Line(line) => self.say(&format!("  {}", paint(Style::Dim, line))),
+            Happened::Line(line) => self.screen.line(format!("  {}", paint(Style::Dim, line))),
             Happened::Tick(time) => {
                 self.ticks += 1;
                 let face = FACES[(self.ticks / 2) % FACES.len()];
                 let seconds = Period::from_seconds(time.milliseconds() / 1000);
-                ui.passing(&format!("{face} {} {seconds}", self.work));
+                self.screen.passing(format!("{face} {} {seconds}", self.work));
             }
             Happened::Applied(applied) => self.applied(applied),
             Happened::Done { work, message: Some(message) } => {
-                self.say(&format!("{}: {message}", work.name()))
+                self.say(format!("{}: {}", work.name(), one_line(message)));
             }
             Happened::Done { .. } => {}
             Happened::Failed { work, why, wait } => {
@@ -58,18 +60,15 @@ impl<'u> Live<'u> {
                     Some(_) => "; again".to_owned(),
                     None => String::new(),
                 };
-                self.say(&format!("{} failed: {why}{next}", paint(Style::Bad, work.name())));
+                self.say(format!("{} failed: {}{next}", paint(Style::Bad, work.name()), one_line(why)));
             }
             Happened::Held(error) => {
-                self.say(&format!("held: {error}"));
+                self.say(format!("held: {error}"));
                 if let Some(hint) = error.hint() {
-                    ui.status(&format!("hint: {hint}"));
+                    self.say(format!("hint: {hint}"));
                 }
             }
-            Happened::Note(note) => {
-                ui.passed();
-                ui.problem(&format!("{note}"));
-            }
+            Happened::Note(note) => self.screen.problem(format!("{note}")),
         }
     }
 
@@ -77,23 +76,26 @@ impl<'u> Live<'u> {
     pub(super) fn applied(&mut self, applied: &Applied) {
         for line in transition_lines(applied) {
             if !self.json {
-                self.say(line.text(self.ui.paint_status, 0).trim_end());
+                self.say(line.text(self.ui.paint_status, 0).trim_end().to_owned());
             }
             self.transitions.push(line);
         }
         for note in &applied.notes {
-            self.ui.passed();
-            self.ui.problem(&format!("{note}"));
+            self.screen.problem(format!("{note}"));
         }
     }
 
-    /// Takes away what only passes by.
-    pub(super) fn end(&self) {
-        self.ui.passed();
+    /// Tells something from another thread.
+    pub(super) fn voice(&self) -> impl FnOnce(String) + Send + use<> {
+        self.screen.voice()
     }
 
-    fn say(&self, text: &str) {
-        self.ui.passed();
-        self.ui.status(text);
+    /// Waits until everything is shown, and takes away what only passes by.
+    pub(super) fn end(&mut self) {
+        self.screen.end();
+    }
+
+    fn say(&mut self, text: String) {
+        self.screen.status(text);
     }
 }

@@ -3,6 +3,11 @@
 use crate::scaffold::{self, Fault, Strategy};
 use serde_json::{Value, json};
 
+/// Where the configuration holds its fields.
+const FIELDS: &str = "/autonomous_config/state_schema/fields";
+/// Where it holds its actions.
+const ACTIONS: &str = "/autonomous_config/actions";
+
 /// Somebody who can be asked and told.
 pub(super) trait Words {
     /// Asks a question; `None` when there is nobody any more.
@@ -26,34 +31,40 @@ pub(super) fn interview(
         "autonomous_config": {"state_schema": {"fields": []}, "actions": [], "termination_conditions": []},
     });
     words.say("What does it remember? One field a line, such as `items: string[]`; an empty line ends.");
-    let fields = list(words, "field", false)?;
-    for (name, kind) in fields {
-        let kind = if kind.is_empty() { "any".to_owned() } else { kind };
-        let field = json!({"name": name, "type": kind});
-        add(&mut config, "/autonomous_config/state_schema/fields", field, words);
-    }
+    list(
+        words,
+        "field",
+        FIELDS,
+        &mut config,
+        |name, kind| json!({"name": name, "type": if kind.is_empty() { "any" } else { kind }}),
+    )?;
     words.say("What is done, in this order? One action a line, such as `review: read what was written`.");
-    let actions = list(words, "action", true)?;
-    for (id, description) in actions {
-        let action = json!({"id": id, "name": id, "description": description, "preconditions": []});
-        add(&mut config, "/autonomous_config/actions", action, words);
-    }
-    words.say("Conditions look like `items.length > 0 && !done`; an empty line ends.");
-    let count = config.pointer("/autonomous_config/actions").and_then(Value::as_array).map_or(0, Vec::len);
-    for index in 0..count {
-        let pointer = format!("/autonomous_config/actions/{index}");
-        let id = config.pointer(&format!("{pointer}/id")).and_then(Value::as_str).unwrap_or_default();
-        let question = format!("What must hold before `{id}`?");
-        conditions(words, &question, &format!("{pointer}/preconditions"), &mut config)?;
-    }
-    let ends = "/autonomous_config/termination_conditions";
-    let question = "What ends it, besides that nothing is left to do?";
-    conditions(words, question, ends, &mut config)?;
+    list(
+        words,
+        "action",
+        ACTIONS,
+        &mut config,
+        |id, description| json!({"id": id, "name": id, "description": description, "preconditions": []}),
+    )?;
     let strategy = match strategy {
         Some(strategy) => strategy,
         None => picked(words)?,
     };
+    words.say("Conditions look like `items.length > 0 && !done`; an empty line ends.");
+    for index in 0..count(&config, ACTIONS) {
+        let pointer = format!("{ACTIONS}/{index}");
+        let id = config.pointer(&format!("{pointer}/id")).and_then(Value::as_str).unwrap_or_default();
+        let question = format!("What must hold before `{id}`?");
+        conditions(words, &question, &format!("{pointer}/preconditions"), (&mut config, strategy))?;
+    }
+    let ends = "/autonomous_config/termination_conditions";
+    let question = "What ends it, besides that nothing is left to do?";
+    conditions(words, question, ends, (&mut config, strategy))?;
     Some((config, strategy))
+}
+
+fn count(config: &Value, pointer: &str) -> usize {
+    config.pointer(pointer).and_then(Value::as_array).map_or(0, Vec::len)
 }
 
 fn needed(words: &mut dyn Words, question: &str) -> Option<String> {
@@ -65,30 +76,35 @@ fn needed(words: &mut dyn Words, question: &str) -> Option<String> {
     }
 }
 
-/// Lines of the form `name: what`, until an empty one.
-fn list(words: &mut dyn Words, what: &str, one: bool) -> Option<Vec<(String, String)>> {
-    let mut found = Vec::new();
+/// Lines of the form `name: what`, each made an item and checked at once, until an empty one.
+fn list(
+    words: &mut dyn Words,
+    what: &str,
+    pointer: &str,
+    config: &mut Value,
+    item: impl Fn(&str, &str) -> Value,
+) -> Option<()> {
     loop {
         let line = words.ask(&format!("{what}:"))?;
-        if line.trim().is_empty() {
-            if one && found.is_empty() {
-                words.say("At least one is needed.");
-                continue;
-            }
-            return Some(found);
-        }
         let (name, rest) = line.split_once(':').unwrap_or((&line, ""));
-        found.push((name.trim().to_owned(), rest.trim().to_owned()));
+        if !line.trim().is_empty() {
+            add(config, Strategy::Priority, pointer, item(name.trim(), rest.trim()), words);
+        } else if pointer == ACTIONS && count(config, pointer) == 0 {
+            words.say("At least one is needed.");
+        } else {
+            return Some(());
+        }
     }
 }
 
 /// Adds an item to a list; one that cannot be used is told and left out.
-fn add(config: &mut Value, pointer: &str, item: Value, words: &mut dyn Words) {
+fn add(config: &mut Value, strategy: Strategy, pointer: &str, item: Value, words: &mut dyn Words) {
     let Some(items) = config.pointer_mut(pointer).and_then(Value::as_array_mut) else { return };
+    let text = item.as_str().unwrap_or_default().to_owned();
     items.push(item);
     let at = format!("{pointer}/{}", items.len() - 1);
-    if let Some(fault) = first_fault(config, &at) {
-        refuse(words, &fault);
+    if let Some(fault) = first_fault(config, strategy, &at) {
+        refuse(words, &fault, &text);
         if let Some(items) = config.pointer_mut(pointer).and_then(Value::as_array_mut) {
             items.pop();
         }
@@ -96,21 +112,29 @@ fn add(config: &mut Value, pointer: &str, item: Value, words: &mut dyn Words) {
 }
 
 /// Conditions, each checked at once, until an empty line.
-fn conditions(words: &mut dyn Words, question: &str, pointer: &str, config: &mut Value) -> Option<()> {
+fn conditions(
+    words: &mut dyn Words,
+    question: &str,
+    pointer: &str,
+    (config, strategy): (&mut Value, Strategy),
+) -> Option<()> {
     loop {
         let line = words.ask(question)?;
         if line.trim().is_empty() {
             return Some(());
         }
-        add(config, pointer, json!(line.trim()), words);
+        add(config, strategy, pointer, json!(line.trim()), words);
     }
 }
 
-/// What is wrong at a pointer or below it.
-fn first_fault(config: &Value, pointer: &str) -> Option<Fault> {
-    let (skill, mut faults) = scaffold::read(config);
-    if !faults.iter().any(|fault| fault.diagnostic.is_error()) {
-        faults.extend(scaffold::scaffold("new", &skill, Strategy::Priority).err().into_iter().flatten());
+/// What is wrong since there is something at this pointer.
+fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<Fault> {
+    let (skill, faults) = scaffold::read(config);
+    let is_whole = !faults.iter().any(|fault| fault.diagnostic.is_error());
+    if is_whole {
+        // Without the item all was well, so whatever stands in the way comes of it.
+        let found = scaffold::scaffold("new", &skill, strategy).err()?;
+        return found.into_iter().find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());
     }
     let is_there = |fault: &Fault| {
         fault.pointer.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -118,9 +142,11 @@ fn first_fault(config: &Value, pointer: &str) -> Option<Fault> {
     faults.into_iter().find(|fault| fault.diagnostic.is_error() && is_there(fault))
 }
 
-fn refuse(words: &mut dyn Words, fault: &Fault) {
+fn refuse(words: &mut dyn Words, fault: &Fault, text: &str) {
     if let Some(span) = &fault.span {
-        words.say(&format!("{}{}", " ".repeat(span.start), "^".repeat(span.len().max(1))));
+        let width = |part: Option<&str>| part.map_or(0, |part| part.chars().count());
+        let (before, meant) = (width(text.get(..span.start)), width(text.get(span.clone())));
+        words.say(&format!("  {text}\n  {}{}", " ".repeat(before), "^".repeat(meant.max(1))));
     }
     words.say(&format!("{}; left out", fault.diagnostic.message));
     if let Some(hint) = &fault.diagnostic.hint {

@@ -62,16 +62,33 @@ struct Config {
     strategy: Strategy,
 }
 
-pub(super) fn run(args: &NewArgs, engine: &Engine, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let name = WorkflowName::new(&args.name)
         .map_err(|error| Failure::new(ExitCode::Usage, "workflow-name", error.to_string()))?;
+    let engine = opened(&name, context, ui)?;
     let config = match &args.from {
-        Some(path) => from_file(args, path, engine, context, ui)?,
-        None => from_answers(args, ui)?,
+        Some(path) => from_file(args, path, &engine, context, ui)?,
+        None => from_answers(args, &engine, ui)?,
     };
     let (skill, faults) = scaffold::read(&config.value);
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
-    write(args, engine, context, ui, &files, config.strategy)
+    write(args, &engine, context, ui, &files, config.strategy)
+}
+
+/// The repository; that its settings name the workflow already is no reason not to make it.
+fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Engine, Failure> {
+    crate::cli::interrupt::listen();
+    let engine = Engine::open(&context.start, context.caller.clone())?;
+    let is_awaited = |finding: &&Diagnostic| {
+        finding.code == "config-value" && finding.message == format!("there is no workflow `{name}`")
+    };
+    for finding in engine.findings().iter().filter(|finding| !is_awaited(finding)) {
+        ui.problem(&format!("{finding}"));
+        if finding.is_error() {
+            return Err(Failure::from(finding.clone()));
+        }
+    }
+    Ok(engine)
 }
 
 /// The files that a skill yields; where something stands in the way, all of it is told.
@@ -180,11 +197,16 @@ fn from_file(
     }
 }
 
-fn from_answers(args: &NewArgs, ui: &Ui) -> Result<Config, Failure> {
+fn from_answers(args: &NewArgs, engine: &Engine, ui: &Ui) -> Result<Config, Failure> {
     if !ui.interactive {
         let message = "there is nobody to ask: this is no terminal";
         let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
         return Err(Failure::new(ExitCode::Usage, "no-terminal", message).hint(hint));
+    }
+    // Whoever answers a dozen questions is not told only then that the name is taken.
+    let document = format!("workflows/{}.md", args.name);
+    if engine.system().text(&document).is_some() && !args.force {
+        return Err(taken(&[format!("{}/{document}", engine.config().system)]));
     }
     let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
     let Some((value, strategy)) = answers else {
@@ -204,6 +226,11 @@ impl Words for Terminal<'_> {
     fn say(&mut self, text: &str) {
         self.0.problem(text);
     }
+}
+
+fn taken(paths: &[String]) -> Failure {
+    let message = format!("nothing is written, for these are there already: {}", paths.join(", "));
+    Failure::new(ExitCode::No, "exists", message).hint("choose another name, or write them anew with --force")
 }
 
 fn write(
@@ -234,9 +261,7 @@ fn write(
         write.push((place(path), target, text));
     }
     if !replaced.is_empty() && !args.force {
-        let message = format!("nothing is written, for these are there already: {}", replaced.join(", "));
-        let hint = "choose another name, or write them anew with --force";
-        return Err(Failure::new(ExitCode::No, "exists", message).hint(hint));
+        return Err(taken(&replaced));
     }
     for (path, target, text) in write {
         let cannot = |error: &dyn std::fmt::Display| {
@@ -264,6 +289,10 @@ fn write(
         ui.answer("Everything is there already.\n")?;
     }
     let name = shell_word(&args.name);
-    ui.status(&format!("then: orch new my-task --workflow {name} && orch run my-task"));
+    // What nobody has committed cannot prove what a task did.
+    let place = if directory.is_empty() { "." } else { &directory };
+    let add = engine.store().map(|_| format!("git add {} && git commit, then ", shell_word(place)));
+    let add = add.unwrap_or_default();
+    ui.status(&format!("then: {add}orch new my-task --workflow {name} && orch run my-task"));
     Ok(ExitCode::Fine)
 }

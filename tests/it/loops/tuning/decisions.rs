@@ -3,7 +3,7 @@
 use super::{AREAS, MACHINE, begun, count, deed, found, issue, plain, run};
 use crate::loops::simulator::Deed;
 use orch::decide::{Ending, Mode};
-use orch::workflow::Signal;
+use orch::workflow::{Signal, System};
 use serde_json::{Value, json};
 
 fn urgent(job: &super::Job<'_>) -> Option<Value> {
@@ -20,6 +20,23 @@ fn t10_the_last_iteration_is_worked_through_and_then_named() {
     assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "exhausted"));
     assert_eq!((task.at("/iteration_count"), count(&task, "verify")), (json!(2), 2));
     assert_eq!(task.trace.last().map(String::as_str), Some("complete"), "there is a summary all the same");
+}
+
+#[test]
+fn t11_an_answer_completes_the_analysis_and_it_is_not_made_again() {
+    let mut task = begun(&json!({}));
+    let asking =
+        |job: &super::Job<'_>| (job.action.as_str() == "analyze_requirements").then(|| super::asking(job));
+    assert_eq!(run(&mut task, Mode::Auto, asking).ending, Ending::Waiting);
+    let refused = task.answer(&json!({"requirement_analysis.status": "completed"})).expect_err("not asked");
+    assert!(refused.contains("is not what is asked for"), "{refused}");
+    task.answer(&json!({"requirement_analysis.answers": ["the second"], "focus_areas": ["docs"]}))
+        .expect("asked");
+    assert_eq!(task.at("/requirement_analysis/status"), "completed");
+    task.answer(&json!({"requirement_analysis.answers": ["the first"]})).expect_err("answered already");
+    assert_eq!(run(&mut task, Mode::Auto, asking).ending, Ending::Completed);
+    assert_eq!(task.trace[1..3], ["analyze_requirements", "diagnose_docs"]);
+    assert_eq!(count(&task, "analyze_requirements"), 1);
 }
 
 #[test]
@@ -52,6 +69,23 @@ fn t13_a_second_diagnosis_replaces_what_the_first_one_found() {
     let ids: Vec<&str> =
         issues.as_array().expect("a list").iter().filter_map(|one| one["id"].as_str()).collect();
     assert_eq!(ids, ["CTX-2", "CTX-3", "CTX-4", "GEM-2"], "each once; what was mended is gone");
+}
+
+#[test]
+fn t14_there_is_one_copy_of_the_skill_and_every_text_names_it() {
+    let init = MACHINE.workflow.actions.iter().find(|action| action.name.as_str() == "init").expect("known");
+    assert_eq!(init.outputs, ["backups/original/SKILL.md"]);
+    let system = System::shipped();
+    for action in &MACHINE.workflow.actions {
+        let text = system.agent(action.prompt.as_deref().expect("a prompt")).expect("shipped");
+        for named in text.split("backups/").skip(1) {
+            let is_known =
+                ["original", "<iteration>-<fix>/", "1-FIX-1"].iter().any(|name| named.starts_with(name));
+            assert!(is_known, "{}: backups/{named}", action.name);
+        }
+        let restores = ["init", "complete", "abort"].contains(&action.name.as_str());
+        assert_eq!(text.contains("backups/original"), restores, "{}", action.name);
+    }
 }
 
 #[test]
@@ -90,16 +124,18 @@ fn t16_what_a_person_names_stays_in_the_focus() {
 
 #[test]
 fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
-    for (broken, phase, errors) in [
-        (&["diagnose_memory"][..], "completed", 1),
-        (&["diagnose_memory", "generate_report"], "completed", 2),
-        (&["diagnose_memory", "diagnose_agent", "generate_report"], "failed", 3),
+    for (broken, last, errors) in [
+        (&["diagnose_memory"][..], "complete", 1),
+        (&["diagnose_memory", "generate_report"], "complete", 2),
+        (&["diagnose_memory", "diagnose_agent", "generate_report"], "abort", 3),
     ] {
         let mut task = begun(&json!({}));
         task.run(Mode::Auto, &mut |job| {
             if broken.contains(&job.action.as_str()) { Deed::Died } else { deed(job, &plain(job)) }
         });
-        assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, errors), "{broken:?}");
+        // What was skipped is missing, so none of these is completed; only the last one was cut short.
+        assert_eq!((task.phase().as_str(), task.state.run.errors), ("failed", errors), "{broken:?}");
+        assert_eq!(task.trace.last().map(String::as_str), Some(last), "{broken:?}");
         for action in broken {
             assert_eq!(count(&task, action), 3, "{action}");
         }
@@ -110,6 +146,67 @@ fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
         if job.before < 2 && job.action.as_str() == "init" { Deed::Died } else { deed(job, &plain(job)) }
     });
     assert_eq!((task.phase().as_str(), task.state.run.errors), ("completed", 0));
+}
+
+#[test]
+fn t17_what_was_skipped_is_not_called_done() {
+    let urgent = |severity: &'static str, at: &str, broken: &'static str| {
+        let at = at.to_owned();
+        move |job: &super::Job<'_>| match job.action.as_str() {
+            name if name == broken => json!({"status": "failed"}),
+            name if name == at => found("context", &[severity; 4]),
+            _ => plain(job),
+        }
+    };
+    // Of which severity four issues are, which action never works, and what the tuning comes to.
+    for (severity, broken, phase, rule) in [
+        ("low", "diagnose_memory", "failed", "ended-undiagnosed"),
+        ("high", "generate_report", "failed", "ended-undone"),
+        ("high", "propose_fixes", "failed", "ended-undone"),
+        ("high", "apply_fix", "failed", "ended-undone"),
+        ("high", "verify", "failed", "ended-undone"),
+        ("low", "gemini_analysis", "completed", "completed-passed"),
+        ("low", "analyze_requirements", "completed", "completed-passed"),
+        ("low", "complete", "completed", "completed-passed"),
+    ] {
+        let answers = json!({"gemini_analysis_requested": broken == "gemini_analysis"});
+        let mut task = begun(&answers);
+        let work = urgent(severity, "diagnose_context", broken);
+        let ended = task.run(Mode::Auto, &mut |job| deed(job, &work(job)));
+        assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, 1), "{broken}: {}", ended.reason);
+        let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
+        assert_eq!(moved.rule.as_ref().map(|rule| rule.as_str()), Some(rule), "{broken}");
+    }
+    // An area that its action says it did not diagnose is missing too.
+    for status in ["skipped", "failed"] {
+        let mut task = begun(&json!({"focus_areas": ["memory"]}));
+        run(&mut task, Mode::Auto, |job| {
+            let diagnosis = json!({"status": status, "severity": "none", "issues": []});
+            (job.action.as_str() == "diagnose_memory")
+                .then(|| json!({"stateUpdates": {"diagnosis.memory": diagnosis}}))
+        });
+        assert_eq!((task.phase().as_str(), task.at("/quality_gate")), ("failed", json!("pass")), "{status}");
+    }
+}
+
+#[test]
+fn t18_the_state_holds_windows_and_the_story_is_whole() {
+    let mut task = begun(&json!({"max_iterations": 2}));
+    let broken = ["diagnose_memory", "diagnose_docs"];
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        name if broken.contains(&name) => Some(json!({"status": "failed", "message": "no"})),
+        "verify" => Some(super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" })),
+        _ => urgent(job),
+    });
+    assert_eq!((task.state.history.len(), task.state.run.errors), (10, 3));
+    assert!(task.state.errors.len() <= 5 && task.told.len() > 20, "{}", task.told.len());
+    // Nothing that decides rests on a window: the counts reach back further than it does.
+    let analyzed =
+        MACHINE.workflow.actions.iter().find(|action| action.name.as_str() == "analyze_requirements");
+    assert_eq!(task.state.tally(&analyzed.expect("known").name).done, 1);
+    assert!(
+        task.state.history.iter().all(|entry| entry.action.as_ref() != analyzed.map(|action| &action.name))
+    );
 }
 
 #[test]
@@ -125,6 +222,25 @@ fn t19_output_that_is_no_result_is_a_failure() {
             _ => deed(job, &plain(job)),
         });
         assert_eq!((count(&task, "diagnose_memory"), task.at("/diagnosis")), (3, json!({})), "{output}");
+    }
+}
+
+#[test]
+fn t19_who_says_it_is_done_has_to_have_done_it() {
+    let claimed = json!({"summary": "all done"});
+    for action in MACHINE.workflow.actions.iter().filter(|action| !action.ensures.is_always()) {
+        let name = action.name.as_str();
+        let mut task = begun(&json!({"gemini_analysis_requested": true}));
+        run(&mut task, Mode::Auto, |job| {
+            if job.action.as_str() == name { Some(claimed.clone()) } else { urgent(job) }
+        });
+        // A list of proposals that is empty is one.
+        let tries = match name {
+            "propose_fixes" => 1,
+            "gemini_analysis" => 2,
+            _ => 3,
+        };
+        assert_eq!(count(&task, name), tries, "{name}: {:?}", task.trace);
     }
 }
 
@@ -223,6 +339,30 @@ fn unattended_the_risky_fixes_are_left_to_a_person() {
 }
 
 #[test]
+fn fixes_of_one_name_are_refused_and_a_contradiction_is_no_pass() {
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "propose_fixes" => {
+            let fix = json!({"id": "FIX-1", "issue_ids": ["CTX-1"], "strategy": "custom", "description": "x",
+                "risk": "low"});
+            Some(json!({"stateUpdates": {"proposed_fixes": [fix, fix]}}))
+        }
+        _ => urgent(job),
+    });
+    assert_eq!((count(&task, "propose_fixes"), task.at("/proposed_fixes")), (3, json!([])));
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Auto, |job| match job.action.as_str() {
+        "verify" => {
+            let both = ["pass", "fail"].map(|result| json!({"fix_id": "FIX-1", "result": result}));
+            Some(json!({"stateUpdates": {"verification": {"results": both}}}))
+        }
+        _ => urgent(job),
+    });
+    assert_eq!(task.at("/applied_fixes/0/verification_result"), "fail");
+    assert_eq!(task.at("/issues/0/id"), "CTX-1");
+}
+
+#[test]
 fn a_fix_that_could_not_be_applied_has_failed_and_is_not_verified() {
     let mut task = begun(&json!({}));
     let ended = run(&mut task, Mode::Auto, |job| match job.action.as_str() {
@@ -256,11 +396,11 @@ fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
     let mut task = begun(&json!({}));
     task.run(Mode::Auto, &mut |_| Deed::Died);
     assert_eq!(task.phase(), "failed");
-    task.reopen(Some("pending"));
+    task.reopen(None);
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
     assert_eq!(task.at("/iteration_count"), 1);
     // From its end it begins anew too, with everything that one iteration does, and no budget given back.
-    task.reopen(Some("pending"));
+    task.reopen(None);
     assert_eq!(run(&mut task, Mode::Interactive, |_| None).ending, Ending::Waiting);
     let elsewhere = task.answer(&json!({"target_skill.path": "skills/other"})).expect_err("not asked for");
     assert!(elsewhere.contains("is not what is asked for"), "{elsewhere}");

@@ -78,6 +78,22 @@ fn the_files_that_an_action_has_to_write_are_named_in_its_prompt() {
 }
 
 #[test]
+fn a_list_in_a_prompt_is_a_list() {
+    let system = System::shipped();
+    for action in &MACHINE.workflow.actions {
+        let name = action.prompt.as_deref().expect("a prompt");
+        let text = system.agent(name).expect("shipped");
+        for line in text.lines().filter(|line| !line.starts_with('|')) {
+            let has_item =
+                |sign: &str| line.split(sign).skip(1).any(|rest| rest.starts_with(char::is_uppercase));
+            let run_on = (2..9).any(|number| has_item(&format!(". {number}. "))) || has_item(". - ");
+            let is_cut = (2..9).any(|number| line.ends_with(&format!(" {number}.")));
+            assert!(!run_on && !is_cut, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
 fn an_issue_of_another_area_is_refused() {
     for (area, _) in AREAS {
         let mut result = found(area, &["low"]);

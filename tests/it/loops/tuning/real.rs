@@ -199,9 +199,9 @@ fn executors_that_fail_in_every_way_end_in_a_named_way() {
                 ("apply_fix", "forks"),
                 ("complete", "forks"),
             ],
-            "completed",
-            "completed",
-            &["skip diagnose_context", "apply_fix", "skip verify", "to finishing", "complete"],
+            "failed",
+            "failed",
+            &["skip diagnose_context", "apply_fix", "skip verify", "to finishing", "complete", "to failed"],
         ),
     ] {
         let world = tuning(behaviours);

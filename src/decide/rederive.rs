@@ -1,0 +1,131 @@
+//! What was recorded within a phase, derived again from the state before and after it.
+
+use super::data::{changed_outside, put_back};
+use super::deeds::{
+    answered, asked, data_of, ended, give_up, phase_of, pick, result, running, signalled, start,
+};
+use super::{ActorKind, Facts, HistoryEntry, Kind, State, Transition, data};
+use crate::base::{ActionName, RuleId};
+use crate::workflow::{Guard, Rule, Workflow};
+use serde_json::{Map, Value};
+
+/// A recorded step within a phase, derived again; the error says why it cannot have been so.
+pub(super) fn rederive(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: &State,
+) -> Result<Transition, String> {
+    refuse_in_any_case(workflow, state, facts, entry, after)?;
+    match (entry.kind, rule_of(workflow, entry), &entry.action) {
+        (Kind::Run, Some(rule), Some(action)) => {
+            let own = before_set(workflow, state, after, &rule.set);
+            result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
+        }
+        (Kind::Skip, Some(rule), Some(action)) => {
+            give_up(workflow, state, facts, (&rule.id, action), &entry.reason)
+        }
+        (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
+        (Kind::Answer, Some(rule), None) => {
+            let (asking, ask) = asked(workflow, state, facts).ok_or("nothing was asked")?;
+            if asking.id != rule.id {
+                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id));
+            }
+            let own = before_set(workflow, state, after, &ask.set);
+            answered(workflow, state, facts, rule, ask, own, &entry.reason)
+        }
+        (Kind::Order, Some(rule), _) => {
+            let signal = rule.on.ok_or_else(|| format!("rule `{}` answers to no order", rule.id))?;
+            let moved = signalled(workflow, state, facts, signal).ok_or("no rule answers to it here")??;
+            if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
+                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to));
+            }
+            Ok(moved)
+        }
+        (Kind::Start, None, None) => {
+            let mode = after.run.mode.ok_or("it does not say how the run went on")?;
+            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".to_owned())
+        }
+        (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
+        _ => Err("the record does not say what was done".to_owned()),
+    }
+}
+
+/// Refuses a step within a phase that no files at all could make right.
+pub(super) fn refuse_in_any_case(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    entry: &HistoryEntry,
+    after: &State,
+) -> Result<(), String> {
+    refuse_other_actor(entry)?;
+    let before = data_of(workflow, state);
+    match (entry.kind, rule_of(workflow, entry), &entry.action) {
+        (Kind::Run, Some(rule), Some(action)) => {
+            let own = before_set(workflow, state, after, &rule.set);
+            let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
+            if let Some(pointer) = changed_outside(&before, &own, writes) {
+                return Err(format!("{pointer} changed, which action `{action}` may not write"));
+            }
+            refuse_undue(workflow, state, facts, rule, action)
+        }
+        (Kind::Skip, Some(rule), Some(action)) => refuse_undue(workflow, state, facts, rule, action),
+        (Kind::Answer, Some(rule), None) => {
+            let Some(ask) = rule.ask.as_deref().and_then(|name| workflow.ask(name)) else {
+                return Err(format!("rule `{}` asks nothing", rule.id));
+            };
+            let own = before_set(workflow, state, after, &ask.set);
+            match changed_outside(&before, &own, &ask.writes) {
+                Some(pointer) => {
+                    Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name))
+                }
+                None => Ok(()),
+            }
+        }
+        (Kind::End, ..) => ended(workflow, state, facts, &entry.reason).map(drop),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_undue(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    rule: &Rule,
+    action: &ActionName,
+) -> Result<(), String> {
+    running(workflow, state, facts, (phase_of(workflow, state)?, &rule.id, action)).map(drop)
+}
+
+/// Refuses a step that its own record says somebody else took than who takes such steps.
+fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), String> {
+    let by = &entry.actor;
+    let may = match (entry.kind, &entry.action) {
+        (Kind::Run, Some(action)) => by.kind == ActorKind::Agent && by.name == action.as_str(),
+        (Kind::Skip | Kind::End, _) => by.kind == ActorKind::Orch,
+        _ => true,
+    };
+    if may { Ok(()) } else { Err(format!("{} takes no such step", by.name)) }
+}
+
+fn rule_of<'w>(workflow: &'w Workflow, entry: &HistoryEntry) -> Option<&'w Rule> {
+    let id = RuleId::new(entry.rule.as_deref()?).ok()?;
+    workflow.rules.iter().find(|rule| rule.id == id)
+}
+
+/// The own keys after a step, with what its bookkeeping set put back to what it was before.
+fn before_set(
+    workflow: &Workflow,
+    before: &State,
+    after: &State,
+    set: &[(String, Guard)],
+) -> Map<String, Value> {
+    let old = data_of(workflow, before);
+    let mut own = after.extra.clone();
+    for (pointer, _) in set {
+        put_back(&mut own, pointer, data::at(&old, pointer));
+    }
+    own
+}

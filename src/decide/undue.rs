@@ -1,0 +1,81 @@
+//! Why an action cannot have been due, as far as the state alone tells.
+//!
+//! The files that lay there when an action began are not kept, and what it has done since may have
+//! changed them. So of a guard that looks at any, only the parts that do not are asked.
+
+use super::derive::look;
+use super::evaluate::Judge;
+use super::scope::TaskScope;
+use super::{Facts, State};
+use crate::base::ActionName;
+use crate::workflow::guard::{Held, HeldPart};
+use crate::workflow::{Guard, Outcome, Phase, Rule, Workflow};
+use serde_json::Value;
+
+/// Why `rule` cannot have decided on `action` here, whatever files lay there; `None` where it can.
+pub(super) fn undue(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    (phase, rule, action): (&Phase, &Rule, &ActionName),
+) -> Option<String> {
+    let state = &*state.under_own_names(workflow);
+    let seen = look(workflow, state, &phase.id, facts);
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    let attempt = state.attempt(&phase.id).max(1);
+    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, &facts.task);
+    let earlier = workflow.rules_from(&phase.id).take_while(|other| other.id != rule.id);
+    for other in earlier.filter(|other| other.on.is_none() && !rule_looks_at_files(workflow, other)) {
+        let may = match other.when.holds(&scope).result {
+            Ok(true) => judge.may_perform(other, &scope, &mut Vec::new()),
+            otherwise => otherwise,
+        };
+        match may {
+            Ok(false) => {}
+            Ok(true) => return Some(other.because.clone()),
+            Err(message) => return Some(format!("rule `{}` cannot be evaluated: {message}", other.id)),
+        }
+    }
+    if state.tally(action).skipped {
+        return Some(format!("`{action}` has been given up"));
+    }
+    if matches!(rule.outcome, Outcome::Choose(_)) && state.run.chosen.as_ref() != Some(action) {
+        return Some(format!("nobody has picked `{action}`"));
+    }
+    let when = workflow.action(action).map(|action| action.when.holds(&scope));
+    [Some(rule.when.holds(&scope)), when].iter().flatten().find_map(|held| broken(workflow, held))
+}
+
+/// The first part that does not hold whatever files lie there.
+fn broken(workflow: &Workflow, held: &Held) -> Option<String> {
+    let fixed = |part: &&HeldPart| !part_looks_at_files(workflow, &part.saw);
+    let part = held.parts.iter().filter(fixed).find(|part| part.result != Ok(true))?;
+    Some(format!("`{}` does not hold", part.text))
+}
+
+/// Whether a part of a guard looks at files, itself or by a named expression.
+pub(super) fn part_looks_at_files(workflow: &Workflow, saw: &[(String, Option<Value>)]) -> bool {
+    saw.iter().any(|(read, _)| {
+        let root = read.split(['.', '[']).next().unwrap_or(read);
+        let named = workflow.defines.iter().find(|(name, _)| name == root);
+        is_artifact(workflow, root) || named.is_some_and(|(_, guard)| looks_at_files(workflow, guard))
+    })
+}
+
+fn rule_looks_at_files(workflow: &Workflow, rule: &Rule) -> bool {
+    let actions = match &rule.outcome {
+        Outcome::Run(action) => std::slice::from_ref(action),
+        Outcome::Choose(actions) => actions.as_slice(),
+        _ => &[],
+    };
+    let whens = actions.iter().filter_map(|action| Some(&workflow.action(action)?.when));
+    whens.chain([&rule.when]).any(|guard| looks_at_files(workflow, guard))
+}
+
+fn looks_at_files(workflow: &Workflow, guard: &Guard) -> bool {
+    workflow.reads(guard).iter().any(|chain| is_artifact(workflow, &chain[0]))
+}
+
+fn is_artifact(workflow: &Workflow, name: &str) -> bool {
+    workflow.artifacts.iter().any(|artifact| artifact.name.as_str() == name)
+}

@@ -1,0 +1,66 @@
+//! A terminal for a test: what a program shows there, and what is typed.
+
+use crate::harness::eventually;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+
+/// A program on a terminal of its own.
+pub struct Terminal {
+    pub child: Child,
+    keyboard: File,
+    screen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    /// Starts a program with all three streams on a terminal of 80 columns.
+    pub fn start(mut command: Command) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("granted");
+        unlockpt(&master).expect("unlocked");
+        let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("plain");
+        let slave = File::options().read(true).write(true).open(name).expect("the other side");
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&slave, size).expect("sized");
+        command.stdin(slave.try_clone().expect("cloned")).stdout(slave.try_clone().expect("cloned"));
+        let child = command.stderr(slave).spawn().expect("it starts");
+        // The command holds the other side open as long as it is there.
+        drop(command);
+        let keyboard = File::from(master);
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let (mut shown, kept) = (keyboard.try_clone().expect("cloned"), Arc::clone(&screen));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = shown.read(&mut buffer) {
+                kept.lock().expect("no panic").extend_from_slice(&buffer[..count]);
+            }
+        });
+        Self { child, keyboard, screen }
+    }
+
+    /// Everything that was shown so far.
+    pub fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().expect("no panic")).into_owned()
+    }
+
+    /// Waits until something is shown.
+    #[track_caller]
+    pub fn shows(&self, text: &str) {
+        eventually(&format!("{text:?} is shown"), || self.shown().contains(text));
+    }
+
+    /// Types something.
+    pub fn types(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).expect("typed");
+    }
+
+    /// Waits for the end, and returns the exit code.
+    #[track_caller]
+    pub fn ends(&mut self) -> Option<i32> {
+        eventually("it ends", || self.child.try_wait().expect("asked").is_some());
+        self.child.wait().expect("ends").code()
+    }
+}
