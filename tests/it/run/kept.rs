@@ -98,7 +98,10 @@ fn a_branch_on_which_the_task_stands_elsewhere_takes_no_result() {
 #[test]
 fn an_executor_that_cleans_up_neither_ends_the_run_nor_gives_its_budget_back() {
     for cleans in ["git clean -fdxq", "rm -rf tasks/t/.orch", "git stash -aq"] {
-        let task = with(&format!("    {cleans}\n"), "");
+        let task = with("", "");
+        let script = polish_that(&format!("    {cleans}\n")).replace(" > \"$ORCH_RESULT\"", "");
+        task.world.write("executor.sh", script);
+        task.world.commit("cleans");
         let report = task.run_json();
         assert_eq!(report["ending"], "completed", "{cleans}: {report:#}");
         assert_eq!(report["turns"], 4, "{cleans}");
