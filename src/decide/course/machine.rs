@@ -48,6 +48,8 @@ pub struct Course {
     rest: Option<String>,
     /// The number of turns after which a try was waited for.
     waited: Option<u32>,
+    /// The number of turns after which something that failed too often could not be given up.
+    refused: Option<u32>,
     /// How many records may be made before the next turn.
     records: u32,
     /// How long what hinders may still be waited for, and how often it was.
@@ -212,6 +214,7 @@ impl Course {
             heeded: None,
             rest: None,
             waited: None,
+            refused: None,
             records: RECORDS,
             patience: (LONG, 0),
         }
@@ -411,6 +414,12 @@ impl Course {
                 self.spent.give_up(&Doer::Action(action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
+                Effect::Judge
+            }
+            // Somebody may have moved the task meanwhile; who is refused twice is refused.
+            (Deed::GiveUp { .. }, Some(_))
+                if self.refused.replace(self.spent.turns) != Some(self.spent.turns) =>
+            {
                 Effect::Judge
             }
             (Deed::GiveUp { action, .. }, Some(why)) => {
