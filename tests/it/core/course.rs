@@ -2,9 +2,10 @@
 
 use super::loops::LOOP;
 use super::play::{Play, workflow};
-use orch::base::Period;
+use orch::base::{ActionName, Period};
 use orch::decide::{
-    ActionResult, Budget, Deed, Doer, Effect, Ending, Hindrance, How, Mode, Patience, Returned, Wish,
+    ActionResult, Budget, Course, Deed, Doer, Effect, Ending, Hindrance, How, Left, Mode, Patience, Returned,
+    Wish,
 };
 use serde_json::{Value, json};
 
@@ -234,4 +235,51 @@ fn the_sum_of_costs_stays_a_number() {
     play.perform = Box::new(|_, turn| well(json!({"stateUpdates": {"notes": [turn]}, "cost": 1e308})));
     assert_eq!(play.run().0, Ending::Exhausted);
     assert_eq!(play.course.spent.cost, f64::MAX);
+}
+
+#[test]
+fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
+    let find = Doer::Action("find".to_owned());
+    let result = || Some(ActionResult::read(&json!({"stateUpdates": {"found": 2}, "cost": 0.5})));
+    let told = |was_running, result| Left { was_running, result };
+    // Whether it had been recorded already, what it left, and whether that counts as a failure.
+    for (is_recorded, left, failures, finds) in [
+        (false, told(false, result()), 0, 1),
+        (true, told(false, result()), 0, 1),
+        // Who was still running had not said its last word.
+        (false, told(true, result()), 1, 0),
+        (false, told(false, None), 1, 0),
+        (false, told(false, Some(Err("no JSON".to_owned()))), 1, 0),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut first = Play::new(&workflow, Mode::Auto);
+        first.perform = Box::new(good);
+        first.hinder = Box::new(|effect| match effect {
+            Effect::Record(Deed::Result { .. }) => (Some(hindrance(Patience::Never(Ending::Error))), None),
+            _ => (None, None),
+        });
+        assert_eq!(first.run().0, Ending::Error);
+        let mut again = Play::new(&workflow, Mode::Auto);
+        again.state.clone_from(&first.state);
+        if is_recorded {
+            // Killed after the commit, and before anything else was written.
+            let mut other = Play::new(&workflow, Mode::Auto);
+            other.state.clone_from(&first.state);
+            other.perform = Box::new(good);
+            other.course.budget.turns = 1;
+            other.run();
+            again.state = other.state;
+        }
+        let (spent, doing) = (first.course.spent.clone(), first.course.doing.clone());
+        again.course = Course::new(Mode::Auto, first.course.budget, spent, doing);
+        let named = format!("{is_recorded} {left:?}");
+        again.left = Some(left);
+        again.hinder = Box::new(|effect| (None, matches!(effect, Effect::Judge).then_some(Wish::Interrupt)));
+        assert_eq!(again.run().0, Ending::Paused, "{named}");
+        let done = again.state.tally(&ActionName::new("find").expect("a name")).done;
+        assert_eq!((again.course.spent.failures_of(&find), done), (failures, finds), "{named}");
+        // Its turn was counted when it began, and what it has cost is counted when it is settled.
+        let cost = if named.contains("cost: 0.5") { 0.5 } else { 0.0 };
+        assert_eq!((again.course.spent.turns, again.course.spent.cost), (2, cost), "{named}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use orch::base::{Period, RepoPath, TaskId, Timestamp};
 use orch::decide::{
-    ActorKind, Budget, By, Case, Course, Deed, Effect, Ending, Event, Facts, Hindrance, How, Mode, Moment,
-    News, Noted, Recorded, Recorder, Returned, Stamp, State, Wish, evaluate, initial_state,
+    ActorKind, Budget, By, Case, Course, Deed, Effect, Ending, Event, Facts, Hindrance, How, Left, Mode,
+    Moment, News, Noted, Recorded, Recorder, Returned, Stamp, State, Wish, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::collections::BTreeMap;
@@ -40,6 +40,8 @@ pub struct Play<'p> {
     /// What happened, in words.
     pub story: Vec<String>,
     pub perform: Perform<'p>,
+    /// What an earlier process has left.
+    pub left: Option<Left>,
     /// How long each executor takes.
     pub took: Period,
     pub hinder: Hinder<'p>,
@@ -58,6 +60,7 @@ impl<'p> Play<'p> {
             course: Course::new(mode, budget, Default::default(), None),
             story: Vec::new(),
             perform: Box::new(|_, _| Returned { how: How::Well, result: None }),
+            left: None,
             took: Period::default(),
             hinder: Box::new(|_| (None, None)),
             refuse: Box::new(|_| None),
@@ -110,7 +113,11 @@ impl<'p> Play<'p> {
                 let wish = now.wish.take();
                 self.course.step(&now, Event::Finished(wish))
             }
-            Effect::LookBack | Effect::Over => panic!("nothing is left behind"),
+            Effect::LookBack => {
+                let left = self.left.take().expect("something is left behind");
+                self.course.step(&now, Event::Found(left, &self.state))
+            }
+            Effect::Over => panic!("it was over"),
         };
         for news in std::mem::take(&mut self.course.news) {
             if let News::Done { work, .. } = news {
