@@ -43,7 +43,7 @@ fn plain(line: &str) -> String {
             '\u{1b}' => match letters.next() {
                 // Up to and with the letter that ends the sequence.
                 Some('[') => drop(letters.find(|letter| ('\u{40}'..='\u{7e}').contains(letter))),
-                // A title, a colour or something for the clipboard, up to and with a bell or `ESC \\`.
+                // A title, a colour or something for the clipboard, up to and with a bell or `ESC \`.
                 Some(']' | 'P' | 'X' | '^' | '_') => {
                     let end = letters.find(|letter| matches!(letter, '\u{7}' | '\u{1b}'));
                     letters.next_if(|letter| end == Some('\u{1b}') && *letter == '\\');
