@@ -1,6 +1,7 @@
 //! What an executor says it has done: one JSON object, read strictly, believed within bounds only.
 
 use super::data::{PatchOp, patch};
+use crate::base::nearest;
 use serde_json::{Map, Value};
 
 /// A result as its action gave it.
@@ -26,6 +27,9 @@ pub struct ActionResult {
 pub const RESULT_KEYS: [&str; 7] =
     ["stateUpdates", "outputFiles", "summary", "message", "continue", "status", "cost"];
 
+/// Those of them that tell what was done.
+const WORK_KEYS: [&str; 2] = ["stateUpdates", "outputFiles"];
+
 impl ActionResult {
     /// Reads a result; the error says what is wrong with it. A null stands for a key that is left out.
     pub fn read(value: &Value) -> Result<Self, String> {
@@ -37,6 +41,13 @@ impl ActionResult {
                 "the JSON object is no result; its keys would be {}",
                 RESULT_KEYS.join(", ")
             ));
+        }
+        // Work that is told under a slip of a key would be lost without a word.
+        for key in members.keys().filter(|key| !RESULT_KEYS.contains(&key.as_str())) {
+            let meant = nearest(key, WORK_KEYS).filter(|known| !members.contains_key(*known));
+            if let Some(meant) = meant {
+                return Err(format!("the result has no key `{meant}`, but one `{key}`"));
+            }
         }
         let given = |key: &str| members.get(key).filter(|value| !value.is_null());
         let text = |key: &'static str| match given(key) {
@@ -159,10 +170,17 @@ mod tests {
             (json!({"cost": -1}), "no number"),
             (json!({"status": "maybe"}), "may be"),
             (json!({"summary": 1}), "no text"),
+            (
+                json!({"state_updates": {}, "summary": "done"}),
+                "no key `stateUpdates`, but one `state_updates`",
+            ),
+            (json!({"summary": "done", "outputfiles": []}), "no key `outputFiles`, but one `outputfiles`"),
         ] {
             let error = ActionResult::read(&bad).expect_err("a fault");
             assert!(error.contains(fault), "{bad}: {error}");
         }
+        let more = json!({"summary": "a", "stateUpdates": {}, "state_updates": {}, "stats": 1, "host": "a"});
+        assert!(ActionResult::read(&more).is_ok(), "what is not known and means nothing is passed over");
         assert!(ActionResult::read(&json!({"status": "failed"})).expect("a result").failed);
     }
 }

@@ -45,9 +45,8 @@ fn plain(line: &str) -> String {
                 Some('[') => drop(letters.find(|letter| ('\u{40}'..='\u{7e}').contains(letter))),
                 // A title, a colour or something for the clipboard, up to and with a bell or `ESC \`.
                 Some(']' | 'P' | 'X' | '^' | '_') => {
-                    if letters.find(|letter| matches!(letter, '\u{7}' | '\u{1b}')) == Some('\u{1b}') {
-                        letters.next_if_eq(&'\\');
-                    }
+                    let end = letters.find(|letter| matches!(letter, '\u{7}' | '\u{1b}'));
+                    letters.next_if(|letter| end == Some('\u{1b}') && *letter == '\\');
                 }
                 _ => {}
             },

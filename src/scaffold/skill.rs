@@ -197,9 +197,7 @@ impl Reader {
                 let message = format!("`{}` and `{}` are the same action", other.id, action.id);
                 let fault = Fault::error(at, "skill-name", message);
                 self.faults.push(fault.hint("ids differ in more than `action-`, `-`, `_` and case"));
-            } else if !(is_name(&action.name) && ActionName::new(&action.name).is_ok())
-                && !action.id.is_empty()
-            {
+            } else if !(action.id.is_empty() || is_action(&action.name)) {
                 let fault = Fault::error(at, "skill-name", format!("`{}` is no id of an action", action.id));
                 self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
             } else if is_same(&action.name, SPEC_REVIEW) {
@@ -352,6 +350,11 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && text.len() <= 60;
     is_identifier && Guard::parse(&format!("state.{text}")).is_ok()
+}
+
+/// Whether an action can be called so.
+fn is_action(text: &str) -> bool {
+    is_name(text) && ActionName::new(text).is_ok()
 }
 
 /// Whether two actions would share a file of instructions, on a disk that ignores case too.

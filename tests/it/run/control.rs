@@ -162,13 +162,14 @@ fn what_a_killed_run_left_running_is_ended_and_counts_as_a_failure() {
 
 #[test]
 fn a_killed_executor_is_a_failed_try() {
-    let (task, mut child) = begun();
+    let (task, child) = begun();
     let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].clone();
     #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
     let sent = std::process::Command::new("kill").args(["-s", "KILL", &group.to_string()]).status();
     assert!(sent.expect("kill runs").success());
     may_end(&task.world);
-    assert_eq!(child.wait().expect("ends").code(), Some(0));
+    let ended = task.world.end(child.wait_with_output().expect("ends"));
+    ended.succeeds().says("polish failed: it was ended by signal 9").says("try 2");
     assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
     task.is_clean();
 }

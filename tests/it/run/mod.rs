@@ -230,6 +230,10 @@ impl Loop {
         assert_eq!(world.dirty(), "");
         let left = processes_in(&world.root());
         assert!(left.is_empty(), "left running: {left:?}");
+        assert!(!world.path(".git/index.lock").exists(), "the index is still locked");
+        let own = fs::read_dir(world.path("tasks/t/.orch")).into_iter().flatten().flatten();
+        let own: Vec<_> = own.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        assert!(!own.iter().any(|name| name.contains("tmp")), "left behind: {own:?}");
         let task = fs::File::open(world.path("tasks/t")).expect("the task");
         assert!(task.try_lock().is_ok(), "somebody still holds the task");
         let schema = crate::harness::project().join("system/schemas/state.schema.json");
@@ -246,13 +250,20 @@ impl Loop {
     }
 }
 
-/// The processes that work in a directory, by what they were started with.
+/// The living processes that work in a directory or were started for a task in it, by what they were started
+/// with.
 pub fn processes_in(directory: &std::path::Path) -> Vec<String> {
     let directory = fs::canonicalize(directory).expect("there");
+    let mark = format!("ORCH_STATE={}/", directory.display());
+    let is_ours = |process: &std::path::Path| {
+        let environment = fs::read(process.join("environ")).unwrap_or_default();
+        let is_marked = environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(mark.as_bytes()));
+        is_marked || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&directory))
+    };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
-        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&directory)))
+        .filter(|entry| is_ours(&entry.path()))
         .filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok())
         .map(|line| line.replace('\0', " "))
         .filter(|line| !line.is_empty())

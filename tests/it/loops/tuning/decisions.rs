@@ -175,7 +175,7 @@ fn t17_what_was_skipped_is_not_called_done() {
         let ended = task.run(Mode::Auto, &mut |job| deed(job, &work(job)));
         assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, 1), "{broken}: {}", ended.reason);
         let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
-        assert_eq!(moved.rule.as_ref().map(|rule| rule.as_str()), Some(rule), "{broken}");
+        assert_eq!(moved.rule.as_deref(), Some(rule), "{broken}");
     }
     // An area that its action says it did not diagnose is missing too.
     for status in ["skipped", "failed"] {

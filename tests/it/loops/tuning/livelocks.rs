@@ -266,3 +266,18 @@ fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
         assert_eq!(ended.ending, Ending::Stalled, "{decision}: {} {:?}", ended.reason, task.trace);
     }
 }
+
+#[test]
+fn a_default_answer_that_does_not_help_is_not_given_for_ever() {
+    let text = System::shipped().workflow("skill-tuning").expect("shipped").to_owned();
+    let written = "set = { \"/progress/selected\" = \"true\" }\n";
+    assert_eq!(text.matches(written).count(), 1);
+    let workflow = compiled("skill-tuning", &text.replace(written, ""));
+    let machine = Machine::new(workflow, super::honest, asking, super::person);
+    let mut task = super::begun_on(&machine, &json!({"focus_areas": ["context"]}));
+    let ended =
+        task.run(Mode::Auto, &mut |job| machine.deed(job, &urgent(job).unwrap_or_else(|| plain(job))));
+    assert_eq!(ended.ending, Ending::Waiting, "{:?}", task.trace);
+    assert!(ended.reason.contains("the answer by default has not helped"), "{}", ended.reason);
+    assert_eq!((task.trace.len(), ended.turns), (5, 7), "{:?}", task.trace);
+}
