@@ -30,6 +30,9 @@ type Perform<'p> = Box<dyn FnMut(&str, u32) -> Returned + 'p>;
 /// What stands in the way of an effect, and what is wished when it is to be carried out.
 type Hinder<'p> = Box<dyn FnMut(&Effect) -> (Option<Hindrance>, Option<Wish>) + 'p>;
 
+/// Why a deed is refused.
+type Refuse<'p> = Box<dyn FnMut(&Deed) -> Option<String> + 'p>;
+
 /// One run as it is played.
 pub struct Play<'p> {
     workflow: &'p Workflow,
@@ -46,7 +49,7 @@ pub struct Play<'p> {
     pub took: Period,
     pub hinder: Hinder<'p>,
     /// Why a deed is refused, beside what the workflow refuses.
-    pub refuse: Box<dyn FnMut(&Deed) -> Option<String> + 'p>,
+    pub refuse: Refuse<'p>,
 }
 
 impl<'p> Play<'p> {
