@@ -15,7 +15,7 @@ use super::{Applied, Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, Next, Spent, State, Work, next};
-use crate::run::{Fault, unstartable};
+use crate::run::{Fault, Files, unstartable};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -172,8 +172,13 @@ impl Engine {
         })
     }
 
-    /// Refuses a run whose first executor cannot be started, before anything is counted or recorded.
+    /// Refuses a run whose first executor cannot be started, before anything is counted or recorded. What
+    /// an earlier one left needs none.
     fn refuse_idle(&self, judged: &Judged, options: &RunOptions) -> Result<(), Error> {
+        let last = Files::of(&self.root, &judged.task.directory).read()?;
+        if last.is_some_and(|last| last.unsettled().is_some()) {
+            return Ok(());
+        }
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
         let Next::Perform(work) = self.next(judged, &budget(workflow, options), mode, options)? else {
