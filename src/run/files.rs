@@ -321,3 +321,56 @@ fn run_of(name: &str) -> Option<&str> {
 fn begun(run: &str) -> u64 {
     run.split('-').next().and_then(|seconds| seconds.parse().ok()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Timestamp;
+    use crate::decide::{Ending, Mode, Spent};
+
+    fn run(id: &str, standing: Standing) -> RunState {
+        let now = Timestamp::from_seconds(0);
+        let (pid, mode, spent) = (1, Mode::Auto, Spent::default());
+        RunState { id: id.to_owned(), pid, mode, started: now, updated: now, spent, max_turns: 1, standing }
+    }
+
+    #[test]
+    fn a_wish_is_heard_by_the_run_it_was_said_to_or_by_nobody() {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = Files::of(root.path(), &RepoPath::new("t").expect("valid"));
+        fs::create_dir(&files.task).expect("made");
+        let over = |ending| Standing::Ended { ending, why: String::new(), kept: None };
+        assert!(matches!(files.say(Some(Wish::Stop), "Ann"), Ok(Said::Nobody(None))));
+        assert!(!files.directory.exists(), "who only asks leaves nothing behind");
+
+        // What was said to somebody who died is not heard by whoever comes next.
+        files.create().expect("made");
+        fs::write(files.directory.join(CONTROL), "{\"wish\": \"stop\", \"by\": \"Ann\"}").expect("written");
+        let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", Standing::Idle)));
+        let (lock, state) = begun.expect("no fault").expect("nobody else");
+        assert_eq!((files.wish(), state.id.as_str()), (None, "1-1"));
+        assert!(files.begin(|_| unreachable!("somebody drives it")).expect("no fault").is_none());
+
+        // The last word counts, but a pause does not soften a stop.
+        for (wish, heard) in [
+            (Some(Wish::Pause), Some(Wish::Pause)),
+            (None, None),
+            (Some(Wish::Stop), Some(Wish::Stop)),
+            (Some(Wish::Pause), Some(Wish::Stop)),
+        ] {
+            assert!(matches!(files.say(wish, "Ann"), Ok(Said::Told(told)) if told.id == "1-1"));
+            assert_eq!(files.wish().map(|control| control.wish), heard);
+        }
+
+        // A run does not end over a stronger wish than it has heeded.
+        let mut lock = Some(lock);
+        let ended = run("1-1", over(Ending::Paused));
+        let unheard = files.finish(&mut lock, &ended, Some(Wish::Pause)).expect("no fault");
+        assert_eq!(unheard.map(|control| control.wish), Some(Wish::Stop));
+        assert!(lock.is_some() && files.read().expect("readable") == Some(run("1-1", Standing::Idle)));
+        let ended = run("1-1", over(Ending::Stopped));
+        assert_eq!(files.finish(&mut lock, &ended, Some(Wish::Stop)).expect("no fault"), None);
+        assert!(lock.is_none() && files.wish().is_none() && !files.is_driven());
+        assert!(matches!(files.say(Some(Wish::Stop), "Ann"), Ok(Said::Nobody(Some(last))) if *last == ended));
+    }
+}

@@ -1,6 +1,9 @@
 //! The loop of a run as a machine: it is told what happened, and says what is to be done.
 
-use super::{Budget, Case, Deed, Doer, Ending, Job, Next, Spent, Wish, Work, next};
+use super::{
+    Budget, Case, Deed, Doer, Effect, Ending, Event, Hindrance, How, Job, Left, Moment, News, Next, Noted,
+    Patience, Returned, Spent, Wish, Work, next,
+};
 use crate::base::Period;
 use crate::decide::{ActionResult, Mode, State};
 
@@ -48,141 +51,12 @@ pub struct Course {
     rest: Option<String>,
     /// The number of turns after which a try was waited for.
     waited: Option<u32>,
+    /// The number of turns after which something that failed too often could not be given up.
+    refused: Option<u32>,
     /// How many records may be made before the next turn.
     records: u32,
     /// How long what hinders may still be waited for, and how often it was.
     patience: (u64, u32),
-}
-
-/// What time it is, and what is wished.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Moment {
-    /// How long the run has taken.
-    pub time: Period,
-    /// What is wished of it, and by whom, in words.
-    pub wish: Option<(Wish, String)>,
-}
-
-/// What is to be done next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Look what an earlier process left of the work: [`Event::Found`].
-    LookBack,
-    /// Judge the task: [`Event::Judged`].
-    Judge,
-    /// Record something: [`Event::Recorded`].
-    Record(Deed),
-    /// Start an executor for the work: [`Event::Performed`].
-    Perform,
-    /// Wait so long, or until something is wished, and go on with this: [`Event::Waited`].
-    Wait(Period, Box<Effect>),
-    /// Write the end down, unless something stronger is wished by then: [`Event::Finished`].
-    Finish(Option<Wish>),
-    /// Nothing: it is over.
-    Over,
-}
-
-/// What has happened.
-pub enum Event<'a> {
-    /// The run begins, or goes on.
-    Begun,
-    /// This is what an earlier process left.
-    Found(Left, &'a State),
-    /// The task was judged.
-    Judged(&'a Case<'a>),
-    /// Something was recorded, or was not.
-    Recorded(Deed, Noted),
-    /// An executor has ended.
-    Performed(Returned),
-    /// What was to be waited for is over; this comes next.
-    Waited(Effect),
-    /// An effect could not be carried out.
-    Hindered(Effect, Hindrance),
-    /// The end is written down, or something else is wished.
-    Finished(Option<(Wish, String)>),
-}
-
-/// What an earlier process left of its work.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Left {
-    /// Whether its executor was still running, and had to be ended.
-    pub was_running: bool,
-    /// Its result, if one lies there.
-    pub result: Option<Result<ActionResult, String>>,
-}
-
-/// What came of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Noted {
-    /// It is made.
-    Done,
-    /// There was nothing to record.
-    Nothing,
-    /// The workflow does not allow it; why.
-    Refused(String),
-}
-
-/// What came of an executor.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Returned {
-    /// How it ended.
-    pub how: How,
-    /// The result that it left, if it left one.
-    pub result: Option<Result<ActionResult, String>>,
-}
-
-/// How an executor ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
-    /// By itself, well.
-    Well,
-    /// Somebody wanted the end.
-    Stopped,
-    /// It was ended, because it took too long; the text says so.
-    TooLong(String),
-    /// It failed; why.
-    Badly(String),
-    /// It could not even be started; why.
-    NotStarted(String),
-}
-
-/// Why something cannot be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hindrance {
-    /// How long to wait for it.
-    pub patience: Patience,
-    /// What it is, and what to do about it.
-    pub why: String,
-}
-
-/// How long something that hinders is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
-    /// It passes by itself: as long as the run may take.
-    Long,
-    /// Somebody has to act: for a minute.
-    Short,
-    /// It does not pass: the run ends so.
-    Never(Ending),
-}
-
-/// What whoever watches should be told.
-#[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// Work is done.
-    Done {
-        /// What was performed.
-        work: Work,
-        /// What it says.
-        message: Option<String>,
-    },
-    /// A try has failed.
-    Failed {
-        /// What was performed.
-        work: Work,
-        /// Why.
-        why: String,
-    },
 }
 
 /// How many records may be made between two turns.
@@ -212,6 +86,7 @@ impl Course {
             heeded: None,
             rest: None,
             waited: None,
+            refused: None,
             records: RECORDS,
             patience: (LONG, 0),
         }
@@ -411,6 +286,12 @@ impl Course {
                 self.spent.give_up(&Doer::Action(action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
+                Effect::Judge
+            }
+            // Somebody may have moved the task meanwhile; who is refused twice is refused.
+            (Deed::GiveUp { .. }, Some(_))
+                if self.refused.replace(self.spent.turns) != Some(self.spent.turns) =>
+            {
                 Effect::Judge
             }
             (Deed::GiveUp { action, .. }, Some(why)) => {

@@ -6,6 +6,7 @@
 
 mod deed;
 mod ending;
+mod event;
 mod footing;
 mod machine;
 mod next;
@@ -13,7 +14,8 @@ mod spent;
 
 pub use deed::{Deed, Recorder};
 pub use ending::{Ending, Wish};
+pub use event::{Effect, Event, Hindrance, How, Left, Moment, News, Noted, Patience, Returned};
 pub use footing::{Footing, ground};
-pub use machine::{Course, Effect, Event, Hindrance, How, Left, Moment, News, Noted, Patience, Returned};
+pub use machine::Course;
 pub use next::{Case, Job, Next, Work, next};
 pub use spent::{Budget, Doer, Spent};

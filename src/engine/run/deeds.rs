@@ -23,6 +23,8 @@ impl Drive<'_> {
         self.judged = None;
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
         let steps_of = |engine: &Engine, judged: &Judged| -> Result<Vec<Step>, Error> {
+            // What is behind a link is nobody's task, whatever lies there.
+            engine.refuse_link(judged)?;
             let made = match case(judged, &|_| false) {
                 Ok(case) => engine.steps_for(&deed, judged, case.workflow).map_err(Unmade::Refused),
                 Err(hindrance) => Err(Unmade::Hindered(hindrance)),

@@ -2,9 +2,9 @@
 
 use super::loops::LOOP;
 use super::play::{Play, workflow};
-use orch::base::Period;
+use orch::base::{ActionName, Period};
 use orch::decide::{
-    ActionResult, Budget, Deed, Doer, Effect, Ending, Hindrance, How, Mode, Patience, Returned, Wish,
+    ActionResult, Course, Deed, Doer, Effect, Ending, Hindrance, How, Left, Mode, Patience, Returned, Wish,
 };
 use serde_json::{Value, json};
 
@@ -134,7 +134,8 @@ fn a_wish_that_comes_while_the_end_is_written_is_heard() {
 
 #[test]
 fn what_is_refused_ends_the_run_instead_of_going_round() {
-    let refusals: [(fn(&Deed) -> bool, Ending, &str); 4] = [
+    type Which = fn(&Deed) -> bool;
+    let refusals: [(Which, Ending, &str); 4] = [
         (|deed| matches!(deed, Deed::Start), Ending::Error, "no"),
         (|deed| matches!(deed, Deed::Moves), Ending::Error, "no"),
         (|deed| matches!(deed, Deed::Answer { .. }), Ending::Waiting, "the answer by default is refused: no"),
@@ -182,35 +183,30 @@ fn every_further_try_is_waited_for() {
 fn only_what_has_failed_counts_as_failed() {
     let find = Doer::Action("find".to_owned());
     let long = || "it took longer than 9s".to_owned();
-    for (how, time, failures, ending, turns) in [
-        (How::Badly("no".to_owned()), 100, 1, Ending::Paused, 2),
-        (How::TooLong(long()), 100, 1, Ending::Paused, 2),
+    for (how, took, failures, ending, turns) in [
+        (How::Badly("no".to_owned()), 1, 1, Ending::Paused, 2),
+        (How::TooLong(long()), 1, 1, Ending::Paused, 2),
         // The limit is that of the run: nobody's failure.
-        (How::TooLong(long()), 0, 0, Ending::Exhausted, 2),
-        (How::Stopped, 100, 0, Ending::Paused, 2),
-        (How::NotStarted("no such program".to_owned()), 100, 0, Ending::Error, 1),
+        (How::TooLong(long()), 9, 0, Ending::Exhausted, 2),
+        (How::Stopped, 1, 0, Ending::Paused, 2),
+        (How::NotStarted("no such program".to_owned()), 1, 0, Ending::Error, 1),
     ] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
         let named = format!("{how:?}");
-        let taken = std::rc::Rc::new(std::cell::Cell::new(false));
-        let done = std::rc::Rc::clone(&taken);
-        play.course.budget = Budget { time: Some(Period::from_seconds(9)), ..play.course.budget };
-        play.course.spent.time = Period::from_seconds(9 - u64::from(time > 0));
-        if time == 0 {
-            // An answer takes a turn, which needs some time to be left.
-            play.course.spent.time = Period::from_seconds(8);
-        }
+        let has_begun = std::rc::Rc::new(std::cell::Cell::new(false));
+        let begun = std::rc::Rc::clone(&has_begun);
+        play.course.budget.time = Some(Period::from_seconds(9));
+        play.took = Period::from_seconds(took);
         play.perform = Box::new(move |_, _| {
-            taken.set(true);
+            begun.set(true);
             ended(how.clone())
         });
-        let late = time == 0;
+        // Where the run may go on, somebody ends it after the first try.
         play.hinder = Box::new(move |effect| match effect {
-            Effect::Judge | Effect::Wait(..) if done.get() && !late => (None, Some(Wish::Interrupt)),
+            Effect::Judge | Effect::Wait(..) if has_begun.get() && took < 9 => (None, Some(Wish::Interrupt)),
             _ => (None, None),
         });
-        play.took = Period::from_seconds(u64::from(late));
         assert_eq!(play.run().0, ending, "{named}");
         let spent = &play.course.spent;
         assert_eq!((spent.failures_of(&find), spent.turns), (failures, turns), "{named}");
@@ -234,4 +230,51 @@ fn the_sum_of_costs_stays_a_number() {
     play.perform = Box::new(|_, turn| well(json!({"stateUpdates": {"notes": [turn]}, "cost": 1e308})));
     assert_eq!(play.run().0, Ending::Exhausted);
     assert_eq!(play.course.spent.cost, f64::MAX);
+}
+
+#[test]
+fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
+    let find = Doer::Action("find".to_owned());
+    let result = || Some(ActionResult::read(&json!({"stateUpdates": {"found": 2}, "cost": 0.5})));
+    let told = |was_running, result| Left { was_running, result };
+    // Whether it had been recorded already, what it left, and whether that counts as a failure.
+    for (is_recorded, left, failures, finds) in [
+        (false, told(false, result()), 0, 1),
+        (true, told(false, result()), 0, 1),
+        // Who was still running had not said its last word.
+        (false, told(true, result()), 1, 0),
+        (false, told(false, None), 1, 0),
+        (false, told(false, Some(Err("no JSON".to_owned()))), 1, 0),
+    ] {
+        let workflow = workflow(LOOP);
+        let mut first = Play::new(&workflow, Mode::Auto);
+        first.perform = Box::new(good);
+        first.hinder = Box::new(|effect| match effect {
+            Effect::Record(Deed::Result { .. }) => (Some(hindrance(Patience::Never(Ending::Error))), None),
+            _ => (None, None),
+        });
+        assert_eq!(first.run().0, Ending::Error);
+        let mut again = Play::new(&workflow, Mode::Auto);
+        again.state.clone_from(&first.state);
+        if is_recorded {
+            // Killed after the commit, and before anything else was written.
+            let mut other = Play::new(&workflow, Mode::Auto);
+            other.state.clone_from(&first.state);
+            other.perform = Box::new(good);
+            other.course.budget.turns = 1;
+            other.run();
+            again.state = other.state;
+        }
+        let (spent, doing) = (first.course.spent.clone(), first.course.doing.clone());
+        again.course = Course::new(Mode::Auto, first.course.budget, spent, doing);
+        let named = format!("{is_recorded} {left:?}");
+        again.left = Some(left);
+        again.hinder = Box::new(|effect| (None, matches!(effect, Effect::Judge).then_some(Wish::Interrupt)));
+        assert_eq!(again.run().0, Ending::Paused, "{named}");
+        let done = again.state.tally(&ActionName::new("find").expect("a name")).done;
+        assert_eq!((again.course.spent.failures_of(&find), done), (failures, finds), "{named}");
+        // Its turn was counted when it began, and what it has cost is counted when it is settled.
+        let cost = if named.contains("cost: 0.5") { 0.5 } else { 0.0 };
+        assert_eq!((again.course.spent.turns, again.course.spent.cost), (2, cost), "{named}");
+    }
 }

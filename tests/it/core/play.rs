@@ -2,8 +2,8 @@
 
 use orch::base::{Period, RepoPath, TaskId, Timestamp};
 use orch::decide::{
-    ActorKind, Budget, By, Case, Course, Deed, Effect, Ending, Event, Facts, Hindrance, How, Mode, Moment,
-    News, Noted, Recorded, Recorder, Returned, Stamp, State, Wish, evaluate, initial_state,
+    ActorKind, Budget, By, Case, Course, Deed, Effect, Ending, Event, Facts, Hindrance, How, Left, Mode,
+    Moment, News, Noted, Recorded, Recorder, Returned, Stamp, State, Wish, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::collections::BTreeMap;
@@ -30,6 +30,9 @@ type Perform<'p> = Box<dyn FnMut(&str, u32) -> Returned + 'p>;
 /// What stands in the way of an effect, and what is wished when it is to be carried out.
 type Hinder<'p> = Box<dyn FnMut(&Effect) -> (Option<Hindrance>, Option<Wish>) + 'p>;
 
+/// Why a deed is refused.
+type Refuse<'p> = Box<dyn FnMut(&Deed) -> Option<String> + 'p>;
+
 /// One run as it is played.
 pub struct Play<'p> {
     workflow: &'p Workflow,
@@ -40,11 +43,13 @@ pub struct Play<'p> {
     /// What happened, in words.
     pub story: Vec<String>,
     pub perform: Perform<'p>,
+    /// What an earlier process has left.
+    pub left: Option<Left>,
     /// How long each executor takes.
     pub took: Period,
     pub hinder: Hinder<'p>,
     /// Why a deed is refused, beside what the workflow refuses.
-    pub refuse: Box<dyn FnMut(&Deed) -> Option<String> + 'p>,
+    pub refuse: Refuse<'p>,
 }
 
 impl<'p> Play<'p> {
@@ -58,6 +63,7 @@ impl<'p> Play<'p> {
             course: Course::new(mode, budget, Default::default(), None),
             story: Vec::new(),
             perform: Box::new(|_, _| Returned { how: How::Well, result: None }),
+            left: None,
             took: Period::default(),
             hinder: Box::new(|_| (None, None)),
             refuse: Box::new(|_| None),
@@ -110,7 +116,11 @@ impl<'p> Play<'p> {
                 let wish = now.wish.take();
                 self.course.step(&now, Event::Finished(wish))
             }
-            Effect::LookBack | Effect::Over => panic!("nothing is left behind"),
+            Effect::LookBack => {
+                let left = self.left.take().expect("something is left behind");
+                self.course.step(&now, Event::Found(left, &self.state))
+            }
+            Effect::Over => panic!("it was over"),
         };
         for news in std::mem::take(&mut self.course.news) {
             if let News::Done { work, .. } = news {

@@ -13,6 +13,7 @@ use orch::record::{read_state, write_state};
 use orch::scan::Schema;
 use orch::workflow::{Document, Signal, System, Workflow, compile};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A workflow, and what those who take part in it would do.
@@ -59,7 +60,7 @@ pub struct Ended {
     pub ending: Ending,
     /// Why.
     pub reason: String,
-    /// How many turns it took.
+    /// How many turns it took since it was begun or taken up.
     pub turns: u32,
 }
 
@@ -93,10 +94,13 @@ impl Machine {
         Self { workflow: Arc::new(workflow), schema, honest, asking, person, files: |_, _, _| None }
     }
 
-    /// What an executor leaves behind that reports this and writes what its action has to.
+    /// What an executor leaves behind that reports this, and writes what its action has to and what it
+    /// says that it wrote.
     pub fn deed(&self, job: &Job<'_>, result: &Value) -> Deed {
-        let outputs = &self.workflow.action(job.action).expect("known").outputs;
-        let files = outputs.iter().map(|path| (path.clone(), (self.files)(job, result, path)));
+        let outputs = self.workflow.action(job.action).expect("known").outputs.iter().map(String::as_str);
+        let said = result["outputFiles"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let paths: BTreeSet<&str> = outputs.chain(said).collect();
+        let files = paths.into_iter().map(|path| (path.to_owned(), (self.files)(job, result, path)));
         Deed::Printed(format!("working\n{result}\n"), files.collect())
     }
 
@@ -116,6 +120,7 @@ impl Simulation<'_> {
         let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
         let last = self.course.take().filter(|last| last.over.as_ref().is_some_and(|(end, _)| end.goes_on()));
         let (spent, doing) = last.map(|last| (last.spent, last.doing)).unwrap_or_default();
+        let before = spent.turns;
         let mut course = Course::new(mode, budget, spent, doing);
         let mut effect = course.step(&moment(&course), Event::Begun);
         while effect != Effect::Over {
@@ -127,7 +132,7 @@ impl Simulation<'_> {
         self.holds();
         assert!(course.spent.turns <= limits.turns, "{} turns", course.spent.turns);
         let (ending, reason) = course.over.clone().expect("it is over");
-        let turns = course.spent.turns;
+        let turns = course.spent.turns - before;
         self.course = Some(course);
         Ended { ending, reason, turns }
     }

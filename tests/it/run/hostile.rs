@@ -87,19 +87,19 @@ fn a_result_is_not_recorded_where_its_rule_is_not_due() {
     assert_eq!((&task.state()["score"], &task.state()["polished"]), (&100.into(), &false.into()));
     world.git(&["checkout", "-q", "main"]);
     std::fs::remove_dir_all(world.path(".git/tried")).expect("removed");
-    task.run().succeeds().says("the rules do not run `improve` here: `state.score < 80` does not hold");
+    task.run().succeeds().says("what the work was begun on is not in its history");
     assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
     task.is_clean();
 }
 
 #[test]
-fn a_give_up_that_cannot_be_recorded_ends_the_run() {
+fn a_state_that_its_schema_refuses_ends_the_run_before_anybody_is_started() {
     let task = Loop::new("exit 1\n");
     task.world.orch(&["answer", "t", "rounds=2"]).succeeds();
     let schema = json!({"type": "object", "properties": {"rounds": {"maximum": 1}}});
     task.world.write("system/schemas/loop-state.schema.json", schema.to_string());
     task.world.commit("a stricter schema");
-    task.run().ends(5).says("that `improve` is given up cannot be recorded").says("refuses /rounds");
+    task.run().ends(1).says("t: error after 0 turns").says("refuses /rounds");
     task.world.orch(&["runs"]).says("error");
 }
 
