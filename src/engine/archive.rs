@@ -7,6 +7,7 @@ use super::{Error, Loaded, TaskRef};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
 use crate::decide::State;
+use crate::record::phase_key_in;
 use crate::scan::{Files, Source, SourceError};
 use crate::store::{self, Store, TreeSource};
 use serde_json::Value;
@@ -113,10 +114,12 @@ impl<'s> Archive<'s> {
         in_setting(before).or_else(shipped)
     }
 
-    /// Where a workflow of this name holds the phase of a state, as far as any is known.
-    pub(super) fn phase_key(&self, near: &Setting, name: &str) -> String {
+    /// Where a workflow of this name holds the phase of a state; where none is known, by the state itself.
+    pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
         let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow.as_ref()?.phase_key.clone());
-        key(near).or_else(|| key(self.settings.shipped())).unwrap_or_else(|| "phase".to_owned())
+        key(near)
+            .or_else(|| key(self.settings.shipped()))
+            .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
     }
 
     /// The bytes of a blob, where this clone has it.

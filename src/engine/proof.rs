@@ -69,7 +69,7 @@ impl Proving<'_> {
         let Some((name, digest)) = named_workflow(&value) else {
             return self.unusable("state.json does not say which workflow decided");
         };
-        let phase_key = self.archive.phase_key(self.change.after.setting, &name);
+        let phase_key = self.archive.phase_key(self.change.after.setting, &name, &value);
         let text = String::from_utf8_lossy(bytes);
         let state = match read_state(&value, &text, &phase_key) {
             Ok(state) => state,
@@ -216,7 +216,7 @@ impl Proving<'_> {
         let bytes = old.state.as_deref()?;
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let named = named_workflow(&value);
-        let own = named.map(|(name, _)| self.archive.phase_key(self.change.before.setting, &name));
+        let own = named.map(|(name, _)| self.archive.phase_key(self.change.before.setting, &name, &value));
         let phase_key = own.as_deref().unwrap_or(phase_key);
         read_state(&value, &String::from_utf8_lossy(bytes), phase_key).ok()
     }
@@ -325,7 +325,8 @@ impl Proving<'_> {
             is_judged: true,
             why,
         };
-        if transcript_line(&step.state, self.phase_key(step).as_str()) != step.line {
+        // The line does not depend on where the state holds its phase.
+        if transcript_line(&step.state, "phase") != step.line {
             return Ok(verdict(
                 Standing::Forged,
                 Some("the transcript tells it otherwise than the state".to_owned()),
@@ -424,11 +425,6 @@ impl Proving<'_> {
             (Some(_), Some(disproof)) => verdict(Standing::Forged, Some(disproof.message)),
             (Some(why), None) => verdict(Standing::Unverifiable, Some(why)),
         })
-    }
-
-    fn phase_key(&self, step: &Step) -> String {
-        let named = step.state.workflow.as_ref().map_or("", |named| named.name.as_str());
-        self.archive.phase_key(self.change.after.setting, named)
     }
 
     /// Whether every file that is other than the evidence of a step was made so by others, after it had

@@ -165,7 +165,7 @@ pub(super) fn state_in(bytes: &[u8], near: &Setting, archive: &Archive<'_>) -> O
     let text = std::str::from_utf8(bytes).ok()?;
     let value: Value = serde_json::from_str(text).ok()?;
     let (name, _) = named_workflow(&value)?;
-    let phase_key = archive.phase_key(near, &name);
+    let phase_key = archive.phase_key(near, &name, &value);
     let state = read_state(&value, text, &phase_key).ok()?;
     Some((state, phase_key))
 }

@@ -32,6 +32,14 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str) -> String {
     seal::put_on(&format!("{text}\n"))
 }
 
+/// Where a state that `orch` wrote holds its phase: it stands behind the workflow.
+#[must_use]
+pub fn phase_key_in(value: &Value) -> Option<&str> {
+    let mut members = value.as_object()?.iter();
+    members.find(|(key, _)| *key == "workflow")?;
+    members.next().filter(|(_, phase)| phase.is_string()).map(|(key, _)| key.as_str())
+}
+
 /// Reads a state from its parsed JSON and its text, which the seal is checked against.
 ///
 /// A foreign file (no `version`) is read with defaults, unknown keys kept; `orch`'s own must be exact.

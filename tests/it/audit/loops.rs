@@ -147,6 +147,23 @@ fn an_honest_run_is_never_called_forged() {
     assert_eq!(standings(&world), ["proven", "folded"]);
 }
 
+#[test]
+fn where_the_document_was_never_committed_nothing_is_called_forged() {
+    let world = World::new();
+    world.write(".git/info/exclude", "system/\n");
+    let document = LOOP.replace("initial = \"running\"", "initial = \"running\"\nphase_key = \"status\"");
+    world.write("system/workflows/loop.md", document);
+    set_up(&world, SCRIPT);
+    world.orch(&["run", "t", "--auto"]).ends(3);
+    assert_eq!(standings(&world), ["unverifiable"; 5]);
+    world.write(
+        "tasks/t/state.json",
+        world.read("tasks/t/state.json").replace("\"score\": 50", "\"score\": 60"),
+    );
+    world.commit("by hand");
+    assert_eq!(standings(&world)[5], "forged");
+}
+
 /// A step as somebody would invent it.
 struct Invented {
     kind: Kind,
