@@ -4,7 +4,7 @@ use super::{Row, executable, works};
 use crate::harness::World;
 use std::fs;
 
-pub const ROWS: [Row; 9] = [
+pub const ROWS: [Row; 11] = [
     ("`core.autocrlf`, `text`, `eol`", line_endings),
     ("`core.safecrlf`", safe_line_endings),
     ("`core.ignoreCase`", ignore_case),
@@ -14,6 +14,8 @@ pub const ROWS: [Row; 9] = [
     ("artifacts in Git LFS, or the like", large_files),
     ("a filter that matches `state.json` or `transcript.jsonl`", own_files_filtered),
     ("symbolic link in the place of an artifact", linked_artifact),
+    ("symbolic link in the place of a task", linked_task),
+    ("a transcript that lost lines HEAD holds", cut_transcript),
 ];
 
 #[test]
@@ -223,4 +225,37 @@ fn linked_artifact() {
     world.orch(&["check", "t"]).ends(1).says("git stores the link, not what it leads to");
     world.orch(&["next", "t"]).ends(3);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn linked_task() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    fs::rename(world.path("tasks/t"), world.path("../elsewhere")).expect("moved");
+    std::os::unix::fs::symlink("../../elsewhere", world.path("tasks/t")).expect("linked");
+    world.write("../elsewhere/planning/plan.json", "{}");
+    let (head, state) = (world.git(&["rev-parse", "HEAD"]), world.read("../elsewhere/state.json"));
+    world.orch(&["next", "t"]).ends(2).says("there is no task `t`");
+    world.orch(&["new", "t"]).ends(2).says("symbolic link");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.read("../elsewhere/state.json"), state);
+}
+
+#[test]
+fn cut_transcript() {
+    let world = World::ready();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    let told = world.read("tasks/t/transcript.jsonl");
+    let first = told.lines().next().expect("a line");
+    world.patch("t", 1);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    for cut in [String::new(), format!("{first}\n"), told.replacen(first, "", 1)] {
+        world.write("tasks/t/transcript.jsonl", &cut);
+        world.orch(&["next", "t"]).ends(5).says("git restore");
+        assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{cut}");
+    }
+    world.git(&["restore", "tasks/t/transcript.jsonl"]);
+    world.orch(&["next", "t"]).succeeds().says("codegen -> review");
+    assert_eq!(world.dirty(), "");
 }
