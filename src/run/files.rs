@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub struct Files {
 
 /// The right to drive a task; it dies with its process.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "it is held, not looked at")] File);
+pub struct Lock(File);
 
 /// A wish as it lies there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub enum Fault {
 /// How many runs keep their logs.
 const LOGGED_RUNS: usize = 5;
 /// The record of the last run.
+/// How often is looked for a record that should be there.
+const LOOKS: u32 = 50;
 const RECORD: &str = "run.json";
 /// What is wished of it.
 const CONTROL: &str = "control.json";
@@ -166,9 +169,17 @@ impl Files {
         }
         self.create()?;
         let _control = self.control_lock()?;
-        let run = self.read()?.map(Box::new);
-        if !self.is_driven() {
-            return Ok(Said::Nobody(run));
+        let mut run = self.read()?.map(Box::new);
+        for _ in 0..LOOKS {
+            if !self.is_driven() {
+                return Ok(Said::Nobody(run));
+            }
+            if run.is_some() {
+                break;
+            }
+            // Somebody has cleaned it away; whoever drives the task writes it again in a moment.
+            sleep(Duration::from_millis(20));
+            run = self.read()?.map(Box::new);
         }
         let Some(run) = run.filter(|run| !matches!(run.standing, Standing::Ended { .. })) else {
             let what = "another process runs this task, and what it does is not written down".to_owned();
@@ -262,6 +273,19 @@ impl Files {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(&path, error)),
             _ => Ok(()),
+        }
+    }
+
+    /// Takes the right anew where the directory of the task is another one than that it was taken on.
+    pub fn keep_lock(&self, lock: &mut Option<Lock>) {
+        let is_same = |lock: &Lock| {
+            let here = fs::metadata(&self.task).map(|here| (here.dev(), here.ino()));
+            here.ok() == lock.0.metadata().map(|locked| (locked.dev(), locked.ino())).ok()
+        };
+        if lock.as_ref().is_some_and(|lock| !is_same(lock))
+            && let Ok(Some(anew)) = self.try_lock()
+        {
+            *lock = Some(anew);
         }
     }
 

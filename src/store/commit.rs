@@ -9,6 +9,7 @@ use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -157,7 +158,12 @@ impl Transaction<'_> {
         // From here on the commits are made, and what goes wrong is left to the next run to finish.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
-        let finished = store.finish_locked(&journal, &self.reference_places(), index, &staged);
+        let own = placed(planned);
+        let bytes = |path: &RepoPath, _| match own.get(path) {
+            Some((bytes, _)) => Ok(Cow::Borrowed(*bytes)),
+            None => Err(Error::Moved),
+        };
+        let finished = store.finish_locked(&journal, &self.reference_places(), &bytes, (index, &staged));
         let (left_staged, unfinished) = match finished {
             Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -316,11 +322,7 @@ impl Transaction<'_> {
         }
         let files = placed(planned)
             .into_iter()
-            .map(|(path, blob)| {
-                let present =
-                    durable::read_regular(&path.under(&store.root)).map(|bytes| Digest::of_blob(&bytes));
-                (path.clone(), present, Digest::of_blob(blob))
-            })
+            .map(|(path, (blob, judged))| (path.clone(), judged, Digest::of_blob(blob)))
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
         Ok(Journal { reference, new: digest(last), files, index: index.into_values().collect() })
@@ -390,8 +392,9 @@ fn entry(write: &Write) -> Result<IndexEntry, Error> {
     })
 }
 
-/// The files to place in the work tree: of each path the last version.
-fn placed(planned: &[Planned]) -> BTreeMap<&RepoPath, &Vec<u8>> {
-    let own = planned.iter().flat_map(|one| one.writes.iter().filter(|write| write.place.is_some()));
-    own.map(|write| (&write.path, &write.blob)).collect()
+/// The files to place in the work tree: of each path the last version, and what was judged there.
+fn placed(planned: &[Planned]) -> BTreeMap<&RepoPath, (&[u8], Option<Digest>)> {
+    let writes = planned.iter().flat_map(|one| &one.writes);
+    let own = |write: &'_ Write| write.place.map(|Replaces(judged)| judged);
+    writes.filter_map(|write| Some((&write.path, (write.blob.as_slice(), own(write)?)))).collect()
 }

@@ -6,6 +6,7 @@ use super::tree::blob_at;
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -20,6 +21,9 @@ pub(super) struct Journal {
     pub files: Vec<(RepoPath, Option<Digest>, Digest)>,
     pub index: Vec<IndexChange>,
 }
+
+/// The bytes of a file to place, by its path and its blob.
+pub(super) type Bytes<'b> = dyn Fn(&RepoPath, Digest) -> Result<Cow<'b, [u8]>, Error> + 'b;
 
 const FILE: &str = "journal.json";
 
@@ -83,23 +87,29 @@ impl Store {
     /// Only what HEAD itself holds is placed or staged: another branch may be checked out by now, or
     /// the user may have committed over it.
     pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
-        self.sync_index(&self.place(journal, &[])?)
+        let stored = |_: &RepoPath, blob| Ok(Cow::Owned(self.repo.find_blob(oid(blob)?)?.content().to_vec()));
+        self.sync_index(&self.place(journal, &[], &stored)?)
     }
 
     /// The same, where the lock of the index is held already and nothing staged can have changed; what
-    /// lies at `before` reaches the disk first.
-    pub(super) fn finish_locked(
+    /// lies at `before` reaches the disk first. `bytes` gives those of a file.
+    pub(super) fn finish_locked<'b>(
         &self,
         journal: &Journal,
         before: &[PathBuf],
-        index: IndexUpdate,
-        staged: &Staged,
+        bytes: &Bytes<'b>,
+        (index, staged): (IndexUpdate, &Staged),
     ) -> Result<Vec<RepoPath>, Error> {
-        self.finish_index_update(index, &self.place(journal, before)?, staged)
+        self.finish_index_update(index, &self.place(journal, before, bytes)?, staged)
     }
 
     /// Places the files; returns the index changes that still are what HEAD holds.
-    fn place(&self, journal: &Journal, before: &[PathBuf]) -> Result<Vec<IndexChange>, Error> {
+    fn place<'b>(
+        &self,
+        journal: &Journal,
+        before: &[PathBuf],
+        bytes: &Bytes<'b>,
+    ) -> Result<Vec<IndexChange>, Error> {
         let head = self.head_tree()?;
         let at_head = |path: &RepoPath| head.as_ref().map_or(Ok(None), |tree| blob_at(tree, path));
         let mut files = Vec::new();
@@ -107,11 +117,11 @@ impl Store {
             let target = path.under(&self.root);
             let present = durable::read_regular(&target).map(|bytes| Digest::of_blob(&bytes));
             if present == *judged && at_head(path)? == Some(*after) {
-                files.push((target, self.repo.find_blob(oid(*after)?)?));
+                files.push((target, bytes(path, *after)?));
             }
         }
         let files: Vec<(PathBuf, &[u8])> =
-            files.iter().map(|(target, blob)| (target.clone(), blob.content())).collect();
+            files.iter().map(|(target, bytes)| (target.clone(), &**bytes)).collect();
         durable::write_all_after(before, &files)?;
         let mut changes = Vec::new();
         for change in &journal.index {

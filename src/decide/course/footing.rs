@@ -2,7 +2,7 @@
 
 use crate::base::{ActionName, Digest, PhaseId, RuleId};
 use crate::decide::data::put_back;
-use crate::decide::{Facts, State, at, data_of};
+use crate::decide::{Decision, Facts, State, at, data_of};
 use crate::workflow::Workflow;
 use serde_json::Value;
 
@@ -110,6 +110,24 @@ pub fn ground(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&R
     for file in facts.artifacts.values().flatten() {
         let digest = file.digest.map(|digest| digest.to_string()).unwrap_or_default();
         text.push_str(&format!("\n{} {digest}", file.path));
+    }
+    Digest::of_blob(text.as_bytes())
+}
+
+/// What a decision asks for, as far as the rules see it: what they saw, and what is still expected. Bytes that
+/// no rule looks at, such as the time in a report that is stale all the same, make no other of it.
+pub(super) fn demand(decision: &Decision) -> Digest {
+    let mut text =
+        format!("{:?} {} {:?} {}\n", decision.phase, decision.attempt, decision.rule, decision.reason);
+    for expected in &decision.expects {
+        text.push_str(&format!("{} {:?}\n", expected.artifact, expected.state));
+        for problem in &expected.problems {
+            let pointer = problem.place.as_ref().and_then(|place| place.pointer.as_deref());
+            text.push_str(&format!("{} {pointer:?}\n", problem.code));
+        }
+    }
+    for tried in &decision.tried {
+        text.push_str(&format!("{} {:?} {:?}\n", tried.rule, tried.result, tried.parts));
     }
     Digest::of_blob(text.as_bytes())
 }

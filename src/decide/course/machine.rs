@@ -1,28 +1,16 @@
 //! The loop of a run as a machine: it is told what happened, and says what is to be done.
 
+use super::footing::demand;
 use super::{
     Budget, Case, Deed, Doer, Effect, Ending, Event, Hindrance, How, Job, Left, Moment, News, Next, Noted,
-    Patience, Returned, Spent, Wish, Work, next,
+    Patience, Returned, Spent, Wish, Work, ground, next,
 };
-use crate::base::Period;
+use crate::base::{Digest, Period};
 use crate::decide::{ActionResult, Mode, State};
 
 /// One run as it goes on.
 ///
-/// # That it ends
-///
-/// [`Course::left`] is a row of natural numbers. Whatever is told, each step makes it smaller, compared
-/// from the left; there is no endless way down, so every run ends, whatever executors, people and the
-/// repository do:
-///
-/// 1. whether it is still open: once it is to end it never opens again;
-/// 2. three for each turn that is left, two for work that is not settled, one for each failure in a row:
-///    a start takes a turn and leaves work, a failure settles work and counts, what is given up no longer
-///    counts;
-/// 3. how many records may still be made before the next turn: the rules settle by themselves, and people
-///    who move the task all the time do not keep the run open;
-/// 4. how long may still be waited for what hinders;
-/// 5. how far the turn has come.
+/// It always ends: see [`Course::left`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     /// How it goes about questions.
@@ -46,17 +34,21 @@ pub struct Course {
     /// Whether nothing can be recorded any more.
     blind: bool,
     /// The strongest wish that was heeded.
-    heeded: Option<Wish>,
+    pub(super) heeded: Option<Wish>,
     /// That an action asked to stop here.
     rest: Option<String>,
+    /// What the decision demands of the agent at work.
+    demand: Option<Digest>,
+    /// An agent's work of which it is not known yet whether anything has come of it, and what was demanded.
+    doubted: Option<(Work, Digest)>,
     /// The number of turns after which a try was waited for.
-    waited: Option<u32>,
+    pub(super) waited: Option<u32>,
     /// The number of turns after which something that failed too often could not be given up.
     refused: Option<u32>,
     /// How many records may be made before the next turn.
-    records: u32,
+    pub(super) records: u32,
     /// How long what hinders may still be waited for, and how often it was.
-    patience: (u64, u32),
+    pub(super) patience: (u64, u32),
 }
 
 /// How many records may be made between two turns.
@@ -85,6 +77,8 @@ impl Course {
             blind: false,
             heeded: None,
             rest: None,
+            demand: None,
+            doubted: None,
             waited: None,
             refused: None,
             records: RECORDS,
@@ -114,33 +108,6 @@ impl Course {
         }
     }
 
-    /// What is left of the run before an effect: it falls with every step.
-    #[must_use]
-    pub fn left(&self, effect: &Effect) -> [u64; 5] {
-        if self.over.is_some() {
-            let wishes = 3 - self.heeded.map_or(0, |wish| 1 + wish as u64);
-            return [0, wishes, 0, 0, self.rank(effect)];
-        }
-        let turns = u64::from(self.budget.turns.saturating_sub(self.spent.turns));
-        let failures: u64 = self.spent.failures.values().map(|count| u64::from(*count)).sum();
-        let work = 3 * turns + 2 * u64::from(self.doing.is_some()) + failures;
-        [1, work, u64::from(self.records), self.patience.0, self.rank(effect)]
-    }
-
-    fn rank(&self, effect: &Effect) -> u64 {
-        match effect {
-            Effect::Over => 0,
-            Effect::Finish(_) => 1,
-            Effect::Record(Deed::End(_)) => 2,
-            Effect::Record(_) => 3,
-            Effect::Perform => 4,
-            Effect::Judge if self.waited == Some(self.spent.turns) => 5,
-            Effect::Judge => 7,
-            Effect::LookBack => 8,
-            Effect::Wait(_, following) => 1 + self.rank(following),
-        }
-    }
-
     /// What comes after something is settled.
     fn go_on(&mut self, now: &Moment) -> Effect {
         if let Some(wish) = &now.wish {
@@ -154,6 +121,7 @@ impl Course {
     }
 
     fn judged(&mut self, now: &Moment, case: &Case<'_>) -> Effect {
+        self.look_for_progress(case);
         if let Some(wish) = &now.wish {
             return self.heed(wish);
         }
@@ -181,9 +149,23 @@ impl Course {
             }
             Next::Perform(work) => {
                 self.begin();
+                self.demand = work.action().is_none().then(|| demand(case.decision));
                 self.doing = Some(work);
                 Effect::Perform
             }
+        }
+    }
+
+    /// An agent whose files leave the rules where they were has failed, whatever it wrote. Where it has
+    /// changed nothing at all, trying again would be the same once more.
+    fn look_for_progress(&mut self, case: &Case<'_>) {
+        let Some((work, demanded)) = self.doubted.take() else { return };
+        let is_same = demand(case.decision) == demanded;
+        let ground = || ground(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
+        if is_same && ground() != work.footing.ground {
+            self.news.push(News::Failed { work, why: case.decision.reason.clone() });
+        } else {
+            self.spent.believe(&work.doer());
         }
     }
 
@@ -235,13 +217,23 @@ impl Course {
                 // The word of an agent is no evidence, so that it says nothing is no fault either.
                 (_, result) => match result.and_then(Result::ok) {
                     Some(result) if result.failed => self.fail(now, failure_in(&result), cost),
-                    result => {
-                        self.succeed(cost, result);
-                        self.go_on(now)
-                    }
+                    result => self.done(now, cost, result),
                 },
             },
         }
+    }
+
+    /// An agent has ended well. Its files will say whether anything has come of that; until then it counts
+    /// as a failure.
+    fn done(&mut self, now: &Moment, cost: f64, result: Option<ActionResult>) -> Effect {
+        let work = self.doing.clone();
+        let failures = work.as_ref().map_or(0, |work| self.spent.failures_of(&work.doer()));
+        self.succeed(cost, result);
+        if let Some((work, demand)) = work.zip(self.demand.take()) {
+            self.spent.doubt(work.doer(), failures);
+            self.doubted = Some((work, demand));
+        }
+        self.go_on(now)
     }
 
     /// Takes in the result of an action: it is to be recorded.

@@ -9,6 +9,7 @@ mod ending;
 mod event;
 mod footing;
 mod machine;
+mod measure;
 mod next;
 mod spent;
 

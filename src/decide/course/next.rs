@@ -173,7 +173,8 @@ fn work(case: &Case<'_>, spent: &Spent, budget: &Budget, job: Job) -> Next {
     let (doer, tries) = (work.doer(), tries(workflow, action.as_ref()));
     let failures = spent.failures_of(&doer);
     if failures >= tries {
-        let reason = format!("`{}` has failed {failures} times in a row", work.name());
+        let reason =
+            format!("`{}` has failed {failures} times in a row; {}", work.name(), case.decision.reason);
         return Next::End(Ending::Failed, reason);
     }
     work.attempt = failures.saturating_add(1);

@@ -69,6 +69,16 @@ impl Spent {
         *failures = failures.saturating_add(1);
     }
 
+    /// Work is done, and counts as failed after so many failures unless something has come of it.
+    pub(super) fn doubt(&mut self, doer: Doer, failures: u32) {
+        self.failures.insert(doer, failures.saturating_add(1));
+    }
+
+    /// Something has come of it.
+    pub(super) fn believe(&mut self, doer: &Doer) {
+        self.failures.remove(doer);
+    }
+
     /// That it was given up is recorded; another phase may try it anew.
     pub(super) fn give_up(&mut self, doer: &Doer) {
         self.failures.remove(doer);

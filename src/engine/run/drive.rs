@@ -37,7 +37,12 @@ pub(super) struct Drive<'a> {
     /// What is wished from the beginning, and by whom.
     preset: Option<(Wish, String)>,
     lock: Option<Lock>,
+    /// When the record was written last.
+    saved: Instant,
 }
+
+/// How old the record of a run may be while an executor works.
+const KEPT: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Drives a task until its run is over.
@@ -115,6 +120,7 @@ impl Engine {
             is_held: false,
             preset,
             lock: Some(lock),
+            saved: Instant::now(),
         };
         let ended = drive.go(tell);
         self.driving = None;
@@ -234,7 +240,19 @@ impl Drive<'_> {
     pub(super) fn save(&mut self) -> Result<(), Error> {
         self.files.write(&self.known())?;
         self.course.unsaved = false;
+        self.saved = Instant::now();
         Ok(())
+    }
+
+    /// While an executor works, others must be able to see it and to reach it, whatever it cleans away, and
+    /// a kill must give back no more than a moment.
+    pub(super) fn keep_known(&mut self) {
+        self.files.keep_lock(&mut self.lock);
+        if self.saved.elapsed() >= KEPT || !self.files.has_record() {
+            self.course.spent.time = self.course.spent.time.max(self.now().time);
+            // It is tried again, and once more when the executor has ended.
+            let _ = self.save();
+        }
     }
 
     /// What could not be written down is not done.

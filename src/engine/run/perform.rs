@@ -100,6 +100,7 @@ impl Drive<'_> {
             }
             Live::Line(line) => tell(&Happened::Line(line)),
             Live::Tick(time) => {
+                self.keep_known();
                 let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 tell(&Happened::Tick(Period::from_milliseconds(time)));
             }

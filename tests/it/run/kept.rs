@@ -3,6 +3,7 @@
 use super::control::{begun, may_end};
 use super::{GOOD, LOOP, Loop, processes_in};
 use crate::harness::eventually;
+use std::process::Child;
 
 /// A script whose first `polish` does something else too, before it says what it has done.
 fn polish_that(does: &str) -> String {
@@ -109,6 +110,72 @@ fn an_executor_that_cleans_up_neither_ends_the_run_nor_gives_its_budget_back() {
         assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["turns"]), (&"completed".into(), &4.into()));
         assert_eq!(task.world.read("tasks/t/.orch/.gitignore"), "*\n");
     }
+}
+
+/// A loop in the middle of a `polish` that has done this first, and goes on when it may.
+fn begun_by(does: &str, limits: &str) -> (Loop, Child) {
+    let waits =
+        format!("  polish)\n    {does}\n    touch began\n    while [ ! -e may-end ]; do sleep 0.02; done\n");
+    let script = format!("trap 'exit 143' TERM\n{}", GOOD.replace("  polish)\n", &waits));
+    let workflow = LOOP.replace("[limits]\n", &format!("[limits]\n{limits}\n"));
+    let task = Loop::with(&workflow, &script);
+    task.world.write(".gitignore", "began\nmay-end\n");
+    task.world.commit("ignore");
+    let child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("polish has begun", || task.world.path("began").exists());
+    (task, child)
+}
+
+const CLEANS: [&str; 3] = [
+    "git clean -fdxq -e began",
+    "rm -rf tasks/t/.orch",
+    "rm -rf tasks/t; git checkout -q -- tasks/t; touch tasks/t/report.md",
+];
+
+#[test]
+fn whoever_cleans_up_can_still_be_seen_and_stopped() {
+    for cleans in CLEANS {
+        let (task, mut child) = begun_by(cleans, "");
+        eventually("it is written down again", || task.world.path("tasks/t/.orch/run.json").exists());
+        let runs = task.world.orch_json(&["runs"]);
+        assert_eq!(
+            (&runs["runs"][0]["state"], &runs["runs"][0]["work"]),
+            (&"running".into(), &"polish".into())
+        );
+        task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
+        task.world.orch(&["stop", "t"]).succeeds().says("was told to stop");
+        assert_eq!(child.wait().expect("ends").code(), Some(3), "{cleans}");
+        task.is_clean();
+    }
+}
+
+#[test]
+fn a_killed_run_of_somebody_who_cleans_up_is_taken_up() {
+    for cleans in CLEANS {
+        let (task, mut child) = begun_by(cleans, "");
+        eventually("it is written down again", || task.world.path("tasks/t/.orch/run.json").exists());
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+        task.world.write("may-end", "");
+        let report = task.run_json();
+        assert_eq!(report["ending"], "completed", "{cleans}: {report:#}");
+        assert!(report["turns"].as_u64() >= Some(4), "nothing is given back: {report:#}");
+        task.is_clean();
+    }
+}
+
+#[test]
+fn the_time_of_a_killed_executor_is_not_given_back() {
+    let (task, mut child) = begun_by("", "time = \"1h\"");
+    let spent = || task.world.json("tasks/t/.orch/run.json")["milliseconds"].as_u64().expect("a number");
+    let before = spent();
+    eventually("it is written down while it works", || spent() > before + 1_000);
+    let known = spent();
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    task.world.write("may-end", "");
+    assert_eq!(task.run_json()["ending"], "completed");
+    assert!(spent() >= known);
 }
 
 #[test]

@@ -73,6 +73,22 @@ fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_th
 }
 
 #[test]
+fn an_agent_whose_report_never_counts_has_failed_whatever_it_writes() {
+    let judges = r#"code-reviewer) review | sed 's/{/{"of": {"patch": "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"}, /' >"#;
+    let world = world(&AGENT.replace("code-reviewer) review >", judges));
+    let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
+    assert_eq!(
+        (&report["ending"], &report["currentPhase"]),
+        (&"failed".into(), &"review".into()),
+        "{report:#}"
+    );
+    // The first report at least made a stale one of a missing one.
+    assert_eq!(report["turns"], 7, "three before it, and four tries: {report:#}");
+    let reason = report["reason"].as_str().expect("a text");
+    assert!(reason.contains("3 times in a row; review/code-review.json is stale"), "{reason}");
+}
+
+#[test]
 fn an_agent_that_only_says_so_gets_nowhere() {
     let world = world("cat > /dev/null; echo '{\"status\": \"success\", \"summary\": \"planned\"}'\n");
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
