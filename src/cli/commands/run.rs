@@ -74,12 +74,16 @@ pub(super) fn drive(
         });
         let ended = engine.run(task, options, &stop, &mut |happened| live.hear(happened));
         live.end();
-        let end = ended?;
+        let mut end = ended?;
         // Nothing runs now that an interrupt would have to wait for.
         interrupt::at_once();
         let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
         let answers =
             if asks && options.mode != Some(Mode::Auto) { ask::ask(engine, &end.judged, ui) } else { None };
+        if answers.is_some() && engine.overrule(&mut end)? {
+            // Whoever paused or stopped it meanwhile is heard, not the answer.
+            return finish(engine, context, ui, &end, live.transitions, false);
+        }
         if let Some(answers) = answers {
             match engine.answer(task, &answers, false) {
                 Ok(applied) => live.applied(&applied),

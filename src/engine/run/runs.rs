@@ -1,6 +1,7 @@
 //! Who runs what.
 
-use super::super::{Engine, TaskRef};
+use super::super::{Engine, Error, TaskRef};
+use super::RunEnd;
 use crate::base::{Diagnostic, Timestamp};
 use crate::run::{Fault, Files, RunState};
 
@@ -29,6 +30,24 @@ impl Engine {
             }
         }
         (runs, unreadable)
+    }
+
+    /// Takes in what others have ordered since a run ended as waiting: whether it ended otherwise since, or
+    /// the task stands elsewhere.
+    pub fn overrule(&self, end: &mut RunEnd) -> Result<bool, Error> {
+        let files = Files::of(&self.root, &end.judged.task.directory);
+        let judged = self.judge(&end.judged.task)?;
+        let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
+        let run = files.read()?.filter(|run| run.id == end.run);
+        match run.as_ref().and_then(RunState::ended) {
+            Some((ending, why)) if ending != end.ending => {
+                (end.ending, end.reason) = (ending, why.to_owned())
+            }
+            _ if is_elsewhere => end.reason = judged.decision.reason.clone(),
+            _ => return Ok(false),
+        }
+        end.judged = judged;
+        Ok(true)
     }
 }
 

@@ -49,6 +49,25 @@ fn a_question_is_asked_until_the_answer_fits_and_the_run_goes_on() {
 }
 
 #[test]
+fn an_order_given_while_a_person_is_asked_counts_more_than_the_answer() {
+    let bare = LOOP.replace("on = \"stop\"\n", "when = \"false\"\n");
+    for (workflow, order, ending, status) in
+        [(bare.as_str(), "stop", "stopped", "running"), (LOOP, "pause", "waiting", "paused")]
+    {
+        let task = Loop::with(workflow, GOOD);
+        let mut terminal = start(&task, &["run", "t"]);
+        terminal.shows("rounds = ");
+        task.world.orch(&[order, "t"]).succeeds();
+        let told = task.story();
+        terminal.types("3\n");
+        terminal.shows(&format!("t: {ending} after 0 turns"));
+        assert_eq!(terminal.ends(), Some(3));
+        assert_eq!((task.story(), &task.state()["status"]), (told, &status.into()), "{order}");
+        task.is_clean();
+    }
+}
+
+#[test]
 fn an_action_is_picked_by_its_number_or_its_name() {
     let menu = LOOP.replace(
         "run = \"improve\"\nset = { \"/rounds\" = \"state.rounds + 1\" }\n",
