@@ -39,8 +39,8 @@ pub struct Course {
     rest: Option<String>,
     /// What the decision demands of the agent at work.
     demand: Option<Digest>,
-    /// An agent's work of which it is not known yet whether anything has come of it, and what was demanded.
-    doubted: Option<(Work, Digest)>,
+    /// An agent's work of which it is not known yet whether anything has come of it.
+    doubted: Option<Doubt>,
     /// The number of turns after which a try was waited for.
     pub(super) waited: Option<u32>,
     /// The number of turns after which something that failed too often could not be given up.
@@ -51,12 +51,24 @@ pub struct Course {
     pub(super) patience: (u64, u32),
 }
 
+/// An agent's work that may have come to nothing.
+#[derive(Debug, Clone, PartialEq)]
+struct Doubt {
+    work: Work,
+    /// What the decision demanded of it.
+    demand: Digest,
+    /// Why it has failed, if it has not ended well.
+    why: Option<String>,
+}
+
 /// How many records may be made between two turns.
 const RECORDS: u32 = 100;
 /// How long is waited at most for what passes by itself, in milliseconds.
 const LONG: u64 = 3_600_000;
 /// How long is waited at most for somebody to act, in milliseconds.
 const SHORT: u64 = 60_000;
+/// How long is waited at most for what hinders an order to end, in milliseconds.
+const ORDER: u64 = 5_000;
 /// The first wait for what hinders, and the longest, in milliseconds.
 const HELD: (u64, u64) = (200, 5_000);
 
@@ -156,16 +168,21 @@ impl Course {
         }
     }
 
-    /// An agent whose files leave the rules where they were has failed, whatever it wrote. Where it has
-    /// changed nothing at all, trying again would be the same once more.
+    /// An agent whose files leave the rules where they were has failed, whatever it wrote; one whose files
+    /// move the task has not, however it ended. Where nothing at all has changed, trying again would be the
+    /// same once more.
     fn look_for_progress(&mut self, case: &Case<'_>) {
-        let Some((work, demanded)) = self.doubted.take() else { return };
-        let is_same = demand(case.decision) == demanded;
+        let Some(Doubt { mut work, demand: before, why }) = self.doubted.take() else { return };
         let ground = || ground(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
-        if is_same && ground() != work.footing.ground {
-            self.news.push(News::Failed { work, why: case.decision.reason.clone() });
-        } else {
+        let has_moved = demand(case.decision) != before;
+        let has_failed = !has_moved && (why.is_some() || ground() != work.footing.ground);
+        if !has_failed {
             self.spent.believe(&work.doer());
+            work.again = None;
+        }
+        let told = has_failed.then(|| case.decision.reason.clone());
+        if let Some(why) = why.or(told) {
+            self.news.push(News::Failed { work, why });
         }
     }
 
@@ -231,7 +248,7 @@ impl Course {
         self.succeed(cost, result);
         if let Some((work, demand)) = work.zip(self.demand.take()) {
             self.spent.doubt(work.doer(), failures);
-            self.doubted = Some((work, demand));
+            self.doubted = Some(Doubt { work, demand, why: None });
         }
         self.go_on(now)
     }
@@ -304,11 +321,7 @@ impl Course {
     /// Waits for what hinders, or ends.
     fn hindered(&mut self, now: &Moment, effect: Effect, hindrance: Hindrance) -> Effect {
         if self.over.is_some() {
-            // What cannot be recorded at the end is not waited for.
-            return match &effect {
-                Effect::Record(deed) => self.close(deed),
-                _ => Effect::Over,
-            };
+            return self.hindered_at_the_end(effect, &hindrance);
         }
         if let Some(wish) = &now.wish {
             return self.heed(wish);
@@ -333,6 +346,21 @@ impl Course {
         Effect::Wait(Period::from_milliseconds(wait), Box::new(effect))
     }
 
+    /// Only what answers to an order is waited for at the end, and not for long.
+    fn hindered_at_the_end(&mut self, effect: Effect, hindrance: &Hindrance) -> Effect {
+        let Effect::Record(deed) = &effect else { return Effect::Over };
+        let (patience, _) = self.patience;
+        let is_passing = !matches!(hindrance.patience, Patience::Never(_));
+        if matches!(deed, Deed::Order(_)) && is_passing && LONG - patience < ORDER {
+            self.patience = (patience - HELD.0, 0);
+            return Effect::Wait(Period::from_milliseconds(HELD.0), Box::new(effect));
+        }
+        if let (Deed::Order(_), Some((_, reason))) = (deed, &mut self.over) {
+            reason.push_str(&format!("; what answers to that could not be recorded: {}", hindrance.why));
+        }
+        self.close(deed)
+    }
+
     /// Work is done and settled.
     fn succeed(&mut self, cost: f64, result: Option<ActionResult>) {
         let Some(work) = self.doing.take() else { return };
@@ -354,7 +382,10 @@ impl Course {
             self.spent.pay(cost);
             self.spent.fail(work.doer());
             self.acted = true;
-            self.news.push(News::Failed { work, why });
+            match self.demand.take() {
+                Some(demand) => self.doubted = Some(Doubt { work, demand, why: Some(why) }),
+                None => self.news.push(News::Failed { work, why }),
+            }
         }
         self.go_on(now)
     }
@@ -367,6 +398,7 @@ impl Course {
 
     fn heed(&mut self, (wish, why): &(Wish, String)) -> Effect {
         self.heeded = Some(*wish);
+        self.patience = (LONG, 0);
         self.over = Some((wish.ending(), why.clone()));
         match wish.signal() {
             Some(_) => Effect::Record(Deed::Order(*wish)),

@@ -20,7 +20,7 @@ impl Course {
     pub fn left(&self, effect: &Effect) -> [u64; 5] {
         if self.over.is_some() {
             let wishes = 3 - self.heeded.map_or(0, |wish| 1 + wish as u64);
-            return [0, wishes, 0, 0, self.rank(effect)];
+            return [0, wishes, 0, self.patience.0, self.rank(effect)];
         }
         let turns = u64::from(self.budget.turns.saturating_sub(self.spent.turns));
         let failures: u64 = self.spent.failures.values().map(|count| u64::from(*count)).sum();

@@ -223,7 +223,8 @@ impl Drive<'_> {
 
     fn wait(&self, time: Period) {
         let until = Instant::now() + Duration::from_millis(time.milliseconds());
-        while Instant::now() < until && self.wished().is_none() {
+        // What is wished is known already where the run is about to end.
+        while Instant::now() < until && (self.course.over.is_some() || self.wished().is_none()) {
             sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
     }

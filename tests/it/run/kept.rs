@@ -112,6 +112,20 @@ fn an_executor_that_cleans_up_neither_ends_the_run_nor_gives_its_budget_back() {
     }
 }
 
+#[test]
+fn what_answers_to_an_order_is_recorded_once_what_held_it_is_gone() {
+    let task = with("    touch .git/index.lock\n", "");
+    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("polish has ended", || {
+        task.world.path("polished").exists() && processes_in(&task.world.root()).len() == 1
+    });
+    task.world.orch(&["stop", "t"]).succeeds().says("was told to stop");
+    task.world.remove(".git/index.lock");
+    assert_eq!(child.wait().expect("ends").code(), Some(3));
+    assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "stopped");
+    assert_eq!(task.state()["status"], "failed", "the rule that answers to a stop was applied");
+}
+
 /// A loop in the middle of a `polish` that has done this first, and goes on when it may.
 fn begun_by(does: &str, limits: &str) -> (Loop, Child) {
     let waits =

@@ -89,6 +89,14 @@ fn an_agent_whose_report_never_counts_has_failed_whatever_it_writes() {
 }
 
 #[test]
+fn an_agent_whose_files_move_the_task_has_not_failed_however_it_ended() {
+    let world = world(&format!("{AGENT}exit 1\n"));
+    let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
+    let place = (&report["ending"], &report["currentPhase"], &report["turns"]);
+    assert_eq!(place, (&"waiting".into(), &"accept".into(), &8.into()), "{report:#}");
+}
+
+#[test]
 fn an_agent_that_only_says_so_gets_nowhere() {
     let world = world("cat > /dev/null; echo '{\"status\": \"success\", \"summary\": \"planned\"}'\n");
     let report = parsed(&world, &["run", "t1", "--json", "--", "sh", "agent.sh"]);
