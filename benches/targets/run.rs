@@ -48,32 +48,36 @@ pub(super) fn run() {
     world.write("executor.sh", EXECUTOR);
     world.write("count", "0\n");
     world.write(".git/info/exclude", "executor.sh\ncount\n");
-    world.orch(&["new", "t", "--workflow", "count"]);
     let own = || {
         let begun = Instant::now();
         let mut command = world.command("sh", &["executor.sh"]);
         let _ = command.env("ORCH_ACTION", "count").status().expect("starts");
         begun.elapsed()
     };
-    let (mut turns, mut alone) = (Vec::new(), Vec::new());
+    let (mut turns, mut alone, mut commits) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=RUNS / 4 {
+        let task = format!("t{round}");
+        world.orch(&["new", &task, "--workflow", "count"]);
+        let run = |turns: &str| {
+            world.time(super::ORCH, &["run", &task, "--max-turns", turns, "--", "sh", "executor.sh"])
+        };
         // The start of the process, and of the run, is that of a run of one turn.
-        let one = world.time(super::ORCH, &["run", "t", "--max-turns", "1", "--", "sh", "executor.sh"]);
-        let turns_text = (TURNS + 1).to_string();
-        let many =
-            world.time(super::ORCH, &["run", "t", "--max-turns", &turns_text, "--", "sh", "executor.sh"]);
+        let (one, many) = (run("1"), run(&(TURNS + 1).to_string()));
         if round > 0 {
             turns.push(many.saturating_sub(one) / TURNS);
             alone.extend((0..8).map(|_| own()));
+            commits.extend((0..8).map(|_| world.time("git", &["commit", "-q", "--allow-empty", "-m", "x"])));
         }
     }
     // Nothing but what was performed has counted, and all of it was recorded.
     let rounds = u32::try_from(RUNS / 4).expect("few");
     let counted = fs::read_to_string(world.root().join("count")).expect("counted");
     assert_eq!(counted.trim().parse::<u32>().ok(), Some((TURNS + 2) * (rounds + 1) + 8 * rounds));
-    let (turn, alone) = (median(turns), median(alone));
+    let (turn, alone, commit) = (median(turns), median(alone), median(commits));
     println!("one turn of a run, its result committed");
     println!("  a whole turn               {turn:8.2}");
     println!("  its executor alone         {alone:8.2}");
-    println!("  orch's own part            {:8.2}   target under 10\n", turn - alone);
+    let own = turn - alone;
+    println!("  orch's own part            {own:8.2}   target under 10");
+    println!("  git commit --allow-empty   {commit:8.2}   ratio {:.2}\n", own / commit);
 }
