@@ -22,6 +22,18 @@ fn with_daemon(then: &str) -> Loop {
     task
 }
 
+/// A run that was killed in `polish`, with its executor: only the daemon is left.
+fn killed_in_polish() -> Loop {
+    let task = with_daemon("[ -e began ] || { touch began; sleep 60; }");
+    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("polish has begun", || task.world.path("began").exists());
+    let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].to_string();
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    kill(&format!("-{group}"));
+    task
+}
+
 fn lives(world: &World, file: &str) -> bool {
     let pid = world.read(file);
     let shown = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
@@ -44,13 +56,7 @@ fn what_has_left_the_group_is_asked_before_it_is_ended() {
 
 #[test]
 fn what_a_killed_run_left_outside_of_the_group_is_ended_too() {
-    let task = with_daemon("[ -e began ] || { touch began; sleep 60; }");
-    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
-    eventually("polish has begun", || task.world.path("began").exists());
-    let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].to_string();
-    child.kill().expect("killed");
-    child.wait().expect("ends");
-    kill(&format!("-{group}"));
+    let task = killed_in_polish();
     assert!(lives(&task.world, "daemon"));
     let first = task.world.read("daemon");
     task.world.remove("daemon");
@@ -62,13 +68,7 @@ fn what_a_killed_run_left_outside_of_the_group_is_ended_too() {
 
 #[test]
 fn a_dead_executor_is_not_waited_for() {
-    let task = with_daemon("[ -e began ] || { touch began; sleep 60; }");
-    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
-    eventually("polish has begun", || task.world.path("began").exists());
-    let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].to_string();
-    child.kill().expect("killed");
-    child.wait().expect("ends");
-    kill(&format!("-{group}"));
+    let task = killed_in_polish();
     kill(task.world.read("daemon").trim());
     eventually("nothing runs", || processes_in(&task.world.root()).is_empty());
     // Whoever has to lay the dead to rest may take its time.
