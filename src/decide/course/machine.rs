@@ -177,7 +177,7 @@ impl Course {
         let has_moved = demand(case.decision) != before;
         let has_failed = !has_moved && (why.is_some() || ground() != work.footing.ground);
         if !has_failed {
-            self.spent.believe(&work.doer());
+            self.spent.forgive(&work.doer());
             work.again = None;
         }
         let told = has_failed.then(|| case.decision.reason.clone());
@@ -234,23 +234,13 @@ impl Course {
                 // The word of an agent is no evidence, so that it says nothing is no fault either.
                 (_, result) => match result.and_then(Result::ok) {
                     Some(result) if result.failed => self.fail(now, failure_in(&result), cost),
-                    result => self.done(now, cost, result),
+                    result => {
+                        self.succeed(cost, result);
+                        self.go_on(now)
+                    }
                 },
             },
         }
-    }
-
-    /// An agent has ended well. Its files will say whether anything has come of that; until then it counts
-    /// as a failure.
-    fn done(&mut self, now: &Moment, cost: f64, result: Option<ActionResult>) -> Effect {
-        let work = self.doing.clone();
-        let failures = work.as_ref().map_or(0, |work| self.spent.failures_of(&work.doer()));
-        self.succeed(cost, result);
-        if let Some((work, demand)) = work.zip(self.demand.take()) {
-            self.spent.doubt(work.doer(), failures);
-            self.doubted = Some(Doubt { work, demand, why: None });
-        }
-        self.go_on(now)
     }
 
     /// Takes in the result of an action: it is to be recorded.
@@ -292,7 +282,7 @@ impl Course {
                 self.end(Ending::Waiting, format!("the answer by default is refused: {why}"))
             }
             (Deed::GiveUp { action, .. }, None) => {
-                self.spent.give_up(&Doer::Action(action.to_string()));
+                self.spent.forgive(&Doer::Action(action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
                 Effect::Judge
@@ -365,9 +355,17 @@ impl Course {
     fn succeed(&mut self, cost: f64, result: Option<ActionResult>) {
         let Some(work) = self.doing.take() else { return };
         self.spent.pay(cost);
-        self.spent.succeed(work.doer(), work.footing.ground);
-        // Of what an agent has done, no state tells; of a result, the state does.
-        self.unsaved |= work.action().is_none();
+        self.spent.see(work.doer(), work.footing.ground);
+        match self.demand.take() {
+            None => self.spent.forgive(&work.doer()),
+            // The files of an agent will say whether anything has come of its work; until then it counts as
+            // failed. No state tells of it as one tells of a result.
+            Some(demand) => {
+                self.spent.fail(work.doer());
+                self.doubted = Some(Doubt { work: work.clone(), demand, why: None });
+                self.unsaved = true;
+            }
+        }
         self.rest = result
             .as_ref()
             .filter(|result| !result.goes_on)

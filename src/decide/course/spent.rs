@@ -57,30 +57,15 @@ impl Spent {
         self.cost = (self.cost + cost).min(f64::MAX);
     }
 
-    /// Work is done.
-    pub(super) fn succeed(&mut self, doer: Doer, ground: Digest) {
-        self.failures.remove(&doer);
-        self.see(doer, ground);
-    }
-
-    /// It has failed.
+    /// A try has failed.
     pub(super) fn fail(&mut self, doer: Doer) {
         let failures = self.failures.entry(doer).or_default();
         *failures = failures.saturating_add(1);
     }
 
-    /// Work is done, and counts as failed after so many failures unless something has come of it.
-    pub(super) fn doubt(&mut self, doer: Doer, failures: u32) {
-        self.failures.insert(doer, failures.saturating_add(1));
-    }
-
-    /// Something has come of it.
-    pub(super) fn believe(&mut self, doer: &Doer) {
-        self.failures.remove(doer);
-    }
-
-    /// That it was given up is recorded; another phase may try it anew.
-    pub(super) fn give_up(&mut self, doer: &Doer) {
+    /// Failures do not count any more: the work is done, or that it was given up is recorded, and another
+    /// phase may try it anew.
+    pub(super) fn forgive(&mut self, doer: &Doer) {
         self.failures.remove(doer);
     }
 

@@ -1,19 +1,29 @@
 //! Orders from other processes at any moment, and what a killed run leaves.
 
-use super::{GOOD, Loop, processes_in};
+use super::{GOOD, Loop, limited, processes_in};
 use crate::harness::{World, eventually};
 use std::process::Child;
 
 /// A script whose `polish` says that it began, and goes on only when it may.
 pub fn slow() -> String {
-    let waits = "  polish)\n    touch began\n    while [ ! -e may-end ]; do sleep 0.02; done\n";
-    let script = GOOD.replace("  polish)\n", waits);
+    slow_after("")
+}
+
+fn slow_after(does: &str) -> String {
+    let waits =
+        format!("  polish)\n    {does}\n    touch began\n    while [ ! -e may-end ]; do sleep 0.02; done\n");
+    let script = GOOD.replace("  polish)\n", &waits);
     format!("trap 'exit 143' TERM\n{script}")
 }
 
 /// A loop that stands in the middle of `polish`.
 pub(super) fn begun() -> (Loop, Child) {
-    let task = Loop::new(&slow());
+    begun_by("", "")
+}
+
+/// The same, where `polish` has done this first, under these limits.
+pub(super) fn begun_by(does: &str, limits: &str) -> (Loop, Child) {
+    let task = Loop::with(&limited(limits), &slow_after(does));
     task.world.write(".gitignore", "began\nmay-end\n");
     task.world.commit("ignore");
     let child = task.world.orch_spawn(&["run", "t", "--auto"]);

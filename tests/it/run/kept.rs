@@ -1,9 +1,8 @@
 //! What is paid for is never lost: whatever comes between a result and its record, the next run takes it in.
 
-use super::control::{begun, may_end};
-use super::{GOOD, LOOP, Loop, processes_in};
+use super::control::{begun, begun_by, may_end};
+use super::{GOOD, Loop, limited, processes_in};
 use crate::harness::eventually;
-use std::process::Child;
 
 /// A script whose first `polish` does something else too, before it says what it has done.
 fn polish_that(does: &str) -> String {
@@ -12,8 +11,7 @@ fn polish_that(does: &str) -> String {
 }
 
 fn with(does: &str, limits: &str) -> Loop {
-    let workflow = LOOP.replace("[limits]\n", &format!("[limits]\n{limits}\n"));
-    let task = Loop::with(&workflow, &polish_that(does));
+    let task = Loop::with(&limited(limits), &polish_that(does));
     task.world.write(".gitignore", "polished\nhooks/\n");
     task.world.commit("ignore");
     task
@@ -126,20 +124,6 @@ fn what_answers_to_an_order_is_recorded_once_what_held_it_is_gone() {
     assert_eq!(task.state()["status"], "failed", "the rule that answers to a stop was applied");
 }
 
-/// A loop in the middle of a `polish` that has done this first, and goes on when it may.
-fn begun_by(does: &str, limits: &str) -> (Loop, Child) {
-    let waits =
-        format!("  polish)\n    {does}\n    touch began\n    while [ ! -e may-end ]; do sleep 0.02; done\n");
-    let script = format!("trap 'exit 143' TERM\n{}", GOOD.replace("  polish)\n", &waits));
-    let workflow = LOOP.replace("[limits]\n", &format!("[limits]\n{limits}\n"));
-    let task = Loop::with(&workflow, &script);
-    task.world.write(".gitignore", "began\nmay-end\n");
-    task.world.commit("ignore");
-    let child = task.world.orch_spawn(&["run", "t", "--auto"]);
-    eventually("polish has begun", || task.world.path("began").exists());
-    (task, child)
-}
-
 const CLEANS: [&str; 3] = [
     "git clean -fdxq -e began",
     "rm -rf tasks/t/.orch",
@@ -170,7 +154,7 @@ fn a_killed_run_of_somebody_who_cleans_up_is_taken_up() {
         eventually("it is written down again", || task.world.path("tasks/t/.orch/run.json").exists());
         child.kill().expect("killed");
         child.wait().expect("ends");
-        task.world.write("may-end", "");
+        may_end(&task.world);
         let report = task.run_json();
         assert_eq!(report["ending"], "completed", "{cleans}: {report:#}");
         assert!(report["turns"].as_u64() >= Some(4), "nothing is given back: {report:#}");
@@ -187,7 +171,7 @@ fn the_time_of_a_killed_executor_is_not_given_back() {
     let known = spent();
     child.kill().expect("killed");
     child.wait().expect("ends");
-    task.world.write("may-end", "");
+    may_end(&task.world);
     assert_eq!(task.run_json()["ending"], "completed");
     assert!(spent() >= known);
 }

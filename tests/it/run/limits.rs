@@ -1,6 +1,6 @@
 //! What bounds a run, and what it never begins with.
 
-use super::{GOOD, LOOP, Loop};
+use super::{GOOD, LOOP, Loop, limited};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
@@ -18,7 +18,7 @@ fn rules_that_go_round_in_circles_end_the_run() {
 #[test]
 fn the_time_of_a_run_bounds_its_executor() {
     let script = format!("case $ORCH_ACTION in polish) sleep 60 ;; esac\n{GOOD}");
-    let task = Loop::with(&LOOP.replace("[limits]\n", "[limits]\ntime = \"3s\"\n"), &script);
+    let task = Loop::with(&limited("time = \"3s\""), &script);
     let ended = task.run().ends(1).says("exhausted");
     assert!(!ended.stderr.contains("polish failed"), "nobody's failure: {}", ended.stderr);
     assert_eq!(task.state()["run"]["errors"].as_u64().unwrap_or(0), 0);

@@ -153,6 +153,11 @@ because = "what is left to do was given up"
 ```
 "#;
 
+/// The loop under further limits.
+pub fn limited(limits: &str) -> String {
+    LOOP.replace("[limits]\n", &format!("[limits]\n{limits}\n"))
+}
+
 /// A world with one task of the loop, whose executor is a script of the test.
 pub struct Loop {
     pub world: World,
