@@ -8,10 +8,10 @@ use std::fs;
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
-type Wish = Box<dyn FnOnce() + Send>;
+type OnInterrupt = Box<dyn FnOnce() + Send>;
 
 /// What to do at the next interrupt instead of ending the process.
-static INSTEAD: Mutex<Option<Wish>> = Mutex::new(None);
+static INSTEAD: Mutex<Option<OnInterrupt>> = Mutex::new(None);
 
 /// From here on an interrupt ends the process with a documented code and never leaves a lock behind.
 /// Where we were started to ignore that the terminal goes away, as below `nohup`, that stays ignored.

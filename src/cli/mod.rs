@@ -92,7 +92,8 @@ fn tell(failure: &Failure, context: &Context, ui: &Ui) {
     let Failure::Said { code, message, hint, .. } = failure else { return };
     if context.global.json {
         // A reader that is gone cannot be told; the exit code still says it.
-        let _ = ui.answer(&view::pretty(&view::Failure::new(code.as_str(), message.as_str(), hint.clone())));
+        let _ =
+            ui.answer(&view::pretty(&view::ErrorView::new(code.as_str(), message.as_str(), hint.clone())));
         return;
     }
     ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
@@ -111,7 +112,7 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         let _ =
-            ui.answer(&view::pretty(&view::Failure::new("usage", message, Some("orch --help".to_owned()))));
+            ui.answer(&view::pretty(&view::ErrorView::new("usage", message, Some("orch --help".to_owned()))));
     } else {
         ui.problem(&error.to_string());
     }

@@ -1,7 +1,7 @@
 //! `[executor.NAME]`: which program performs an action, or does the work of an agent.
 
 use super::keys::Section;
-use super::reader::Reader;
+use super::reader::TomlReader;
 use crate::base::Period;
 use crate::workflow::Times;
 use toml::de::DeTable;
@@ -55,7 +55,7 @@ impl Executors {
 }
 
 /// Reads `[executor.*]`. One whose command is empty is none.
-pub(super) fn executors<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Executors {
+pub(super) fn executors<'t>(reader: &mut TomlReader<'t>, top: &DeTable<'t>) -> Executors {
     let Some(value) = top.get("executor") else { return Executors::default() };
     let Some(tables) = value.get_ref().as_table() else {
         reader.mismatch(value, "a table", "[executor.default]");
@@ -76,7 +76,7 @@ pub(super) fn executors<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Execu
     Executors(found)
 }
 
-fn executor<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> ExecutorConfig {
+fn executor<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> ExecutorConfig {
     let default = ExecutorConfig::default();
     let example = "command = [\"claude\", \"-p\"]";
     let word = |text: &str| if text.contains('\0') { Err("it holds a NUL") } else { Ok(text.to_owned()) };

@@ -17,7 +17,7 @@ pub use executors::{ExecutorConfig, Executors};
 pub use parse::{parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
-pub use subject::{InvalidSubject, Placeholder, Subject};
+pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
 use crate::base::{RepoPath, RuleId, TaskId, WorkflowName};
@@ -62,7 +62,7 @@ pub struct Git {
     /// How the name of a branch names the task that its commits belong to.
     pub task_branch: TaskBranch,
     /// The first line of a commit message.
-    pub subject: Subject,
+    pub subject: CommitSubject,
     /// Whether a commit message ends with a `Signed-off-by` trailer.
     pub sign_off: bool,
     /// Whether to commit while HEAD is detached.
@@ -194,7 +194,7 @@ impl Default for Git {
             commit: Commit::Each,
             protected: Patterns::default(),
             task_branch: TaskBranch::default(),
-            subject: Subject::default(),
+            subject: CommitSubject::default(),
             sign_off: false,
             detached_head: false,
         }

@@ -2,10 +2,10 @@
 
 use super::executors::executors;
 use super::keys::Section;
-use super::reader::{Reader, Value};
+use super::reader::{SpannedToml, TomlReader};
 use super::{
-    Adopt, Apply, Commit, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots, Subject, TaskBranch,
-    Watch,
+    Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots,
+    TaskBranch, Watch,
 };
 use crate::base::{Diagnostic, RepoPath, RuleId, WorkflowName, nearest};
 use toml::de::DeTable;
@@ -21,13 +21,13 @@ const VERSION: u64 = 1;
 #[must_use]
 pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     let (document, faults) = DeTable::parse_recoverable(text);
-    let mut reader = Reader::new(text, path);
+    let mut reader = TomlReader::new(text, path);
     let config = config(&mut reader, document.get_ref());
     if faults.is_empty() {
         return (config, reader.findings());
     }
     // What is found beyond a syntax error is mostly its echo.
-    let mut reader = Reader::new(text, path);
+    let mut reader = TomlReader::new(text, path);
     faults.iter().for_each(|fault| reader.syntax(fault));
     (config, reader.findings())
 }
@@ -41,7 +41,7 @@ pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagno
     if !faults.is_empty() {
         return Vec::new();
     }
-    let mut reader = Reader::new(text, path);
+    let mut reader = TomlReader::new(text, path);
     let roots = document.get_ref().get("root").and_then(|value| value.get_ref().as_array());
     for value in roots.into_iter().flat_map(|roots| roots.iter()) {
         let Some(named) = value.get_ref().as_table().and_then(|root| root.get("workflow")) else { continue };
@@ -59,7 +59,7 @@ pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagno
     reader.findings()
 }
 
-fn config<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Config {
+fn config<'t>(reader: &mut TomlReader<'t>, top: &DeTable<'t>) -> Config {
     let default = Config::default();
     reader.keys(Section::Top, top);
     version(reader, top);
@@ -78,7 +78,7 @@ fn config<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) -> Config {
     }
 }
 
-fn version<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) {
+fn version<'t>(reader: &mut TomlReader<'t>, top: &DeTable<'t>) {
     let Some(value) = top.get("version") else { return };
     let Some(integer) = value.get_ref().as_integer() else {
         return reader.mismatch(value, "an integer", "version = 1");
@@ -89,7 +89,7 @@ fn version<'t>(reader: &mut Reader<'t>, top: &DeTable<'t>) {
     }
 }
 
-fn roots<'t>(reader: &mut Reader<'t>, value: &Value<'t>) -> Roots {
+fn roots<'t>(reader: &mut TomlReader<'t>, value: &SpannedToml<'t>) -> Roots {
     let Some(array) = value.get_ref().as_array() else {
         reader.mismatch(value, "a list of tables", "[[root]]");
         return Roots::default();
@@ -107,7 +107,7 @@ fn roots<'t>(reader: &mut Reader<'t>, value: &Value<'t>) -> Roots {
     Roots::new(roots)
 }
 
-fn root<'t>(reader: &mut Reader<'t>, value: &Value<'t>) -> Option<Root> {
+fn root<'t>(reader: &mut TomlReader<'t>, value: &SpannedToml<'t>) -> Option<Root> {
     let Some(table) = value.get_ref().as_table() else {
         reader.mismatch(value, "a table", "[[root]]");
         return None;
@@ -125,7 +125,7 @@ fn root<'t>(reader: &mut Reader<'t>, value: &Value<'t>) -> Option<Root> {
     Some(Root { path: path?, workflow: workflow?, exclude })
 }
 
-fn git<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Git {
+fn git<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Git {
     let default = Git::default();
     Git {
         commit: reader.string(table, "commit", "each", commit).unwrap_or(default.commit),
@@ -134,7 +134,7 @@ fn git<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Git {
             .string(table, "task_branch", &default.task_branch.to_string(), TaskBranch::new)
             .unwrap_or(default.task_branch),
         subject: reader
-            .string(table, "subject", &default.subject.to_string(), |text| Subject::new(text))
+            .string(table, "subject", &default.subject.to_string(), |text| CommitSubject::new(text))
             .unwrap_or(default.subject),
         sign_off: reader.boolean(table, "sign_off", default.sign_off),
         detached_head: reader.boolean(table, "detached_head", default.detached_head),
@@ -149,7 +149,7 @@ fn commit(text: &str) -> Result<Commit, String> {
     }
 }
 
-fn watch<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Watch {
+fn watch<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Watch {
     let default = Watch::default();
     Watch {
         apply: table.get("apply").map_or(default.apply, |value| apply(reader, table, value)),
@@ -160,7 +160,7 @@ fn watch<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Watch {
 }
 
 /// A value that cannot be read allows nothing: the default of `apply` would be too much.
-fn apply<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) -> Apply {
+fn apply<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>, value: &SpannedToml<'t>) -> Apply {
     if !value.get_ref().is_str() {
         let example = "apply = [\"plan-accepted\"]";
         return Apply::Rules(reader.items(value, example, |text| RuleId::new(text)));
@@ -173,7 +173,7 @@ fn apply<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) ->
     reader.string(table, "apply", "all", choice).unwrap_or(Apply::None)
 }
 
-fn adopt<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) -> Adopt {
+fn adopt<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>, value: &SpannedToml<'t>) -> Adopt {
     match value.get_ref().as_bool() {
         Some(true) => Adopt::All,
         Some(false) => Adopt::None,
@@ -181,7 +181,7 @@ fn adopt<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, value: &Value<'t>) ->
     }
 }
 
-fn hook<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>) -> Hook {
+fn hook<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Hook {
     let default = Hook::default();
     Hook {
         on_fault: reader
@@ -197,7 +197,7 @@ fn on_fault(text: &str) -> Result<OnFault, String> {
 }
 
 /// The globs at `key`, the bad ones reported and left out.
-fn patterns<'t>(reader: &mut Reader<'t>, table: &DeTable<'t>, key: &str, example: &str) -> Patterns {
+fn patterns<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>, key: &str, example: &str) -> Patterns {
     let Some(value) = table.get(key) else { return Patterns::default() };
     let checked = |text: &str| Patterns::new([text]).map(|_| text.to_owned());
     let texts = reader.items(value, example, checked);

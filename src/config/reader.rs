@@ -8,16 +8,16 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A value and where it stands.
-pub(super) type Value<'t> = Spanned<DeValue<'t>>;
+pub(super) type SpannedToml<'t> = Spanned<DeValue<'t>>;
 
 /// The text being read, and what was found wrong so far.
-pub(super) struct Reader<'t> {
+pub(super) struct TomlReader<'t> {
     text: &'t str,
     path: &'t str,
     findings: Vec<Diagnostic>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TomlReader<'t> {
     /// A reader of `text`, whose findings name `path`.
     pub(super) fn new(text: &'t str, path: &'t str) -> Self {
         Self { text, path, findings: Vec::new() }
@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reports that `value` is of another type than `expected`, which the hint shows by an example.
-    pub(super) fn mismatch(&mut self, value: &Value<'_>, expected: &str, example: &str) {
+    pub(super) fn mismatch(&mut self, value: &SpannedToml<'_>, expected: &str, example: &str) {
         let found = value.get_ref().type_str();
         let message = format!("expected {expected}, found {} {found}", article(found));
         self.value(value.span(), message, format!("write it as in `{example}`"));
@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
     /// The items of a list of strings, each parsed; bad ones are reported and left out.
     pub(super) fn items<T, E: Display>(
         &mut self,
-        value: &Value<'t>,
+        value: &SpannedToml<'t>,
         example: &str,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Vec<T> {

@@ -4,7 +4,7 @@
 //! leads to its directory as surely as a directory to its id.
 
 use crate::base::{InvalidName, RepoPath, TaskId};
-use crate::workflow::Part as Belongs;
+use crate::workflow::TreePart as Belongs;
 use std::fmt;
 
 /// The path of a root: literal parts, parts with one `*`, and at most one part `**`.
@@ -13,11 +13,11 @@ pub struct RootPath {
     text: String,
     base: RepoPath,
     /// The parts below the base.
-    parts: Vec<Part>,
+    parts: Vec<PathPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum PathPart {
     Literal(String),
     /// `before*after`.
     One {
@@ -28,7 +28,7 @@ enum Part {
     Any,
 }
 
-impl Part {
+impl PathPart {
     /// Whether it says nothing about a name.
     fn is_any_name(&self) -> bool {
         matches!(self, Self::One { before, after } if before.is_empty() && after.is_empty())
@@ -69,22 +69,22 @@ impl RootPath {
         for part in path.as_str().split('/') {
             match part.split_once('*') {
                 None if parts.is_empty() => base.push(part),
-                None => parts.push(Part::Literal(part.to_owned())),
-                Some(("", "*")) => parts.push(Part::Any),
+                None => parts.push(PathPart::Literal(part.to_owned())),
+                Some(("", "*")) => parts.push(PathPart::Any),
                 Some((_, after)) if after.contains('*') => {
                     return Err(invalid(
                         "one part holds several `*`, so that an id could be read in two ways",
                     ));
                 }
                 Some((before, after)) => {
-                    parts.push(Part::One { before: before.to_owned(), after: after.to_owned() });
+                    parts.push(PathPart::One { before: before.to_owned(), after: after.to_owned() });
                 }
             }
         }
         if parts.is_empty() {
             return Err(invalid("it has no wildcard, so that no task would have an id"));
         }
-        if parts.iter().filter(|part| **part == Part::Any).count() > 1 {
+        if parts.iter().filter(|part| **part == PathPart::Any).count() > 1 {
             return Err(invalid("it holds several `**`, so that an id could be read in two ways"));
         }
         let base = RepoPath::new(base.join("/")).map_err(|error| invalid(error.reason))?;
@@ -107,8 +107,8 @@ impl RootPath {
     /// any name may be a task's; and at a `**` everything.
     pub(super) fn part(&self, directory: &RepoPath) -> Belongs {
         let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
-        let mut places: Vec<Part> = base.map(|name| Part::Literal(name.to_owned())).collect();
-        places.extend(self.parts.iter().take_while(|part| **part != Part::Any).cloned());
+        let mut places: Vec<PathPart> = base.map(|name| PathPart::Literal(name.to_owned())).collect();
+        places.extend(self.parts.iter().take_while(|part| **part != PathPart::Any).cloned());
         let said = places.iter().rposition(|place| !place.is_any_name()).map_or(1, |last| last + 1);
         let names: Vec<&str> = directory.as_str().split('/').collect();
         let fits = places.iter().take(said).zip(&names).all(|(place, name)| place.fits(name));
@@ -128,10 +128,10 @@ impl RootPath {
         let mut id = Vec::new();
         for part in &self.parts {
             match part {
-                Part::Any => id.extend(names.by_ref().take(spare)),
-                Part::Literal(literal) if names.next()? == literal => {}
-                Part::Literal(_) => return None,
-                Part::One { before, after } => {
+                PathPart::Any => id.extend(names.by_ref().take(spare)),
+                PathPart::Literal(literal) if names.next()? == literal => {}
+                PathPart::Literal(_) => return None,
+                PathPart::One { before, after } => {
                     let matched =
                         names.next()?.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
                     if matched.is_empty() {
@@ -147,15 +147,15 @@ impl RootPath {
     /// The directory of a task: its id filled into the wildcards.
     pub(super) fn directory_of(&self, task: &TaskId) -> Option<RepoPath> {
         let names: Vec<&str> = task.as_str().split('/').collect();
-        let wildcards = self.parts.iter().filter(|part| !matches!(part, Part::Literal(_))).count();
+        let wildcards = self.parts.iter().filter(|part| !matches!(part, PathPart::Literal(_))).count();
         let spare = self.spare(names.len(), wildcards)?;
         let mut names = names.into_iter();
         let mut parts = Vec::new();
         for part in &self.parts {
             match part {
-                Part::Any => parts.extend(names.by_ref().take(spare).map(str::to_owned)),
-                Part::Literal(literal) => parts.push(literal.clone()),
-                Part::One { before, after } => parts.push(format!("{before}{}{after}", names.next()?)),
+                PathPart::Any => parts.extend(names.by_ref().take(spare).map(str::to_owned)),
+                PathPart::Literal(literal) => parts.push(literal.clone()),
+                PathPart::One { before, after } => parts.push(format!("{before}{}{after}", names.next()?)),
             }
         }
         self.base.join(&parts.join("/")).ok()
@@ -164,10 +164,10 @@ impl RootPath {
     /// How many of `names` fall to `**`, given the number of places they have to fill; `None` if
     /// they do not fit. As in every glob, a last `**` stands for at least one name, another for any number.
     fn spare(&self, names: usize, places: usize) -> Option<usize> {
-        if !self.parts.contains(&Part::Any) {
+        if !self.parts.contains(&PathPart::Any) {
             return (names == places).then_some(0);
         }
-        let least = usize::from(self.parts.last() == Some(&Part::Any));
+        let least = usize::from(self.parts.last() == Some(&PathPart::Any));
         (names + 1).checked_sub(places).filter(|spare| *spare >= least)
     }
 }
@@ -176,7 +176,7 @@ impl Default for RootPath {
     /// `tasks/**`.
     fn default() -> Self {
         let base = RepoPath::new("tasks").unwrap_or_else(|_| RepoPath::root());
-        Self { text: "tasks/**".to_owned(), base, parts: vec![Part::Any] }
+        Self { text: "tasks/**".to_owned(), base, parts: vec![PathPart::Any] }
     }
 }
 

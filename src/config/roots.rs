@@ -2,7 +2,7 @@
 
 use super::{Patterns, RootPath};
 use crate::base::{InvalidName, RepoPath, TaskId, WorkflowName};
-use crate::workflow::Part;
+use crate::workflow::TreePart;
 
 /// One `[[root]]` of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,10 +84,13 @@ impl Roots {
     /// How much of what lies at a path is a place for tasks, and so no code; known without looking for
     /// tasks there.
     #[must_use]
-    pub fn part(&self, path: &RepoPath, is_directory: bool) -> Part {
+    pub fn part(&self, path: &RepoPath, is_directory: bool) -> TreePart {
         let parts = self.0.iter().filter(|root| is_directory && !root.excludes(path));
-        let parts: Vec<Part> = parts.map(|root| root.path.part(path)).collect();
-        [Part::Whole, Part::Within].into_iter().find(|part| parts.contains(part)).unwrap_or(Part::None)
+        let parts: Vec<TreePart> = parts.map(|root| root.path.part(path)).collect();
+        [TreePart::Whole, TreePart::Within]
+            .into_iter()
+            .find(|part| parts.contains(part))
+            .unwrap_or(TreePart::None)
     }
 
     /// The directory in which the tasks of each root lie and a walk starts, in the order of the roots.
@@ -146,29 +149,33 @@ mod tests {
     #[test]
     fn a_place_for_tasks_is_told_from_code() {
         for (root, exclude, path, expected) in [
-            ("tasks/**", &[][..], "tasks", Part::Whole),
-            ("tasks/*", &[], "tasks", Part::Whole),
-            ("tasks/*", &[], "tasks2", Part::None),
-            ("tasks/*/*", &[], "tasks", Part::Whole),
-            ("work/tasks/*", &[], "work", Part::Within),
-            ("work/tasks/*", &[], "work/tasks", Part::Whole),
-            ("work/tasks/*", &[], "work/src", Part::None),
-            ("teams/*/task-*", &[], "teams", Part::Within),
-            ("teams/*/task-*", &[], "teams/blue", Part::Within),
-            ("teams/*/task-*", &[], "teams/blue/task-7", Part::Whole),
-            ("teams/*/task-*", &[], "teams/blue/src", Part::None),
-            ("packages/*/tasks/*", &[], "packages/a/tasks", Part::Whole),
-            ("packages/*/tasks/*", &[], "packages/a/src", Part::None),
-            ("work/**/task-*", &[], "work", Part::Whole),
-            ("*.task", &[], "fix.task", Part::Whole),
-            ("*.task", &[], "src", Part::None),
-            ("*", &["src"], "docs", Part::Whole),
-            ("*", &["src"], "src", Part::None),
+            ("tasks/**", &[][..], "tasks", TreePart::Whole),
+            ("tasks/*", &[], "tasks", TreePart::Whole),
+            ("tasks/*", &[], "tasks2", TreePart::None),
+            ("tasks/*/*", &[], "tasks", TreePart::Whole),
+            ("work/tasks/*", &[], "work", TreePart::Within),
+            ("work/tasks/*", &[], "work/tasks", TreePart::Whole),
+            ("work/tasks/*", &[], "work/src", TreePart::None),
+            ("teams/*/task-*", &[], "teams", TreePart::Within),
+            ("teams/*/task-*", &[], "teams/blue", TreePart::Within),
+            ("teams/*/task-*", &[], "teams/blue/task-7", TreePart::Whole),
+            ("teams/*/task-*", &[], "teams/blue/src", TreePart::None),
+            ("packages/*/tasks/*", &[], "packages/a/tasks", TreePart::Whole),
+            ("packages/*/tasks/*", &[], "packages/a/src", TreePart::None),
+            ("work/**/task-*", &[], "work", TreePart::Whole),
+            ("*.task", &[], "fix.task", TreePart::Whole),
+            ("*.task", &[], "src", TreePart::None),
+            ("*", &["src"], "docs", TreePart::Whole),
+            ("*", &["src"], "src", TreePart::None),
         ] {
             let roots = roots(&[(root, exclude)]);
             let path = RepoPath::new(path).expect("valid");
             assert_eq!(roots.part(&path, true), expected, "{root} {path}");
-            assert_eq!(roots.part(&path, false), Part::None, "a file is no place for tasks: {root} {path}");
+            assert_eq!(
+                roots.part(&path, false),
+                TreePart::None,
+                "a file is no place for tasks: {root} {path}"
+            );
         }
     }
 

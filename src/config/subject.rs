@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A commit subject with placeholders, for example `orch({task}): {from} -> {to}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct CommitSubject {
     text: String,
     pieces: Vec<Piece>,
 }
@@ -31,7 +31,7 @@ pub enum Placeholder {
     Rule,
 }
 
-/// Why a text is no [`Subject`].
+/// Why a text is no [`CommitSubject`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSubject {
     /// A commit needs a subject.
@@ -65,7 +65,7 @@ const PLACEHOLDERS: [(&str, Placeholder); 5] = [
     ("rule", Placeholder::Rule),
 ];
 
-impl Subject {
+impl CommitSubject {
     /// Parses a subject; the error says which part is wrong.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidSubject> {
         let text = text.into();
@@ -110,7 +110,7 @@ fn placeholder(name: &str) -> Result<Placeholder, InvalidSubject> {
     })
 }
 
-impl Default for Subject {
+impl Default for CommitSubject {
     fn default() -> Self {
         let text = |text: &str| Piece::Text(text.to_owned());
         Self {
@@ -128,7 +128,7 @@ impl Default for Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for CommitSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
     }
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_in() {
-        let subject = Subject::new("{kind}[{rule}] {task}: {from}>{to}.").expect("valid");
+        let subject = CommitSubject::new("{kind}[{rule}] {task}: {from}>{to}.").expect("valid");
         let line = subject.render(|placeholder| match placeholder {
             Placeholder::Task => "t-42",
             Placeholder::From => "planning",
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn the_default_is_what_its_text_says() {
-        let default = Subject::default();
-        assert_eq!(Subject::new(default.to_string()), Ok(default));
+        let default = CommitSubject::default();
+        assert_eq!(CommitSubject::new(default.to_string()), Ok(default));
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
             ("{tsak}", "there is no placeholder {tsak}; did you mean {task}?"),
             ("{author}", "there is no placeholder {author}"),
         ] {
-            assert_eq!(Subject::new(text).map_err(|error| error.to_string()), Err(expected.to_owned()));
+            assert_eq!(CommitSubject::new(text).map_err(|error| error.to_string()), Err(expected.to_owned()));
         }
     }
 }

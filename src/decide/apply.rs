@@ -1,7 +1,7 @@
 //! Applying a transition: the state before, and what was seen, give the state after.
 
 use super::data::{bound, set_pointer};
-use super::derive::{Seen, look};
+use super::derive::{SeenArtifact, look};
 use super::scope::TaskScope;
 use super::{
     Actor, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State,
@@ -111,7 +111,7 @@ fn note_substate(
     state: &State,
     facts: &Facts,
     from: &PhaseId,
-    seen: &[Seen<'_>],
+    seen: &[SeenArtifact<'_>],
     next: &mut State,
 ) {
     let Some(guard) = workflow.phase(from).and_then(|phase| phase.substate.as_ref()) else { return };
@@ -191,7 +191,7 @@ fn step(
     workflow: &Workflow,
     from: &PhaseId,
     transition: &Transition,
-    seen: &[Seen<'_>],
+    seen: &[SeenArtifact<'_>],
     seq: u64,
     next: &mut State,
 ) {
@@ -228,7 +228,7 @@ fn step(
 }
 
 /// Records what the left phase, and every phase jumped over, was left with.
-fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[Seen<'_>], next: &mut State) {
+fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[SeenArtifact<'_>], next: &mut State) {
     for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
         let left_with =
             phase.produces.iter().map(|artifact| (artifact.clone(), present(seen, artifact))).collect();
@@ -242,7 +242,14 @@ fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[Seen<'_>], nex
 }
 
 /// Uses up the outputs of the target and of every later phase, and forgets their records.
-fn backward(workflow: &Workflow, start: usize, end: usize, kind: Kind, seen: &[Seen<'_>], next: &mut State) {
+fn backward(
+    workflow: &Workflow,
+    start: usize,
+    end: usize,
+    kind: Kind,
+    seen: &[SeenArtifact<'_>],
+    next: &mut State,
+) {
     let by_person = matches!(kind, Kind::Rollback | Kind::Reopen);
     for (position, phase) in workflow.phases.iter().enumerate().skip(end) {
         for artifact in &phase.produces {
@@ -277,6 +284,6 @@ fn actor<'s>(state: &'s mut State, phase: &PhaseId) -> &'s mut Actor {
     state.actors.entry(phase.to_string()).or_default()
 }
 
-fn present(seen: &[Seen<'_>], artifact: &ArtifactName) -> Option<Digest> {
+fn present(seen: &[SeenArtifact<'_>], artifact: &ArtifactName) -> Option<Digest> {
     seen.iter().find(|seen| seen.derived.name == *artifact)?.derived.digest
 }

@@ -255,7 +255,7 @@ pub struct Tried {
     /// What came out.
     pub result: Truth,
     /// The parts of the guard, joined by `&&`, each with what it saw.
-    pub parts: Vec<Part>,
+    pub parts: Vec<GuardPart>,
 }
 
 /// What a guard, or a part of one, came to.
@@ -273,7 +273,7 @@ pub enum Truth {
 
 /// A part of a guard: one operand of its outermost `&&`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct GuardPart {
     /// Its source text.
     pub text: String,
     /// What it came to.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// One artifact as derived, with the observed files behind it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen<'f> {
+pub(super) struct SeenArtifact<'f> {
     pub derived: Derived,
     pub files: Vec<&'f FileFact>,
     /// The file that makes it invalid or stale, where it is one of several.
@@ -35,8 +35,8 @@ pub(super) fn look<'f>(
     state: &State,
     phase: &PhaseId,
     facts: &'f Facts,
-) -> Vec<Seen<'f>> {
-    let mut all: Vec<Seen<'f>> =
+) -> Vec<SeenArtifact<'f>> {
+    let mut all: Vec<SeenArtifact<'f>> =
         workflow.artifacts.iter().map(|artifact| select(workflow, state, artifact, facts)).collect();
     let present: Present<'_> = (workflow.artifacts.iter().zip(&all))
         .map(|(artifact, seen)| {
@@ -70,7 +70,7 @@ impl Derived {
     }
 }
 
-impl Seen<'_> {
+impl SeenArtifact<'_> {
     /// This artifact as evidence; `None` where it has no readable file.
     pub(super) fn evidence(&self, workflow: &Workflow) -> Option<Evidence> {
         Some(Evidence {
@@ -102,7 +102,7 @@ impl Seen<'_> {
 }
 
 /// The files that count: of the first path with an unspent file, else of the first that matches.
-fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> Seen<'f> {
+fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> SeenArtifact<'f> {
     let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
     let counts = |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
     let mut groups: Vec<Vec<&FileFact>> = (0..=artifact.paths.len())
@@ -137,7 +137,7 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
             .map(|file| DerivedFile { path: file.path.clone(), digest: file.digest, valid: file.is_valid() })
             .collect(),
     };
-    Seen { derived, files, culprit: None, elsewhere }
+    SeenArtifact { derived, files, culprit: None, elsewhere }
 }
 
 /// Whether the code is a change: other than what a phase that makes it was entered with, or used up, and
@@ -202,7 +202,7 @@ fn stands_no_more(present: &Present<'_>, name: &str, judged: Option<Digest>) -> 
 }
 
 /// Writing any other file anew would not help.
-fn culprit<'f>(seen: &Seen<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
+fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
     let is_faulty = |file: &&FileFact| {
         let of = judged(file).unwrap_or_default();
         !file.is_valid() || of.iter().any(|(name, digest)| stands_no_more(present, name, *digest).is_some())

@@ -1,7 +1,7 @@
 //! The verdict: state, needs, rules, in that order.
 
 use super::apply::initial_state;
-use super::derive::{Seen, is_spent, last_recorded, look};
+use super::derive::{SeenArtifact, is_spent, last_recorded, look};
 use super::expect;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
@@ -149,7 +149,7 @@ pub(super) struct Judge<'a> {
     pub state: &'a State,
     pub facts: &'a Facts,
     pub phase: &'a Phase,
-    pub seen: &'a [Seen<'a>],
+    pub seen: &'a [SeenArtifact<'a>],
 }
 
 impl Judge<'_> {

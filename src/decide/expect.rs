@@ -1,9 +1,9 @@
 //! What somebody has to do next where no transition is due: which outputs, where, and why.
 
-use super::derive::Seen;
+use super::derive::SeenArtifact;
 use super::evaluate::{Judge, choice};
 use super::rules::{join, saw};
-use super::{BrokenNeed, Decision, ExpectState, Expectation, Part, Truth, Verdict};
+use super::{BrokenNeed, Decision, ExpectState, Expectation, GuardPart, Truth, Verdict};
 use crate::base::{ArtifactName, Digest};
 use crate::workflow::{Artifact, Outcome, Owner, Rule, tree_name};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     }
 }
 
-fn for_output(judge: &Judge<'_>, seen: &Seen<'_>, optional: bool) -> Option<Expectation> {
+fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Option<Expectation> {
     let derived = &seen.derived;
     let (state, because) = if !derived.present {
         (ExpectState::Missing, missing(judge, &derived.name))
@@ -172,7 +172,7 @@ fn leads_on(judge: &Judge<'_>, rule: &Rule) -> bool {
     matches!(&rule.outcome, Outcome::To(to) if judge.workflow.position(to) > judge.workflow.position(&judge.phase.id))
 }
 
-fn part_reads(part: &Part, artifact: &ArtifactName) -> bool {
+fn part_reads(part: &GuardPart, artifact: &ArtifactName) -> bool {
     part.saw.iter().any(|(path, _)| path.split('.').next() == Some(artifact.as_str()))
 }
 

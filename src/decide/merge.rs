@@ -82,9 +82,9 @@ pub fn merge(
     if name(ours) != name(theirs) {
         return Err(Conflict::Workflows);
     }
-    let (lead, other) = in_order(Side::new(workflow, ours)?, Side::new(workflow, theirs)?);
+    let (lead, other) = in_order(MergeInput::new(workflow, ours)?, MergeInput::new(workflow, theirs)?);
     if lead.phase.terminal && other.phase.terminal && !lead.rests_on_the_same_as(&other) {
-        let named = |state: &State| Side::new(workflow, state).map(|side| side.phase.id.clone());
+        let named = |state: &State| MergeInput::new(workflow, state).map(|side| side.phase.id.clone());
         return Err(Conflict::Finished { ours: named(ours)?, theirs: named(theirs)? });
     }
     let own_names = base.map(|base| base.under_own_names(workflow));
@@ -111,9 +111,9 @@ pub fn choose(
     if chosen.foreign {
         return Err(refused(Conflict::Foreign));
     }
-    let side = Side::new(workflow, chosen).map_err(refused)?;
+    let side = MergeInput::new(workflow, chosen).map_err(refused)?;
     let left =
-        Side::new(workflow, other).map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
+        MergeInput::new(workflow, other).map_or_else(|_| side.phase.id.clone(), |side| side.phase.id.clone());
     let mut state = side.state.into_owned();
     for (name, actor) in &other.under_own_names(workflow).actors {
         if let Some(own) = state.actors.get_mut(name) {
@@ -185,13 +185,13 @@ fn follows(later: &State, earlier: &State) -> bool {
 }
 
 /// One of the two states, and where it stands.
-struct Side<'s> {
+struct MergeInput<'s> {
     state: Cow<'s, State>,
     phase: &'s Phase,
     position: usize,
 }
 
-impl<'s> Side<'s> {
+impl<'s> MergeInput<'s> {
     fn new(workflow: &'s Workflow, state: &'s State) -> Result<Self, Conflict> {
         let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
         let position = workflow.phase_named(name).and_then(|phase| workflow.position(&phase.id));
@@ -206,7 +206,7 @@ impl<'s> Side<'s> {
             let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&entry.to);
             side.state.history.iter().rev().find(moved).map(|entry| entry.evidence.clone())
         };
-        let left = |side: &Self| -> Vec<(String, Records)> {
+        let left = |side: &Self| -> Vec<(String, DigestRecords)> {
             let actors = side.state.actors.iter().filter(|(_, actor)| !actor.left_with.is_empty());
             actors.map(|(name, actor)| (name.clone(), actor.left_with.clone())).collect()
         };
@@ -215,12 +215,12 @@ impl<'s> Side<'s> {
 }
 
 /// What a phase was left or entered with.
-type Records = BTreeMap<ArtifactName, Option<Digest>>;
+type DigestRecords = BTreeMap<ArtifactName, Option<Digest>>;
 
 /// The side that is less far first; of two in one phase, the one that moved last.
-fn in_order<'s>(a: Side<'s>, b: Side<'s>) -> (Side<'s>, Side<'s>) {
-    let key = |side: &Side<'_>| (side.phase.terminal, side.position, Reverse(side.state.updated_at));
-    let text = |side: &Side<'_>| document(&side.state, "phase").to_string();
+fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> (MergeInput<'s>, MergeInput<'s>) {
+    let key = |side: &MergeInput<'_>| (side.phase.terminal, side.position, Reverse(side.state.updated_at));
+    let text = |side: &MergeInput<'_>| document(&side.state, "phase").to_string();
     match key(&a).cmp(&key(&b)).then_with(|| text(&a).cmp(&text(&b))) {
         Ordering::Greater => (b, a),
         Ordering::Less | Ordering::Equal => (a, b),
@@ -231,8 +231,8 @@ fn in_order<'s>(a: Side<'s>, b: Side<'s>) -> (Side<'s>, Side<'s>) {
 struct Merging<'m> {
     workflow: &'m Workflow,
     base: Option<&'m State>,
-    lead: &'m Side<'m>,
-    other: &'m Side<'m>,
+    lead: &'m MergeInput<'m>,
+    other: &'m MergeInput<'m>,
 }
 
 impl Merging<'_> {
@@ -402,7 +402,7 @@ fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -
 }
 
 /// The records of both sides, key by key. A conflict is null: whatever is there now has changed.
-fn records(base: Option<&Records>, lead: &Records, other: &Records) -> Records {
+fn records(base: Option<&DigestRecords>, lead: &DigestRecords, other: &DigestRecords) -> DigestRecords {
     let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
     let record = |name: &ArtifactName| {
         let base = base.and_then(|base| base.get(name));

@@ -5,16 +5,16 @@
 //! decision that says so. Watch, hook, command line and audit all call these functions, so on the
 //! same bytes they all give the same verdict.
 
+mod activity;
 mod apply;
-mod course;
 mod data;
 mod decision;
-mod deeds;
 mod derive;
 mod evaluate;
 mod expect;
 mod facts;
 mod merge;
+mod not_enabled;
 mod order;
 mod proof;
 mod rebuild;
@@ -22,23 +22,19 @@ mod rederive;
 mod replay;
 mod result;
 mod rules;
+mod run;
 mod scope;
 mod settle;
 mod state;
 mod state_document;
-mod undue;
 
+pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
-pub use course::{
-    Budget, Case, Course, Deed, Doer, Effect, Ending, Event, Footing, Hindrance, How, Job, Left, Moment,
-    News, Next, Noted, Patience, Recorder, Returned, Spent, Wish, Work, ground, next,
-};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
-    BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation, Kind,
-    Mode, Move, Part, Transition, Tried, Truth, Verdict,
+    BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
+    GuardPart, Kind, Mode, Move, Transition, Tried, Truth, Verdict,
 };
-pub use deeds::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
@@ -48,6 +44,11 @@ pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
+pub use run::{
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, Precondition,
+    RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, TaskView,
+    Tick, Usage, Work, Worker, fingerprint, next,
+};
 pub use settle::{Settled, Step, settle};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,

@@ -1,7 +1,7 @@
 //! What people order: overrides, rollbacks, re-openings, confirmations. Each is checked, then a
 //! transition like any other.
 
-use super::derive::{Seen, look};
+use super::derive::{SeenArtifact, look};
 use super::evaluate::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, State, Transition};
@@ -305,7 +305,12 @@ fn rests_on(from: &Phase, target: &Phase) -> Vec<ArtifactName> {
 }
 
 /// What an override accepts the absence of: outputs of the phases it jumps over, needs of its target.
-fn waived_by(workflow: &Workflow, seen: &[Seen<'_>], from: &Phase, target: &Phase) -> Vec<ArtifactName> {
+fn waived_by(
+    workflow: &Workflow,
+    seen: &[SeenArtifact<'_>],
+    from: &Phase,
+    target: &Phase,
+) -> Vec<ArtifactName> {
     let (start, end) = (workflow.position(&from.id).unwrap_or(0), workflow.position(&target.id).unwrap_or(0));
     let jumped = workflow.phases.iter().take(end).skip(start);
     let outputs =

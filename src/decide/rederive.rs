@@ -1,9 +1,9 @@
 //! What was recorded within a phase, derived again from the state before and after it.
 
-use super::data::{changed_outside, put_back};
-use super::deeds::{
+use super::activity::{
     answered, asked, data_of, ended, give_up, phase_of, pick, result, running, signalled, start,
 };
+use super::data::{changed_outside, put_back};
 use super::{ActorKind, Facts, HistoryEntry, Kind, State, Transition, data};
 use crate::base::{ActionName, RuleId};
 use crate::workflow::{Guard, Rule, Workflow};
@@ -69,9 +69,9 @@ pub(super) fn refuse_in_any_case(
             if let Some(pointer) = changed_outside(&before, &own, writes) {
                 return Err(format!("{pointer} changed, which action `{action}` may not write"));
             }
-            refuse_undue(workflow, state, facts, rule, action)
+            refuse_not_enabled(workflow, state, facts, rule, action)
         }
-        (Kind::Skip, Some(rule), Some(action)) => refuse_undue(workflow, state, facts, rule, action),
+        (Kind::Skip, Some(rule), Some(action)) => refuse_not_enabled(workflow, state, facts, rule, action),
         (Kind::Answer, Some(rule), None) => {
             let Some(ask) = rule.ask.as_deref().and_then(|name| workflow.ask(name)) else {
                 return Err(format!("rule `{}` asks nothing", rule.id));
@@ -89,7 +89,7 @@ pub(super) fn refuse_in_any_case(
     }
 }
 
-fn refuse_undue(
+fn refuse_not_enabled(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,

@@ -4,11 +4,11 @@
 //! time, its actor and the reason that a person gave; all else must come out of the same functions
 //! that made it.
 
+use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
-use super::undue::part_looks_at_files;
 use super::{
-    ActorKind, Facts, HistoryEntry, Kind, Part, Recorded, Refusal, Stamp, Standing, State, Transition, Truth,
-    apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Refusal, Stamp, Standing, State, Transition,
+    Truth, apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
 use crate::base::PhaseId;
 use crate::workflow::{Outcome, Workflow};
@@ -91,7 +91,7 @@ pub fn refute(
     }
     let decision = evaluate(workflow, before, facts);
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
-    let is_fixed = |part: &&Part| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
+    let is_fixed = |part: &&GuardPart| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
     let broken = tried.parts.iter().filter(is_fixed).find(|part| part.result == Truth::False)?;
     Some(disproof(entry, format!("rule `{name}` did not hold, whatever lay there: {}", broken.text)))
 }

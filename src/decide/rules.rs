@@ -1,10 +1,10 @@
 //! Trying the rules of a phase in document order: which fires, what it yields, what each saw.
 
-use super::derive::Seen;
+use super::derive::SeenArtifact;
 use super::evaluate::Judge;
-use super::{Decision, Kind, Move, Part, Transition, Tried, Truth, Verdict};
+use super::{Decision, GuardPart, Kind, Move, Transition, Tried, Truth, Verdict};
 use crate::base::{ActionName, ArtifactName, PhaseId};
-use crate::workflow::guard::{Held, HeldPart, Scope};
+use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ impl Judge<'_> {
         &self,
         rule: &Rule,
         scope: &dyn Scope,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<GuardPart>,
     ) -> Result<bool, String> {
         let actions = match &rule.outcome {
             Outcome::Run(action) => std::slice::from_ref(action),
@@ -72,11 +72,11 @@ impl Judge<'_> {
         &self,
         name: &ActionName,
         scope: &dyn Scope,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<GuardPart>,
     ) -> Result<bool, String> {
         let Some(action) = self.workflow.action(name) else { return Ok(false) };
         if self.state.tally(name).skipped {
-            parts.push(Part {
+            parts.push(GuardPart {
                 text: format!("!action.{name}.skipped"),
                 result: Truth::False,
                 saw: vec![(format!("action.{name}.skipped"), Some(Value::Bool(true)))],
@@ -95,8 +95,8 @@ impl Judge<'_> {
 
     /// Notes a part of a guard; of one that does not hold, also the parts of the named expressions in
     /// it, each expression once.
-    fn open(&self, part: &HeldPart, within: Option<&str>, scope: &dyn Scope, parts: &mut Vec<Part>) {
-        parts.push(Part {
+    fn open(&self, part: &HeldPart, within: Option<&str>, scope: &dyn Scope, parts: &mut Vec<GuardPart>) {
+        parts.push(GuardPart {
             text: part.text.clone(),
             result: truth(&part.result),
             saw: part.saw.clone(),
@@ -210,11 +210,12 @@ impl Judge<'_> {
     /// What a move rests on: what its guard read, the outputs of the phase left, the needs of the next.
     fn rests_on(&self, rule: &Rule, target: &Phase) -> Vec<ArtifactName> {
         let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
-        let read = |seen: &&Seen<'_>| self.reads(rule, seen.derived.name.as_str());
+        let read = |seen: &&SeenArtifact<'_>| self.reads(rule, seen.derived.name.as_str());
         names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
         // No commit of its own holds the code, so every step from a phase that builds on it names it.
-        let is_code =
-            |seen: &&Seen<'_>| seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name);
+        let is_code = |seen: &&SeenArtifact<'_>| {
+            seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name)
+        };
         names.extend(self.seen.iter().filter(is_code).map(|seen| seen.derived.name.clone()));
         names
     }
@@ -224,7 +225,13 @@ impl Judge<'_> {
         self.workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact)
     }
 
-    fn note_move(&self, rule: &Rule, held: &Held, fired: Option<&Fired<'_>>, decision: &mut Decision) {
+    fn note_move(
+        &self,
+        rule: &Rule,
+        held: &GuardOutcome,
+        fired: Option<&Fired<'_>>,
+        decision: &mut Decision,
+    ) {
         let Outcome::To(to) = &rule.outcome else { return };
         let false_parts =
             held.parts.iter().filter(|part| part.result != Ok(true)).map(|part| match &part.result {
@@ -264,7 +271,7 @@ pub(super) fn computed(set: &[(String, Guard)], scope: &dyn Scope) -> Result<Vec
     values.collect()
 }
 
-fn tried(rule: &Rule, result: Truth, parts: Vec<Part>) -> Tried {
+fn tried(rule: &Rule, result: Truth, parts: Vec<GuardPart>) -> Tried {
     let (outcome, to) = match &rule.outcome {
         Outcome::To(to) => (format!("to {to}"), Some(to.clone())),
         Outcome::Run(action) => (format!("run {action}"), None),

@@ -1,6 +1,6 @@
 //! What guards see: one map per artifact, `state`, `phase`, `attempt`, `task`, and named expressions.
 
-use super::derive::{Seen, file_value};
+use super::derive::{SeenArtifact, file_value};
 use super::state_document::document;
 use super::{Mode, State};
 use crate::base::{ActionName, PhaseId, TaskId};
@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 /// The scope of one decision.
 pub(super) struct TaskScope<'a> {
     workflow: &'a Workflow,
-    seen: &'a [Seen<'a>],
+    seen: &'a [SeenArtifact<'a>],
     state: &'a State,
     /// What guards see as `state`; few of them look, so it is made when the first one does.
     document: OnceCell<Value>,
@@ -29,7 +29,7 @@ pub(super) struct TaskScope<'a> {
 impl<'a> TaskScope<'a> {
     pub(super) fn new(
         workflow: &'a Workflow,
-        seen: &'a [Seen<'a>],
+        seen: &'a [SeenArtifact<'a>],
         state: &'a State,
         phase: &PhaseId,
         attempt: u32,
@@ -85,7 +85,7 @@ impl<'a> TaskScope<'a> {
         Value::Object(tallies.collect())
     }
 
-    fn artifact<'s>(&'s self, seen: &'s Seen<'a>, path: &[String]) -> Lookup<'s> {
+    fn artifact<'s>(&'s self, seen: &'s SeenArtifact<'a>, path: &[String]) -> Lookup<'s> {
         let Some(member) = path.get(1) else { return Lookup::Missing { depth: 1 } };
         let derived = &seen.derived;
         let value = match member.as_str() {
@@ -113,7 +113,7 @@ impl<'a> TaskScope<'a> {
         settle(value, path, 2)
     }
 
-    fn fact(&self, seen: &Seen<'_>, name: &str) -> Option<&Result<Value, String>> {
+    fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, String>> {
         let artifacts = &self.workflow.artifacts;
         let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;
         let fact = artifacts[artifact].facts.iter().position(|(fact, _)| fact == name)?;
@@ -149,7 +149,7 @@ impl Scope for TaskScope<'_> {
 
 /// What named values of an artifact see: its own data and files, nothing else.
 struct FactScope<'a> {
-    seen: &'a Seen<'a>,
+    seen: &'a SeenArtifact<'a>,
 }
 
 impl Scope for FactScope<'_> {
@@ -169,7 +169,7 @@ impl Scope for FactScope<'_> {
 }
 
 /// The data of an artifact with one file; of several it is null, and `all` holds them.
-fn data<'a>(seen: &'a Seen<'_>) -> &'a Value {
+fn data<'a>(seen: &'a SeenArtifact<'_>) -> &'a Value {
     static NULL: Value = Value::Null;
     match seen.files.as_slice() {
         [only] => only.data.as_deref().unwrap_or(&NULL),
@@ -178,7 +178,7 @@ fn data<'a>(seen: &'a Seen<'_>) -> &'a Value {
 }
 
 /// What is wrong with the files of an artifact, as a list of maps.
-fn problems(seen: &Seen<'_>) -> Value {
+fn problems(seen: &SeenArtifact<'_>) -> Value {
     let shown = seen.files.iter().flat_map(|file| &file.problems).map(|problem| {
         let place = problem.place.as_ref();
         serde_json::json!({

@@ -1,12 +1,12 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
-use super::fit::refuse_cut;
+use super::preflight::refuse_cut;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Step, Transition, settle};
 use crate::record::{settled_lines, with_line, without_markers, write_state};
 use crate::scan::NESTED;
-use crate::store::{self, Planned, Store, Write, durable};
+use crate::store::{self, PlannedCommit, Store, Write, durable};
 use crate::view::Message;
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// How far to go.
-pub struct Plan<'a> {
+pub struct AdvancePlan<'a> {
     /// Which transitions may be applied.
     pub may: &'a dyn Fn(&Transition) -> bool,
     /// Only the first one.
@@ -23,12 +23,12 @@ pub struct Plan<'a> {
     pub own: bool,
     /// Decide, but write nothing.
     pub dry_run: bool,
-    /// Which unborn tasks are adopted on the way.
+    /// Which untracked tasks are adopted on the way.
     pub adopt: &'a dyn Fn(&TaskId) -> bool,
 }
 
 /// What came of one task.
-pub enum Outcome {
+pub enum TaskOutcome {
     /// Transitions were applied.
     Applied(Box<Applied>),
     /// There was nothing to apply.
@@ -53,24 +53,24 @@ const TRIES: u32 = 20;
 
 impl Engine {
     /// Applies what the rules decide for each task, in one batch: the index is written once.
-    pub fn advance(&mut self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
+    pub fn advance(&mut self, tasks: &[TaskRef], plan: &AdvancePlan<'_>) -> Result<Vec<TaskOutcome>, Error> {
         self.apply(tasks, plan.dry_run, &|engine, judged| engine.due(judged, plan))
     }
 
     /// What [`Engine::advance`] would do with a task now; nothing is written.
-    pub(super) fn foresee(&self, task: &TaskRef, plan: &Plan<'_>) -> Result<Outcome, Error> {
+    pub(super) fn foresee(&self, task: &TaskRef, plan: &AdvancePlan<'_>) -> Result<TaskOutcome, Error> {
         let judged = self.judge(task)?;
         let steps = self.due(&judged, plan)?;
         Ok(uncommitted(judged, steps))
     }
 
     /// The steps that the rules yield for a judged task, as far as the plan allows.
-    fn due(&self, judged: &Judged, plan: &Plan<'_>) -> Result<Vec<Step>, Error> {
+    fn due(&self, judged: &Judged, plan: &AdvancePlan<'_>) -> Result<Vec<Step>, Error> {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mut steps = Vec::new();
         let mut recorded = judged.recorded.clone();
         let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
-        if judged.unborn {
+        if judged.untracked {
             let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
             if !usable || !(plan.adopt)(&judged.task.id) {
                 return Ok(steps);
@@ -91,7 +91,7 @@ impl Engine {
         tasks: &[TaskRef],
         dry_run: bool,
         steps_of: &Steps<'_>,
-    ) -> Result<Vec<Outcome>, Error> {
+    ) -> Result<Vec<TaskOutcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
             let judged = self.judge(task)?;
@@ -105,11 +105,19 @@ impl Engine {
     }
 
     /// Applies what the rules decide for tasks of which something is known to be due.
-    pub(super) fn advance_due(&self, tasks: &[TaskRef], plan: &Plan<'_>) -> Result<Vec<Outcome>, Error> {
+    pub(super) fn advance_due(
+        &self,
+        tasks: &[TaskRef],
+        plan: &AdvancePlan<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
         self.carry_out(tasks, &|engine, judged| engine.due(judged, plan))
     }
 
-    pub(super) fn carry_out(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
+    pub(super) fn carry_out(
+        &self,
+        tasks: &[TaskRef],
+        steps_of: &Steps<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
         if !self.commits() {
             return self.apply_without_git(tasks, steps_of);
         }
@@ -126,7 +134,7 @@ impl Engine {
         Err(store::Error::Moved.into())
     }
 
-    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
+    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
         let Some(store) = &self.store else { return Ok(Vec::new()) };
         let mut transaction = store.begin()?;
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
@@ -146,7 +154,7 @@ impl Engine {
         let mut outcomes = Vec::new();
         for (judged, steps) in decided {
             if steps.is_empty() {
-                outcomes.push(Outcome::Nothing(Box::new(judged)));
+                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             }
             let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
@@ -161,12 +169,17 @@ impl Engine {
             });
             notes.extend(self.filtered(&judged).unwrap_or_default());
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            outcomes.push(Outcome::Applied(Box::new(Applied { judged, steps, notes })));
+            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes })));
         }
         Ok(outcomes)
     }
 
-    fn commits_for(&self, store: &Store, judged: &Judged, steps: &[Step]) -> Result<Vec<Planned>, Error> {
+    fn commits_for(
+        &self,
+        store: &Store,
+        judged: &Judged,
+        steps: &[Step],
+    ) -> Result<Vec<PlannedCommit>, Error> {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let state_path = judged.task.state_path()?;
         let transcript_path = judged.task.transcript_path()?;
@@ -196,19 +209,19 @@ impl Engine {
                 subject: &self.setting.config.git.subject,
                 sign_off: signed_off.as_deref(),
             };
-            commits.push(Planned { message: message.text(), writes, removes });
+            commits.push(PlannedCommit { message: message.text(), writes, removes });
         }
         Ok(commits)
     }
 
-    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<Outcome>, Error> {
+    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
         let _lock = self.lock_directory()?;
         let mut outcomes = Vec::new();
         for task in tasks {
             let judged = self.judge(task)?;
             let steps = steps_of(self, &judged)?;
             let Some(last) = steps.last() else {
-                outcomes.push(Outcome::Nothing(Box::new(judged)));
+                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
@@ -222,7 +235,7 @@ impl Engine {
             durable::write_atomic(&task.transcript_path()?.under(&self.root), &transcript)?;
             durable::write_atomic(&task.state_path()?.under(&self.root), state.as_bytes())?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            outcomes.push(Outcome::Applied(Box::new(Applied {
+            outcomes.push(TaskOutcome::Applied(Box::new(Applied {
                 judged: self.judge(task)?,
                 steps,
                 notes: Vec::new(),
@@ -290,12 +303,12 @@ impl Engine {
     }
 }
 
-fn uncommitted(judged: Judged, steps: Vec<Step>) -> Outcome {
+fn uncommitted(judged: Judged, steps: Vec<Step>) -> TaskOutcome {
     if steps.is_empty() {
-        return Outcome::Nothing(Box::new(judged));
+        return TaskOutcome::Nothing(Box::new(judged));
     }
     let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-    Outcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
+    TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
 }
 
 /// The transcript to append to; of a state that a merge left in pieces, what both sides tell.

@@ -8,7 +8,7 @@ use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
 use crate::decide::State;
 use crate::record::phase_key_in;
-use crate::scan::{Files, Source, SourceError};
+use crate::scan::{FileSet, Source, SourceError};
 use crate::store::{self, Store, TreeSource};
 use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -20,10 +20,10 @@ use std::rc::Rc;
 type Key = (Option<Digest>, Option<Digest>);
 
 /// The record of a task as a commit held it: the blobs of its state and of its transcript.
-pub(super) type Held = (Digest, Digest);
+pub(super) type HeldRecord = (Digest, Digest);
 
 /// Every record of each task that a commit held, among those that were walked.
-pub(super) type HeldRecords = HashMap<RepoPath, HashSet<Held>>;
+pub(super) type HeldRecords = HashMap<RepoPath, HashSet<HeldRecord>>;
 
 /// How much later than its record says a commit may be dated before: clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
@@ -160,7 +160,7 @@ impl<'s> Archive<'s> {
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        record: Held,
+        record: HeldRecord,
         made: Option<Timestamp>,
         files: Option<&dyn Source>,
     ) -> Result<Option<Digest>, Error> {
@@ -287,7 +287,7 @@ fn held(
     source: &TreeSource<'_>,
     state: &RepoPath,
     transcript: &RepoPath,
-) -> Result<Option<Held>, store::Error> {
+) -> Result<Option<HeldRecord>, store::Error> {
     let Some((state, _)) = source.object(state)? else { return Ok(None) };
     let transcript = source.object(transcript)?;
     Ok(Some((state, transcript.map_or_else(|| Digest::of_blob(b""), |(digest, _)| digest))))
@@ -319,7 +319,7 @@ impl<'a> SameFiles<'a> {
 }
 
 fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, SourceError> {
-    let files = Files::of(source, directory, u64::MAX - 1)?;
+    let files = FileSet::of(source, directory, u64::MAX - 1)?;
     let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));
     Ok(files.paths().filter_map(digest).collect())
 }

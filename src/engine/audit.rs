@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, Digest, RepoPath};
 use crate::decide::{Approval, Proof, Standing};
-use crate::scan::Verdicts;
+use crate::scan::ValidationCache;
 use crate::store::{Range, Signature, Store, TreeSource, Visited};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -54,20 +54,20 @@ impl<'s> Side<'s> {
         |before, directory| Ok(store.changed(&before.source, &self.source, directory)?)
     }
 
-    pub(super) fn snapshot<'a>(&'a self, verdicts: &'a Verdicts) -> Snapshot<'a> {
+    pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
         let code = CodeAt::Commit(self.source.store(), self.source.commit());
-        Snapshot { setting: &self.setting, source: &self.source, verdicts, code }
+        Snapshot { setting: &self.setting, source: &self.source, validations, code }
     }
 }
 
 /// The sides of changes, of which the last are kept: what follows in one change is followed in the next.
-pub(super) struct Sides<'a, 's> {
+pub(super) struct SideCache<'a, 's> {
     pub store: &'s Store,
     pub archive: &'a Archive<'s>,
     recent: VecDeque<Rc<Side<'s>>>,
 }
 
-impl<'a, 's> Sides<'a, 's> {
+impl<'a, 's> SideCache<'a, 's> {
     pub(super) fn new(store: &'s Store, archive: &'a Archive<'s>) -> Self {
         Self { store, archive, recent: VecDeque::new() }
     }
@@ -124,17 +124,21 @@ impl Engine {
 pub(super) fn replay(
     store: &Store,
     archive: &Archive<'_>,
-    verdicts: &Verdicts,
+    validations: &ValidationCache,
     commits: &[Visited],
 ) -> Result<Vec<Audited>, Error> {
-    let mut sides = Sides::new(store, archive);
+    let mut sides = SideCache::new(store, archive);
     let mut changes = Vec::new();
     for commit in commits {
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let compared =
-            Compared { befores: &befores, after: after.snapshot(verdicts), differing: &differing, verdicts };
+        let compared = Compared {
+            befores: &befores,
+            after: after.snapshot(validations),
+            differing: &differing,
+            validations,
+        };
         let (_, recorded) = compared.tasks()?;
         for task in compared.uncovered() {
             if !archive.knows(&task, &after.source)? {

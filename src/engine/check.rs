@@ -1,17 +1,17 @@
 //! What is wrong with tasks: in the work directory, in what is staged, in a commit.
 
 use super::archive::Archive;
-use super::audit::{Side, Sides};
+use super::audit::{Side, SideCache};
 use super::code::CodeAt;
 use super::compared::Compared;
-use super::gates::Owner;
+use super::gates::ChangeOwner;
 use super::setting::{InSource, Setting};
 use super::snapshot::Snapshot;
 use super::{Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, Verdict};
-use crate::scan::{Content, Source, Verdicts};
+use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -82,20 +82,21 @@ impl Engine {
         let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
         let code = CodeAt::Commit(store, befores[0].source.commit());
-        let after = Snapshot { setting: &setting, source: &index, verdicts: &self.verdicts, code };
+        let after = Snapshot { setting: &setting, source: &index, validations: &self.validations, code };
         for merged in store.merge_heads()? {
             befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
         }
         let differing = |before: &Side<'_>, directory: &RepoPath| {
             Ok(store.staged_changes(&before.source, &index, directory)?)
         };
-        let compared = Compared { befores: &befores, after, differing: &differing, verdicts: &self.verdicts };
+        let compared =
+            Compared { befores: &befores, after, differing: &differing, validations: &self.validations };
         let mut checked = Checked::default();
         checked.add(setting.findings.iter().cloned(), &after);
         let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
         checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
         let branch = self.branch();
-        let owner = Owner { message, branch: branch.as_deref(), caller: self.caller.task.as_ref() };
+        let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller.task.as_ref() };
         self.check_compared(&compared, &owner, None, &archive, &mut checked)?;
         Ok(checked)
     }
@@ -156,33 +157,37 @@ impl Engine {
     ) -> Result<Checked, Error> {
         let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
         let archive = Archive::new(store, &self.history, is_whole);
-        let verdicts = Verdicts::default();
-        let mut sides = Sides::new(store, &archive);
+        let validations = ValidationCache::default();
+        let mut sides = SideCache::new(store, &archive);
         let mut checked = Checked::default();
         for commit in commits {
-            self.check_commit(&mut sides, commit, branch, &verdicts, &mut checked)?;
+            self.check_commit(&mut sides, commit, branch, &validations, &mut checked)?;
         }
         Ok(checked)
     }
 
     fn check_commit(
         &self,
-        sides: &mut Sides<'_, '_>,
+        sides: &mut SideCache<'_, '_>,
         commit: &Visited,
         branch: Option<&str>,
-        verdicts: &Verdicts,
+        validations: &ValidationCache,
         checked: &mut Checked,
     ) -> Result<(), Error> {
-        let Sides { store, archive, .. } = *sides;
+        let SideCache { store, archive, .. } = *sides;
         let after = sides.of(commit.id)?;
         if commit.is_boundary {
             return Ok(());
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let compared =
-            Compared { befores: &befores, after: after.snapshot(verdicts), differing: &differing, verdicts };
-        let owner = Owner { message: Some(&commit.message), branch, caller: self.caller.task.as_ref() };
+        let compared = Compared {
+            befores: &befores,
+            after: after.snapshot(validations),
+            differing: &differing,
+            validations,
+        };
+        let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller.task.as_ref() };
         let touched = self.check_compared(&compared, &owner, Some(commit.id), archive, checked)?;
         for task in touched {
             archive.note(&task, &after.source)?;
@@ -195,7 +200,7 @@ impl Engine {
     fn check_compared(
         &self,
         compared: &Compared<'_, '_>,
-        owner: &Owner<'_>,
+        owner: &ChangeOwner<'_>,
         commit: Option<Digest>,
         archive: &Archive<'_>,
         checked: &mut Checked,
@@ -251,7 +256,7 @@ impl Engine {
         let mut found = findings_in(&compared.after);
         found.retain(|finding| is_recorded || finding.code != "inconsistent");
         for before in compared.befores.iter().filter(|_| !found.is_empty()).collect::<Vec<_>>() {
-            let known = findings_in(&before.snapshot(compared.verdicts));
+            let known = findings_in(&before.snapshot(compared.validations));
             let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
             found.retain(|finding| {
                 !known.iter().any(|known| {

@@ -9,7 +9,7 @@ use crate::config::Roots;
 use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
 use crate::scan::Observed;
 use crate::store::{Code, Since, Start, Store};
-use crate::workflow::{Artifact, Part, TreeScope, Workflow, tree_name};
+use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -256,11 +256,11 @@ fn put(facts: &mut Facts, artifact: &Artifact, fact: FileFact) {
 }
 
 /// How much of what lies at a path is this part of the code: what lies where tasks do is none.
-fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool) -> Part {
+fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool) -> TreePart {
     match (scope.part(path), roots.part(path, is_directory)) {
-        (Part::None, _) | (_, Part::Whole) => Part::None,
-        (Part::Whole, Part::None) => Part::Whole,
-        _ => Part::Within,
+        (TreePart::None, _) | (_, TreePart::Whole) => TreePart::None,
+        (TreePart::Whole, TreePart::None) => TreePart::Whole,
+        _ => TreePart::Within,
     }
 }
 

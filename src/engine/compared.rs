@@ -9,7 +9,7 @@ use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::Verdicts;
+use crate::scan::ValidationCache;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ pub(super) struct Compared<'a, 's> {
     /// The files below a directory that it holds otherwise than one of them.
     pub differing: &'a Differing<'a, 's>,
     /// Contents known to be valid.
-    pub verdicts: &'a Verdicts,
+    pub validations: &'a ValidationCache,
 }
 
 impl Compared<'_, '_> {
@@ -67,7 +67,7 @@ impl Compared<'_, '_> {
     /// hid them, or a file above them did.
     pub(super) fn uncovered(&self) -> Vec<TaskRef> {
         let hid = |before: &Side<'_>, task: &TaskRef| {
-            let snapshot = before.snapshot(self.verdicts);
+            let snapshot = before.snapshot(self.validations);
             let was_there =
                 task.state_path().is_ok_and(|path| matches!(before.source.object(&path), Ok(Some(_))));
             was_there && snapshot.task_at(&task.directory).is_none()
@@ -85,8 +85,9 @@ impl Compared<'_, '_> {
             if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
                 continue;
             }
-            let earlier =
-                || self.befores.iter().find_map(|before| before.snapshot(self.verdicts).task_of_path(path));
+            let earlier = || {
+                self.befores.iter().find_map(|before| before.snapshot(self.validations).task_of_path(path))
+            };
             tasks.extend(self.after.task_of_path(path).or_else(earlier));
         }
         tasks
@@ -95,7 +96,7 @@ impl Compared<'_, '_> {
     /// What became of a task's record. `None` where the record is the same, or none of `orch`.
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
         let befores: Vec<Snapshot<'_>> =
-            self.befores.iter().map(|before| before.snapshot(self.verdicts)).collect();
+            self.befores.iter().map(|before| before.snapshot(self.validations)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
         let merged = Merged { task, befores: &befores, parents: &parents, after: &self.after, archive };
         // What cannot be read in one task must not hide the others.

@@ -47,7 +47,7 @@ impl Engine {
         std::fs::create_dir_all(&directory)
             .map_err(|source| store::Error::Io { path: directory.clone(), source })?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|engine, judged| {
-            if !judged.unborn {
+            if !judged.untracked {
                 let message = format!("task `{}` is there already", judged.task.id);
                 let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
                 return Err(Diagnostic::error("task-exists", message).hint(hint).into());
@@ -57,7 +57,7 @@ impl Engine {
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
     }
 
-    /// The step that records an unborn task, in the phase that its files or a foreign state name.
+    /// The step that records an untracked task, in the phase that its files or a foreign state name.
     pub(super) fn creation(
         &self,
         judged: &Judged,

@@ -2,8 +2,8 @@
 //!
 //! Git calls it file by file, so the state and the transcript each derive the same record by themselves.
 
+use super::conflicted::state_in;
 use super::snapshot::workflow_named_in;
-use super::torn::state_in;
 use super::{Engine, Error, Loaded};
 use crate::base::RepoPath;
 use crate::decide;

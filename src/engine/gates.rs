@@ -10,7 +10,7 @@ use crate::workflow::{Phase, Workflow};
 use std::rc::Rc;
 
 /// What says which task a commit belongs to.
-pub(super) struct Owner<'a> {
+pub(super) struct ChangeOwner<'a> {
     /// The message of the commit, as far as it is known.
     pub message: Option<&'a str>,
     /// The branch that it is made on, without `refs/heads/`.
@@ -19,7 +19,7 @@ pub(super) struct Owner<'a> {
     pub caller: Option<&'a TaskId>,
 }
 
-impl Owner<'_> {
+impl ChangeOwner<'_> {
     /// The ids that are named: by the trailers `Orch-Task`, else by the branch, else by the caller; and
     /// whether whoever named them meant a task for certain.
     fn ids(&self, snapshot: &Snapshot<'_>) -> (Vec<String>, bool) {
@@ -46,7 +46,7 @@ impl Engine {
     /// asked. Where several tasks are named, each lets its own paths change.
     pub(super) fn gate(
         &self,
-        owner: &Owner<'_>,
+        owner: &ChangeOwner<'_>,
         compared: &Compared<'_, '_>,
     ) -> Result<(Vec<Diagnostic>, Vec<TaskRef>), Error> {
         let after = &compared.after;
@@ -55,7 +55,10 @@ impl Engine {
         for id in ids {
             let task = TaskId::new(&id).ok().and_then(|id| {
                 let earlier = || {
-                    compared.befores.iter().find_map(|before| before.snapshot(&self.verdicts).task_named(&id))
+                    compared
+                        .befores
+                        .iter()
+                        .find_map(|before| before.snapshot(&self.validations).task_named(&id))
                 };
                 after.task_named(&id).or_else(earlier)
             });
@@ -94,7 +97,7 @@ struct Gate {
 impl Gate {
     /// The gate of a task; `None` where its files cannot be judged.
     fn of(task: TaskRef, compared: &Compared<'_, '_>) -> Option<Self> {
-        let befores = compared.befores.iter().map(|before| before.snapshot(compared.verdicts));
+        let befores = compared.befores.iter().map(|before| before.snapshot(compared.validations));
         let seen: Vec<_> = std::iter::once(compared.after)
             .chain(befores)
             .filter_map(|snapshot| snapshot.observe(&task).ok())

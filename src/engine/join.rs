@@ -5,7 +5,7 @@
 
 use super::archive::Archive;
 use super::code::{Told, told};
-use super::moments::{Noted, Restoring};
+use super::reconstruction::{NotedDigests, Restoring};
 use super::records::{Records, known, missing_end, state_in};
 use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
@@ -15,7 +15,7 @@ use crate::decide::{
     State, choose, difference, document, join_histories, merge, replay,
 };
 use crate::record::{Event, read_transcript, rebuild, transcript_line, without_markers};
-use crate::scan::Files;
+use crate::scan::FileSet;
 use crate::workflow::Workflow;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -38,7 +38,7 @@ pub(super) struct Join<'a> {
 }
 
 /// What the task held after steps that were replayed, by their lines.
-type Worlds = HashMap<String, Files>;
+type Worlds = HashMap<String, FileSet>;
 
 impl<'a> Join<'a> {
     /// `parents` are the commits that the record follows, and `befores` what they hold.
@@ -61,7 +61,8 @@ impl<'a> Join<'a> {
                 None => {}
             }
         }
-        let lines = if new.is_torn() { without_markers(&new.transcript) } else { new.transcript.clone() };
+        let lines =
+            if new.is_conflicted() { without_markers(&new.transcript) } else { new.transcript.clone() };
         let events = read_transcript(&String::from_utf8_lossy(&lines));
         Ok(Self { task, befores, parents, after, archive, new, told, sides, events })
     }
@@ -96,16 +97,16 @@ impl<'a> Join<'a> {
     }
 
     /// Proves a record whose state is in pieces: as far as it goes, its transcript.
-    pub(super) fn prove_torn(&self) -> Result<Proof, Error> {
+    pub(super) fn prove_conflicted(&self) -> Result<Proof, Error> {
         if let Some(proof) = self.rewritten() {
             return Ok(proof);
         }
         let way_out = command(&["orch", "resolve", self.task.id.as_str()]);
         let why = format!("the conflict of a merge was committed; {way_out}");
-        let torn = Proof::bare(Standing::Unverifiable, why);
+        let conflicted = Proof::bare(Standing::Unverifiable, why);
         let fresh = self.fresh();
         let proof = if fresh.is_empty() { None } else { Some(verdict(self.steps(&fresh)?)) };
-        Ok(proof.filter(|proof| proof.standing == Standing::Forged).unwrap_or(torn))
+        Ok(proof.filter(|proof| proof.standing == Standing::Forged).unwrap_or(conflicted))
     }
 
     /// The verdict where a line is gone.
@@ -258,14 +259,14 @@ impl<'a> Join<'a> {
                 Some(Ok(state)) => Some(state),
                 Some(Err(_)) => continue,
             };
-            let noted = Noted::since(before.as_ref(), &after);
+            let noted = NotedDigests::since(before.as_ref(), &after);
             let told = told(workflow, entry, &after);
             missing = missing.or(self.missing(entry, &noted, &told)?);
             let before = before.map_or(Recorded::New, |state| Recorded::Known(Box::new(state)));
             let history = previous.map(|previous| &previous.entry).into_iter().chain([entry]).cloned();
             let after = State { history: history.collect(), ..after.clone() };
-            let all = Noted::since(None, known(&before).unwrap_or(&after));
-            for files in self.moments(previous, entry, [&all, &noted], loaded, worlds)? {
+            let all = NotedDigests::since(None, known(&before).unwrap_or(&after));
+            for files in self.reconstructions(previous, entry, [&all, &noted], loaded, worlds)? {
                 let snapshot = Snapshot { source: &files, ..*self.after };
                 let (workflow, observed, untrue) =
                     snapshot.observe_step(self.task, loaded, &before, &told)?;
@@ -287,7 +288,12 @@ impl<'a> Join<'a> {
     }
 
     /// What a step names and this clone does not have.
-    fn missing(&self, entry: &HistoryEntry, noted: &Noted, told: &[Told]) -> Result<Option<String>, Error> {
+    fn missing(
+        &self,
+        entry: &HistoryEntry,
+        noted: &NotedDigests,
+        told: &[Told],
+    ) -> Result<Option<String>, Error> {
         let evidence = entry.evidence.iter().map(|(name, digest)| (name.clone(), Digest::parse(digest)));
         // Code is looked for in the trees of commits.
         let is_told = |name: &ArtifactName, digest| told.iter().any(|told| told.is(name, digest));
@@ -307,22 +313,22 @@ impl<'a> Join<'a> {
     /// What the task may have held at a step: what it held after the step before, or what any of the
     /// commits here hold, or what all steps before it recorded, each with what the step names and records
     /// itself; or that alone. `noted` are the records of all steps and those of this one.
-    fn moments(
+    fn reconstructions(
         &self,
         previous: Option<&Event>,
         entry: &HistoryEntry,
-        [all, noted]: [&Noted; 2],
+        [all, noted]: [&NotedDigests; 2],
         loaded: &Loaded,
         worlds: &Worlds,
-    ) -> Result<Vec<Files>, Error> {
+    ) -> Result<Vec<FileSet>, Error> {
         let limit = self.after.setting.config.limit_bytes;
         let directory = &self.task.directory;
-        let latest = Files::of(self.after.source, directory, limit)?;
-        let mut grounds: Vec<Files> = Vec::new();
+        let latest = FileSet::of(self.after.source, directory, limit)?;
+        let mut grounds: Vec<FileSet> = Vec::new();
         if let Some(previous) = previous {
             grounds.extend(worlds.get(&previous.after.to_string()).cloned());
             if let Some(tree) = self.archive.after_line(self.parents, self.task, &previous.after)? {
-                grounds.push(Files::of(&tree, directory, limit)?);
+                grounds.push(FileSet::of(&tree, directory, limit)?);
             }
             // Files that no step names may have been there by then.
             let mut with_rest = grounds.last().cloned().unwrap_or_default();
@@ -334,13 +340,13 @@ impl<'a> Join<'a> {
             grounds.push(with_rest);
         }
         for source in self.befores.iter().map(|snapshot| snapshot.source) {
-            grounds.push(Files::of(source, directory, limit)?);
+            grounds.push(FileSet::of(source, directory, limit)?);
         }
         let restoring = Restoring { task: self.task, archive: self.archive, loaded, latest: &latest };
-        let mut known = Files::default();
+        let mut known = FileSet::default();
         restoring.recorded(all.seen(), &mut known)?;
-        grounds.extend([latest.clone(), known, Files::default()]);
-        let mut moments = Vec::new();
+        grounds.extend([latest.clone(), known, FileSet::default()]);
+        let mut reconstructions = Vec::new();
         for ground in grounds {
             let mut named = ground.clone();
             restoring.evidence(entry, &mut named)?;
@@ -350,12 +356,12 @@ impl<'a> Join<'a> {
             let mut spent = recorded.clone();
             restoring.recorded(noted.spent(), &mut spent)?;
             for files in [named, recorded, spent] {
-                if !moments.contains(&files) {
-                    moments.push(files);
+                if !reconstructions.contains(&files) {
+                    reconstructions.push(files);
                 }
             }
         }
-        Ok(moments)
+        Ok(reconstructions)
     }
 
     fn missing_end(&self, state: &State) -> Option<String> {

@@ -1,10 +1,10 @@
 //! Judging one task: read its bytes once, decide, and say where it stands.
 
-use super::snapshot::Seen;
+use super::snapshot::Sight;
 use super::{Engine, Error, Loaded, TaskRef};
 use crate::base::{Diagnostic, RuleId, command};
-use crate::decide::{Choice, Decision, Ending, Recorded, State, Verdict, evaluate, ground, settle};
-use crate::run::Files;
+use crate::decide::{Choice, Decision, Ending, Recorded, State, Verdict, evaluate, fingerprint, settle};
+use crate::run::RunFiles;
 use crate::scan::Observed;
 use crate::workflow::{Owner, Workflow};
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub struct Judged {
     /// What the rules say.
     pub decision: Decision,
     /// Whether the current branch knows no state of it: judged, but never written or committed.
-    pub unborn: bool,
+    pub untracked: bool,
     /// Whether the current branch holds exactly this state.
     pub is_committed: bool,
     /// What is known of its runner.
@@ -74,14 +74,14 @@ impl Judged {
 impl Engine {
     /// Judges a task by its files, as the engine's source holds them.
     ///
-    /// An unborn task has no record of its own, so the rules are followed as far as its files lead.
+    /// An untracked task has no record of its own, so the rules are followed as far as its files lead.
     pub fn judge(&self, task: &TaskRef) -> Result<Judged, Error> {
         self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?, self.reads_work_dir())
     }
 
     /// Decides on what was seen. Only in the work directory HEAD is another source that counts.
-    pub(super) fn conclude(&self, task: &TaskRef, seen: Seen, in_work_dir: bool) -> Result<Judged, Error> {
-        let Seen { loaded, mut recorded, observed } = seen;
+    pub(super) fn conclude(&self, task: &TaskRef, seen: Sight, in_work_dir: bool) -> Result<Judged, Error> {
+        let Sight { loaded, mut recorded, observed } = seen;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
         let state_path = task.state_path()?;
         let at_head = match (&self.store, in_work_dir && self.commits()) {
@@ -92,16 +92,16 @@ impl Engine {
             // A state that the branch knows and the work directory lacks was lost, not never there.
             recorded = Recorded::Lost;
         }
-        let unborn = match &at_head {
+        let untracked = match &at_head {
             Some(blob) => blob.is_none(),
             None => observed.state.is_none(),
         };
-        let mut decision = if unborn && !matches!(recorded, Recorded::Lost | Recorded::Broken(_)) {
+        let mut decision = if untracked && !matches!(recorded, Recorded::Lost | Recorded::Broken(_)) {
             let stamp = self.caller.own_stamp();
             let mut settled =
                 settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
-            settled.diagnostics.push(Diagnostic::note("unborn", message).hint(command(&[
+            settled.diagnostics.push(Diagnostic::note("untracked", message).hint(command(&[
                 "orch",
                 "new",
                 task.id.as_str(),
@@ -117,7 +117,7 @@ impl Engine {
             _ => false,
         };
         let restores = if in_work_dir { self.restores(task, &decision)? } else { Vec::new() };
-        if unborn {
+        if untracked {
             // Whatever else may be typed for it begins with a record.
             decision.options.clear();
             let argv = ["orch", "new", task.id.as_str()].map(str::to_owned).to_vec();
@@ -134,7 +134,7 @@ impl Engine {
             None
         };
         // What goes on by itself, or has come to nothing, is not begun once more.
-        let is_open = in_work_dir && !unborn && matches!(runner, None | Some(Runner::Interrupted));
+        let is_open = in_work_dir && !untracked && matches!(runner, None | Some(Runner::Interrupted));
         if let (Verdict::Run(action), true) = (&decision.verdict, is_open) {
             let argv = ["orch", "run", task.id.as_str()].map(str::to_owned).to_vec();
             let effect = format!("perform `{action}`, and what is due after it");
@@ -151,7 +151,7 @@ impl Engine {
             recorded,
             observed,
             decision,
-            unborn,
+            untracked,
             is_committed,
             runner,
         })
@@ -168,14 +168,14 @@ impl Engine {
         if self.driving.as_ref() == Some(&task.id) {
             return None;
         }
-        let files = Files::of(&self.root, &task.directory);
+        let files = RunFiles::of(&self.root, &task.directory);
         let run = files.read().ok()??;
         match (run.ended(), recorded) {
             (None, _) if files.is_driven() => Some(Runner::Running),
             (None, _) => Some(Runner::Interrupted),
             (Some((Ending::Stalled, why)), Recorded::Known(state)) => {
-                let ground = ground(workflow, state, &observed.facts, rule);
-                let stands = run.spent.seen.iter().any(|(_, seen)| *seen == ground);
+                let fingerprint = fingerprint(workflow, state, &observed.facts, rule);
+                let stands = run.usage.seen.iter().any(|(_, seen)| *seen == fingerprint);
                 stands.then(|| Runner::Stalled(why.to_owned()))
             }
             _ => None,

@@ -3,7 +3,7 @@
 
 use super::archive::Archive;
 use super::join::Join;
-use super::proof::{Change, prove};
+use super::proof::{RecordChange, prove};
 use super::records::{Records, Unread};
 use super::snapshot::Snapshot;
 use super::{Error, TaskRef};
@@ -34,7 +34,7 @@ impl Merged<'_> {
         let Self { task, parents, after, archive, .. } = *self;
         // A step is taken on the code that was committed before it.
         let after = Snapshot { code: before.code, ..*after };
-        prove(&Change { task, parents, before: *before, after }, archive)
+        prove(&RecordChange { task, parents, before: *before, after }, archive)
     }
 
     fn prove_merge(&self, befores: &[Snapshot<'_>]) -> Result<Option<Proof>, Error> {
@@ -80,7 +80,7 @@ impl Merged<'_> {
 
     fn join(&self, befores: &[Snapshot<'_>], new: &Records) -> Result<Option<Proof>, Error> {
         let join = Join::new(self.task, befores, self.parents, self.after, self.archive)?;
-        if new.is_torn() { join.prove_torn().map(Some) } else { join.prove() }
+        if new.is_conflicted() { join.prove_conflicted().map(Some) } else { join.prove() }
     }
 
     fn records(&self, snapshot: &Snapshot<'_>) -> Result<Records, Error> {

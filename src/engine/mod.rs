@@ -3,24 +3,25 @@
 //! Watch, command line and every later face go through [`Engine`], so they cannot disagree.
 
 mod advance;
-mod ahead;
 mod archive;
 mod audit;
 mod caller;
 mod check;
 mod code;
 mod compared;
+mod conflicted;
 mod create;
 mod driver;
 mod error;
-mod fit;
 mod gates;
 mod join;
 mod judge;
 mod merged;
-mod moments;
 mod orders;
+mod parallel;
+mod preflight;
 mod proof;
+mod reconstruction;
 mod records;
 mod recover;
 mod resolve;
@@ -28,14 +29,13 @@ mod run;
 mod setting;
 mod setup;
 mod snapshot;
-mod story;
 mod suggestion;
 mod tasks;
-mod torn;
+mod timeline;
 mod watching;
 mod workflows;
 
-pub use advance::{Applied, Outcome, Plan};
+pub use advance::{AdvancePlan, Applied, TaskOutcome};
 pub use audit::{Audit, Audited};
 pub use caller::{Caller, Clock};
 pub use check::Checked;
@@ -45,15 +45,15 @@ pub use error::{Error, ErrorKind};
 pub use judge::{Judged, Runner};
 pub use orders::Order;
 pub use recover::Recovered;
-pub use resolve::{Chosen, Dispute, How, MergeSide, Resolved, Settlement};
+pub use resolve::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement};
 pub use run::{Asked, Controlled, Happened, RunEnd, RunInfo, RunOptions, Standstill, StopFlag};
 pub use tasks::TaskRef;
-pub use watching::{Effect, Event, Watching};
+pub use watching::{WatchEffect, WatchEvent, Watching};
 pub use workflows::Loaded;
 
 use crate::base::{Diagnostic, Digest, TaskId, Timestamp};
 use crate::config::{Commit as CommitMode, Config};
-use crate::scan::{Raw, Source, Verdicts, WorkDir};
+use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::Store;
 use crate::workflow::System;
 use code::CodeAt;
@@ -68,7 +68,7 @@ pub struct Engine {
     setting: Setting,
     /// The settings of the past.
     history: archive::Settings,
-    verdicts: Verdicts,
+    validations: ValidationCache,
     caller: Caller,
     at: At,
     /// The task that this process drives.
@@ -108,7 +108,7 @@ impl Engine {
             (_, Some(store)) => CodeAt::Head(store),
             (_, None) => CodeAt::Nowhere,
         };
-        look(&Snapshot { setting: &self.setting, source, verdicts: &self.verdicts, code })
+        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code })
     }
 
     /// The same engine over what a commit holds, its settings included; it can only look.

@@ -1,6 +1,6 @@
 //! What people order, by name.
 
-use super::advance::{Applied, Outcome};
+use super::advance::{Applied, TaskOutcome};
 use super::{Engine, Error, TaskRef};
 use crate::base::{Diagnostic, command};
 use crate::decide::{self, Recorded, Refusal, Step, initial_state};
@@ -42,9 +42,9 @@ impl Engine {
     /// Carries out an order, or says why it is refused. With `dry_run` nothing is written.
     pub fn order(&mut self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
         let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|engine, judged| {
-            if judged.unborn {
+            if judged.untracked {
                 let message = format!("no state of `{}` is on this branch", judged.task.id);
-                return Err(Diagnostic::error("unborn", message)
+                return Err(Diagnostic::error("untracked", message)
                     .hint(command(&["orch", "new", judged.task.id.as_str()]))
                     .into());
             }
@@ -85,9 +85,9 @@ impl Engine {
 }
 
 /// The outcome of a call that always applies something.
-pub(super) fn first_applied(outcomes: Vec<Outcome>) -> Result<Applied, Error> {
+pub(super) fn first_applied(outcomes: Vec<TaskOutcome>) -> Result<Applied, Error> {
     match outcomes.into_iter().next() {
-        Some(Outcome::Applied(applied)) => Ok(*applied),
+        Some(TaskOutcome::Applied(applied)) => Ok(*applied),
         _ => Err(Error::NotNow {
             code: "nothing",
             message: "there was nothing to apply".to_owned(),

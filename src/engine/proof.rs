@@ -4,7 +4,8 @@ use super::archive::Archive;
 use super::code::{Told, told};
 use super::join::Join;
 use super::records::{
-    Records, Step, Unread, gap, is_later, is_own, known, missing_end, named_workflow, schema_of, steps,
+    RecordedStep, Records, Unread, gap, is_later, is_own, known, missing_end, named_workflow, schema_of,
+    steps,
 };
 use super::snapshot::Snapshot;
 use super::{Error, Loaded, TaskRef};
@@ -16,7 +17,7 @@ use crate::workflow::is_tree_name;
 use serde_json::Value;
 
 /// A task before and after.
-pub(super) struct Change<'a> {
+pub(super) struct RecordChange<'a> {
     pub task: &'a TaskRef,
     /// Where to look for an ancestor.
     pub parents: &'a [Digest],
@@ -25,7 +26,7 @@ pub(super) struct Change<'a> {
 }
 
 /// Proves a change; `None` where the record did not change, or is not of `orch`.
-pub(super) fn prove(change: &Change<'_>, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
+pub(super) fn prove(change: &RecordChange<'_>, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
     let old = match Records::of(change.task, change.before.source) {
         Ok(old) => old,
         // What was no file before it is one again told nothing that could be gone on from.
@@ -46,7 +47,7 @@ pub(super) fn prove(change: &Change<'_>, archive: &Archive<'_>) -> Result<Option
 
 /// A change that is being proven.
 pub(super) struct Proving<'a> {
-    pub change: &'a Change<'a>,
+    pub change: &'a RecordChange<'a>,
     pub archive: &'a Archive<'a>,
     old: Records,
     new: Records,
@@ -85,7 +86,7 @@ impl Proving<'_> {
         let steps = self.steps(&self.old, &before, &state, &phase_key);
         let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
         let finished = phase.is_some_and(|phase| phase.terminal);
-        let adds_nothing = steps.as_deref().is_none_or(<[Step]>::is_empty);
+        let adds_nothing = steps.as_deref().is_none_or(<[RecordedStep]>::is_empty);
         let several = steps.as_deref().is_some_and(|steps| steps.len() > 1);
         if adds_nothing && let Some(restored) = self.restored(&state)? {
             return Ok(Some(restored));
@@ -122,7 +123,7 @@ impl Proving<'_> {
 
     /// The same record under another name: the task was renamed, and nothing of it stayed behind.
     fn renamed(&self, state: &State) -> Option<Proof> {
-        let Change { task, before, after, .. } = self.change;
+        let RecordChange { task, before, after, .. } = self.change;
         if self.old.state.is_some() || state.task.as_deref() == Some(task.id.as_str()) {
             return None;
         }
@@ -138,7 +139,7 @@ impl Proving<'_> {
     fn stepwise(
         &self,
         before: Recorded,
-        steps: Option<Vec<Step>>,
+        steps: Option<Vec<RecordedStep>>,
         state: &State,
         phase_key: &str,
     ) -> Result<Proof, Error> {
@@ -162,7 +163,7 @@ impl Proving<'_> {
     }
 
     /// A record that says it joins branches, of which only one is a parent: a rebase, or a squash.
-    fn joined(&self, steps: Option<&[Step]>) -> Result<Option<Proof>, Error> {
+    fn joined(&self, steps: Option<&[RecordedStep]>) -> Result<Option<Proof>, Error> {
         let joins = |transcript: &[u8]| {
             let events = read_transcript(&String::from_utf8_lossy(transcript));
             events.iter().filter(|event| event.entry.kind == Kind::Merge).count()
@@ -171,15 +172,15 @@ impl Proving<'_> {
             Some(steps) => steps.iter().any(|step| step.entry.kind == Kind::Merge),
             None => joins(&self.new.transcript) > joins(&self.old.transcript),
         };
-        let Change { task, parents, before, after } = self.change;
+        let RecordChange { task, parents, before, after } = self.change;
         if says_so { Join::new(task, &[*before], parents, after, self.archive)?.prove() } else { Ok(None) }
     }
 
     /// Either a merge was committed with its conflict, or the state was destroyed.
     fn unparsable(&self) -> Result<Option<Proof>, Error> {
-        let Change { task, parents, before, after } = self.change;
-        if self.new.is_torn() {
-            return Join::new(task, &[*before], parents, after, self.archive)?.prove_torn().map(Some);
+        let RecordChange { task, parents, before, after } = self.change;
+        if self.new.is_conflicted() {
+            return Join::new(task, &[*before], parents, after, self.archive)?.prove_conflicted().map(Some);
         }
         self.unusable("state.json is not JSON any more")
     }
@@ -198,7 +199,7 @@ impl Proving<'_> {
         if !self.old.state.as_deref().is_some_and(is_own) {
             return Ok(None);
         }
-        let Change { task, parents, after, .. } = self.change;
+        let RecordChange { task, parents, after, .. } = self.change;
         let stood = self.archive.stood(parents, task, after.source)?;
         Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
     }
@@ -206,7 +207,7 @@ impl Proving<'_> {
     /// The state is not one that anything follows from: an ancestor's, put back, or somebody's own.
     fn unusable(&self, why: &str) -> Result<Option<Proof>, Error> {
         let Some(record) = self.new.digests() else { return Ok(None) };
-        let Change { task, parents, .. } = self.change;
+        let RecordChange { task, parents, .. } = self.change;
         let held = self.archive.held_by(parents, task, record, None, None)?;
         Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)))
     }
@@ -230,7 +231,13 @@ impl Proving<'_> {
     }
 
     /// The steps that the transcript tells beyond an older one; `None` if it does not go on from there.
-    fn steps(&self, old: &Records, before: &Recorded, last: &State, phase_key: &str) -> Option<Vec<Step>> {
+    fn steps(
+        &self,
+        old: &Records,
+        before: &Recorded,
+        last: &State,
+        phase_key: &str,
+    ) -> Option<Vec<RecordedStep>> {
         let next = known(before).map_or(1, |before| before.next_seq);
         let kept = settled_lines(&old.transcript, next);
         let added = self.new.transcript.strip_prefix(kept.as_slice())?;
@@ -240,7 +247,7 @@ impl Proving<'_> {
     /// The same record as an ancestor's, put back, with the files that it was about.
     fn restored(&self, state: &State) -> Result<Option<Proof>, Error> {
         let Some(record) = self.new.digests() else { return Ok(None) };
-        let Change { task, parents, after, .. } = self.change;
+        let RecordChange { task, parents, after, .. } = self.change;
         let held = |files| self.archive.held_by(parents, task, record, state.updated_at, files);
         let Some(commit) = held(None)? else { return Ok(None) };
         Ok(Some(match held(Some(after.source))? {
@@ -265,7 +272,7 @@ impl Proving<'_> {
 
     /// The record goes on from an ancestor's: somebody went back there, and then took other steps.
     fn moved_on(&self, before: &Recorded, state: &State, phase_key: &str) -> Result<Option<Proof>, Error> {
-        let Change { task, parents, .. } = self.change;
+        let RecordChange { task, parents, .. } = self.change;
         let attempt = |old: &Records| {
             let earlier = self.before(old, phase_key);
             known(&earlier).filter(|earlier| !earlier.foreign)?;
@@ -291,13 +298,13 @@ impl Proving<'_> {
         Ok(None)
     }
 
-    fn replay(&self, mut before: Recorded, old: &dyn Source, steps: &[Step]) -> Result<Proof, Error> {
+    fn replay(&self, mut before: Recorded, old: &dyn Source, steps: &[RecordedStep]) -> Result<Proof, Error> {
         let mut proven = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             proven.push(self.one(&before, old, steps, index)?);
             before = Recorded::Known(Box::new(step.state.clone()));
         }
-        let Change { task, after, .. } = self.change;
+        let RecordChange { task, after, .. } = self.change;
         let missing = known(&before).and_then(|state| {
             missing_end(task, state, self.change.before.setting, after.source, self.archive)
         });
@@ -313,7 +320,7 @@ impl Proving<'_> {
         &self,
         before: &Recorded,
         old: &dyn Source,
-        steps: &[Step],
+        steps: &[RecordedStep],
         index: usize,
     ) -> Result<ProvenStep, Error> {
         let step = &steps[index];
@@ -399,8 +406,8 @@ impl Proving<'_> {
             }
         }
         if steps.len() > 1 {
-            let moments = self.moments(&loaded, old, steps, index)?;
-            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+            let reconstructions = self.reconstructions(&loaded, old, steps, index)?;
+            for (files, by) in reconstructions.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
                 if let Some(mut proven) = attempt(files, by)? {
                     if let Some(missing) = self.not_kept(steps, index) {
                         proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
@@ -411,8 +418,8 @@ impl Proving<'_> {
             }
         }
         if steps.len() == 1 && self.is_rebased(step, &loaded)? {
-            let moments = self.moments(&loaded, old, steps, index)?;
-            for (files, by) in moments.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
+            let reconstructions = self.reconstructions(&loaded, old, steps, index)?;
+            for (files, by) in reconstructions.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
                 if let Some(mut proven) = attempt(files, by)? {
                     let why = "it was made on other files, and set upon those that are here";
                     (proven.why, proven.standing) = (Some(why.to_owned()), Standing::Unverifiable);
@@ -430,8 +437,8 @@ impl Proving<'_> {
     /// Whether every file that is other than the evidence of a step was made so by others, after it had
     /// been that evidence: a rebase sets a step upon what was done meanwhile. An open task is judged
     /// anew on that, a finished one never.
-    fn is_rebased(&self, step: &Step, loaded: &Loaded) -> Result<bool, Error> {
-        let Change { task, parents, before, after } = self.change;
+    fn is_rebased(&self, step: &RecordedStep, loaded: &Loaded) -> Result<bool, Error> {
+        let RecordChange { task, parents, before, after } = self.change;
         let phase = step.state.phase.as_deref();
         let phase = phase.and_then(|phase| loaded.workflow.as_ref()?.phase_named(phase));
         if phase.is_none_or(|phase| phase.terminal) {
@@ -452,7 +459,7 @@ impl Proving<'_> {
     }
 
     /// Evidence of a step that no later one names, and that the commit does not hold as it was.
-    fn not_kept(&self, steps: &[Step], index: usize) -> Option<String> {
+    fn not_kept(&self, steps: &[RecordedStep], index: usize) -> Option<String> {
         let later = &steps[index + 1..];
         let is_renewed = |name: &String| {
             later.iter().flat_map(|step| &step.entry.evidence).any(|(other, _)| other == name)
@@ -462,7 +469,7 @@ impl Proving<'_> {
             if is_tree_name(name) {
                 return true;
             }
-            let Change { task, after, .. } = self.change;
+            let RecordChange { task, after, .. } = self.change;
             let content = task.file(name).ok().and_then(|path| after.source.read(&path, u64::MAX - 1).ok());
             content.and_then(|content| content.blob()).is_some_and(|blob| blob.to_string() == digest)
         };

@@ -1,7 +1,7 @@
 //! What a side keeps of a task beside its artifacts, and the steps that a transcript tells of.
 
-use super::archive::{Archive, Held};
-use super::moments::Noted;
+use super::archive::{Archive, HeldRecord};
+use super::reconstruction::NotedDigests;
 use super::setting::Setting;
 use super::{Error, TaskRef};
 use crate::base::{Digest, RepoPath};
@@ -20,11 +20,11 @@ pub(super) struct Records {
 }
 
 /// One recorded step: its line, and the state after it.
-pub(super) struct Step {
+pub(super) struct RecordedStep {
     pub entry: HistoryEntry,
     pub line: String,
     pub state: State,
-    pub noted: Noted,
+    pub noted: NotedDigests,
 }
 
 /// Why a record cannot be read.
@@ -81,12 +81,12 @@ impl Records {
     }
 
     /// Whether a merge left the state in pieces.
-    pub(super) fn is_torn(&self) -> bool {
+    pub(super) fn is_conflicted(&self) -> bool {
         let text = self.state.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
         text.and_then(sides).is_some()
     }
 
-    pub(super) fn digests(&self) -> Option<Held> {
+    pub(super) fn digests(&self) -> Option<HeldRecord> {
         let state = Digest::of_blob(self.state.as_deref()?);
         Some((state, Digest::of_blob(&self.transcript)))
     }
@@ -98,8 +98,8 @@ pub(super) fn steps(
     added: &[u8],
     last: &State,
     phase_key: &str,
-) -> Option<Vec<Step>> {
-    let mut steps: Vec<Step> = Vec::new();
+) -> Option<Vec<RecordedStep>> {
+    let mut steps: Vec<RecordedStep> = Vec::new();
     for line in std::str::from_utf8(added).ok()?.split_inclusive('\n') {
         let Some(event) = read_transcript(line).into_iter().next() else { continue };
         let before = steps.last().map(|step| &step.state).or(before);
@@ -114,14 +114,14 @@ pub(super) fn steps(
             }
             state
         };
-        let noted = Noted::since(before, &state);
-        steps.push(Step { entry: event.entry, line: line.to_owned(), state, noted });
+        let noted = NotedDigests::since(before, &state);
+        steps.push(RecordedStep { entry: event.entry, line: line.to_owned(), state, noted });
     }
     Some(steps)
 }
 
 /// Why these steps do not lead from the state before them to the one after; `None` where they do.
-pub(super) fn gap(steps: &[Step], before: &Recorded, after: &State) -> Option<String> {
+pub(super) fn gap(steps: &[RecordedStep], before: &Recorded, after: &State) -> Option<String> {
     let Some(first) = steps.first() else {
         return Some("the state changed without a recorded step".to_owned());
     };
@@ -135,7 +135,7 @@ pub(super) fn gap(steps: &[Step], before: &Recorded, after: &State) -> Option<St
 
 /// Whether steps were taken after everything that was recorded before. A time is believed, but steps
 /// taken anew bear a new one; the old ones told otherwise do not.
-pub(super) fn is_later(steps: &[Step], before: &Recorded) -> bool {
+pub(super) fn is_later(steps: &[RecordedStep], before: &Recorded) -> bool {
     let last = known(before).and_then(|before| before.history.last());
     steps.first().zip(last).is_none_or(|(step, last)| step.entry.at > last.at)
 }

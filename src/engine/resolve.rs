@@ -2,9 +2,9 @@
 //!
 //! In the middle of an operation of git the result is staged, otherwise it is committed.
 
+use super::conflicted::{Conflicted, state_in};
 use super::snapshot::workflow_named_in;
-use super::torn::{Torn, state_in};
-use super::{Engine, Error, Judged, Loaded, Outcome, TaskRef};
+use super::{Engine, Error, Judged, Loaded, TaskOutcome, TaskRef};
 use crate::base::{Diagnostic, Digest, Place, RepoPath};
 use crate::decide::{self, Conflict, HistoryEntry, State, Step};
 use crate::record::{with_line, write_state};
@@ -42,7 +42,7 @@ pub enum Resolved {
 
 /// How a record became whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum ResolvedBy {
     /// One side had moved.
     Moved(MergeSide),
     /// Both had; the state is derived from both.
@@ -58,7 +58,7 @@ pub struct Settlement {
     /// The task as it stands now.
     pub judged: Judged,
     /// How it became so.
-    pub how: How,
+    pub how: ResolvedBy,
     /// The phases that the two sides are in.
     pub phases: [String; 2],
     /// Whether it was marked as resolved in the index.
@@ -84,26 +84,26 @@ pub struct Dispute {
 }
 
 /// Both sides of a state.
-struct Sides {
+struct StateSides {
     base: Option<State>,
     ours: State,
     theirs: State,
 }
 
 /// A state that was settled.
-struct Derived {
-    how: How,
+struct DerivedState {
+    how: ResolvedBy,
     state: State,
     phases: [String; 2],
 }
 
 /// Why nothing was derived.
-enum Refused {
+enum ResolveRefusal {
     Disputed(Box<Dispute>),
     Failed(Error),
 }
 
-impl From<Error> for Refused {
+impl From<Error> for ResolveRefusal {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -116,8 +116,8 @@ impl Engine {
     pub fn resolve(&mut self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
         let (state_path, transcript_path) = (task.state_path()?, task.transcript_path()?);
-        let state = self.torn_state(task, &unmerged)?;
-        let transcript = self.torn(&transcript_path, &unmerged)?;
+        let state = self.conflicted_state(task, &unmerged)?;
+        let transcript = self.conflicted(&transcript_path, &unmerged)?;
         if state.is_none() && transcript.is_none() {
             return Ok(None);
         }
@@ -130,12 +130,12 @@ impl Engine {
         };
         let (derived, commit) = match settled {
             Ok(settled) => settled,
-            Err(Refused::Disputed(dispute)) => return Ok(Some(Resolved::Disputed(dispute))),
-            Err(Refused::Failed(error)) => return Err(error),
+            Err(ResolveRefusal::Disputed(dispute)) => return Ok(Some(Resolved::Disputed(dispute))),
+            Err(ResolveRefusal::Failed(error)) => return Err(error),
         };
         let judged = self.judge(task)?;
         let left = self.left_over(&judged)?;
-        let Derived { how, phases, .. } = derived;
+        let DerivedState { how, phases, .. } = derived;
         let settlement = Settlement { judged, how, phases, staged: pending, commit, left };
         Ok(Some(Resolved::Settled(Box::new(settlement))))
     }
@@ -155,14 +155,14 @@ impl Engine {
     fn derive(
         &self,
         task: &TaskRef,
-        state: Option<&Torn>,
-        transcript: Option<&Torn>,
+        state: Option<&Conflicted>,
+        transcript: Option<&Conflicted>,
         chosen: Option<&Chosen>,
-    ) -> Result<(Derived, Rc<Loaded>), Refused> {
-        let Some(torn) = state else { return self.as_it_is(task) };
-        let loaded = self.workflow_of(task, torn)?;
+    ) -> Result<(DerivedState, Rc<Loaded>), ResolveRefusal> {
+        let Some(conflicted) = state else { return self.as_it_is(task) };
+        let loaded = self.workflow_of(task, conflicted)?;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
-        let sides = self.sides(task, torn, transcript, &workflow.phase_key)?;
+        let sides = self.sides(task, conflicted, transcript, &workflow.phase_key)?;
         let phase = |state: &State| state.phase.clone().unwrap_or_else(|| workflow.initial.to_string());
         let phases = [phase(&sides.ours), phase(&sides.theirs)];
         let (how, state) = match chosen {
@@ -172,14 +172,14 @@ impl Engine {
                     MergeSide::Theirs => (&sides.theirs, &sides.ours),
                 };
                 let state = decide::choose(workflow, own, other, reason, &self.stamp());
-                (How::Chosen(*side), state.map_err(Error::from)?)
+                (ResolvedBy::Chosen(*side), state.map_err(Error::from)?)
             }
             None => match decide::merge(workflow, sides.base.as_ref(), &sides.ours, &sides.theirs) {
-                Ok(state) if state == sides.ours => (How::Moved(MergeSide::Ours), state),
-                Ok(state) if state == sides.theirs => (How::Moved(MergeSide::Theirs), state),
-                Ok(state) => (How::Merged, state),
+                Ok(state) if state == sides.ours => (ResolvedBy::Moved(MergeSide::Ours), state),
+                Ok(state) if state == sides.theirs => (ResolvedBy::Moved(MergeSide::Theirs), state),
+                Ok(state) => (ResolvedBy::Merged, state),
                 Err(conflict) => {
-                    return Err(Refused::Disputed(Box::new(Dispute {
+                    return Err(ResolveRefusal::Disputed(Box::new(Dispute {
                         task: task.clone(),
                         phases,
                         conflict,
@@ -189,11 +189,11 @@ impl Engine {
                 }
             },
         };
-        Ok((Derived { how, state, phases }, loaded))
+        Ok((DerivedState { how, state, phases }, loaded))
     }
 
     /// The state of a task of which only the transcript is in pieces.
-    fn as_it_is(&self, task: &TaskRef) -> Result<(Derived, Rc<Loaded>), Refused> {
+    fn as_it_is(&self, task: &TaskRef) -> Result<(DerivedState, Rc<Loaded>), ResolveRefusal> {
         let Judged { loaded, observed, .. } = self.judge(task)?;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
         let bytes = observed.state.as_ref().map_or(&b""[..], |file| &file.bytes);
@@ -204,21 +204,21 @@ impl Engine {
         })?;
         let phase = state.phase.clone().unwrap_or_default();
         let phases = [phase.clone(), phase];
-        Ok((Derived { how: How::Transcript, state, phases }, Rc::clone(&loaded)))
+        Ok((DerivedState { how: ResolvedBy::Transcript, state, phases }, Rc::clone(&loaded)))
     }
 
-    fn workflow_of(&self, task: &TaskRef, torn: &Torn) -> Result<Rc<Loaded>, Error> {
-        let named = workflow_named_in(&torn.ours).or_else(|| workflow_named_in(&torn.theirs));
+    fn workflow_of(&self, task: &TaskRef, conflicted: &Conflicted) -> Result<Rc<Loaded>, Error> {
+        let named = workflow_named_in(&conflicted.ours).or_else(|| workflow_named_in(&conflicted.theirs));
         self.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))
     }
 
     fn sides(
         &self,
         task: &TaskRef,
-        torn: &Torn,
-        transcript: Option<&Torn>,
+        conflicted: &Conflicted,
+        transcript: Option<&Conflicted>,
         phase_key: &str,
-    ) -> Result<Sides, Error> {
+    ) -> Result<StateSides, Error> {
         let side = |bytes: &[u8], name: &str, other: &str| {
             state_in(bytes, phase_key).map_err(|why| {
                 let message =
@@ -228,26 +228,26 @@ impl Engine {
                 Error::NotNow { code: "side-broken", message, hint: Some(hint) }
             })
         };
-        let ours = side(&torn.ours, "ours", "theirs")?;
-        let theirs = side(&torn.theirs, "theirs", "ours")?;
-        let base = torn.base.as_deref().and_then(|bytes| state_in(bytes, phase_key).ok());
+        let ours = side(&conflicted.ours, "ours", "theirs")?;
+        let theirs = side(&conflicted.theirs, "theirs", "ours")?;
+        let base = conflicted.base.as_deref().and_then(|bytes| state_in(bytes, phase_key).ok());
         let base = base.or_else(|| transcript?.last_common(phase_key));
-        Ok(Sides { base, ours, theirs })
+        Ok(StateSides { base, ours, theirs })
     }
 
     /// Writes and stages the two files of a record, and nothing else.
     fn stage(
         &self,
         task: &TaskRef,
-        state: Option<&Torn>,
-        transcript: Option<&Torn>,
+        state: Option<&Conflicted>,
+        transcript: Option<&Conflicted>,
         chosen: Option<&Chosen>,
-    ) -> Result<Derived, Refused> {
+    ) -> Result<DerivedState, ResolveRefusal> {
         let (derived, loaded) = self.derive(task, state, transcript, chosen)?;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
         let path = task.transcript_path()?;
         let lines = match transcript {
-            Some(torn) => torn.united(),
+            Some(conflicted) => conflicted.united(),
             None => durable::read_regular(&path.under(&self.root)).unwrap_or_default(),
         };
         let lines = with_line(lines, &derived.state, &workflow.phase_key);
@@ -262,11 +262,11 @@ impl Engine {
         &mut self,
         task: &TaskRef,
         chosen: Option<&Chosen>,
-    ) -> Result<(Derived, Option<Digest>), Refused> {
+    ) -> Result<(DerivedState, Option<Digest>), ResolveRefusal> {
         let came = RefCell::new(None);
         let outcomes = self.apply(std::slice::from_ref(task), false, &|engine, judged| {
-            let state = engine.torn_state(task, &[])?;
-            let transcript = judged.observed.transcript.as_deref().and_then(Torn::in_text);
+            let state = engine.conflicted_state(task, &[])?;
+            let transcript = judged.observed.transcript.as_deref().and_then(Conflicted::in_text);
             // Somebody else has settled it since it was looked at.
             if state.is_none() && transcript.is_none() {
                 return Ok(Vec::new());
@@ -279,8 +279,8 @@ impl Engine {
             Ok(steps)
         })?;
         let commit = outcomes.into_iter().find_map(|outcome| match outcome {
-            Outcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
-            Outcome::Nothing(_) => None,
+            TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
+            TaskOutcome::Nothing(_) => None,
         });
         came.into_inner().ok_or(Error::from(store::Error::Moved))?.map(|derived| (derived, commit))
     }
@@ -299,8 +299,8 @@ impl Engine {
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
-        let torn = judged.decision.diagnostics.iter().filter(|found| found.code == "conflict-markers");
-        for found in torn {
+        let conflicted = judged.decision.diagnostics.iter().filter(|found| found.code == "conflict-markers");
+        for found in conflicted {
             let path = |one: &Diagnostic| one.place.as_ref().map(|place| place.path.clone());
             if !left.iter().any(|known| path(known) == path(found)) {
                 left.push(found.clone());
@@ -318,8 +318,8 @@ fn alone(one: &State, other: &State) -> Vec<HistoryEntry> {
 }
 
 /// The step that records a settled state.
-fn step_of(workflow: &Workflow, derived: &Derived) -> Step {
+fn step_of(workflow: &Workflow, derived: &DerivedState) -> Step {
     let state = derived.state.clone();
-    let by_person = matches!(derived.how, How::Chosen(_));
+    let by_person = matches!(derived.how, ResolvedBy::Chosen(_));
     Step { transition: decide::merging(workflow, &state, by_person), state }
 }

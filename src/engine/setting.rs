@@ -3,7 +3,7 @@
 use super::workflows;
 use crate::base::{Diagnostic, Digest, RepoPath};
 use crate::config::{self, Config};
-use crate::scan::{Content, Limits, Schemas, Source};
+use crate::scan::{Content, ReadLimits, Schemas, Source};
 use crate::store::WorkTree;
 use crate::workflow::System;
 use std::path::Path;
@@ -59,8 +59,8 @@ impl Setting {
         }
     }
 
-    pub(super) fn limits(&self) -> Limits {
-        Limits { bytes: self.config.limit_bytes }
+    pub(super) fn limits(&self) -> ReadLimits {
+        ReadLimits { bytes: self.config.limit_bytes }
     }
 }
 

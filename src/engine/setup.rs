@@ -5,7 +5,7 @@ use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Caller, Engine, Error};
 use crate::base::Diagnostic;
 use crate::config;
-use crate::scan::Verdicts;
+use crate::scan::ValidationCache;
 use crate::store::{self, Store};
 use std::path::{Path, PathBuf};
 
@@ -54,24 +54,24 @@ impl Engine {
             None => Setting::read(&OnDisk(&root)),
         };
         let store = found.map(|store| {
-            store.with_options(store::Options {
+            store.with_options(store::StoreOptions {
                 detached_head: setting.config.git.detached_head,
                 protected: setting.config.git.protected.clone(),
             })
         });
-        let verdicts = store.as_ref().map_or_else(Verdicts::default, |store| match purpose {
-            Purpose::Work => Verdicts::kept_in(store.own(KNOWN_VALID)),
-            Purpose::Look => Verdicts::known_in(store.own(KNOWN_VALID)),
+        let validations = store.as_ref().map_or_else(ValidationCache::default, |store| match purpose {
+            Purpose::Work => ValidationCache::kept_in(store.own(KNOWN_VALID)),
+            Purpose::Look => ValidationCache::known_in(store.own(KNOWN_VALID)),
         });
         let history = archive::Settings::default();
-        Ok(Self { root, store, setting, history, verdicts, caller, at: At::WorkDir, driving: None })
+        Ok(Self { root, store, setting, history, validations, caller, at: At::WorkDir, driving: None })
     }
 
     /// Reads configuration and texts anew, after they have changed.
     pub(super) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.caller.clone())?;
-        let verdicts = std::mem::take(&mut self.verdicts);
-        *self = Self { verdicts, ..fresh };
+        let validations = std::mem::take(&mut self.validations);
+        *self = Self { validations, ..fresh };
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use super::{Error, Loaded, TaskRef};
 use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::Recorded;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
-use crate::scan::{Content, Observed, Source, Verdicts, conflict, observe, parse_json};
+use crate::scan::{Content, Observed, Source, ValidationCache, conflict, observe, parse_json};
 use crate::workflow::Workflow;
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 8;
 pub(super) struct Snapshot<'a> {
     pub setting: &'a Setting,
     pub source: &'a dyn Source,
-    pub verdicts: &'a Verdicts,
+    pub validations: &'a ValidationCache,
     /// The code that was committed when it was so.
     pub code: CodeAt<'a>,
 }
@@ -33,7 +33,7 @@ struct Survey {
 }
 
 /// One task as a snapshot holds it.
-pub(super) struct Seen {
+pub(super) struct Sight {
     pub loaded: Rc<Loaded>,
     pub recorded: Recorded,
     pub observed: Observed,
@@ -184,7 +184,7 @@ impl Snapshot<'_> {
     }
 
     /// Reads a task's bytes once, by the workflow that its state names, else by its root's.
-    pub(super) fn observe(&self, task: &TaskRef) -> Result<Seen, Error> {
+    pub(super) fn observe(&self, task: &TaskRef) -> Result<Sight, Error> {
         let mut name = self.recorded_workflow(task).unwrap_or_else(|| task.workflow.to_string());
         // The state is read again with everything else; should it have changed in between, so may
         // the workflow that it names.
@@ -200,7 +200,7 @@ impl Snapshot<'_> {
                 name = named.name.to_string();
                 continue;
             }
-            return Ok(Seen { loaded, recorded, observed });
+            return Ok(Sight { loaded, recorded, observed });
         }
         let message = format!("the state of `{}` names another workflow at every look", task.id);
         Err(Error::NotNow { code: "unstable", message, hint: None })
@@ -220,7 +220,7 @@ impl Snapshot<'_> {
             workflow,
             matcher,
             &self.setting.schemas,
-            self.verdicts,
+            self.validations,
             &task.id,
             &task.directory,
             &self.setting.limits(),
@@ -258,12 +258,12 @@ pub(super) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed)
         return Ok(Recorded::Broken(file.problems.clone()));
     }
     let path = task.state_path()?;
-    if let Some(torn) = torn(task, &path, &file.bytes) {
-        return Ok(Recorded::Broken(vec![torn]));
+    if let Some(conflicted) = conflicted(task, &path, &file.bytes) {
+        return Ok(Recorded::Broken(vec![conflicted]));
     }
     let transcript = observed.transcript.as_deref().unwrap_or_default();
-    if let Some(torn) = torn(task, &task.transcript_path()?, transcript) {
-        return Ok(Recorded::Broken(vec![torn]));
+    if let Some(conflicted) = conflicted(task, &task.transcript_path()?, transcript) {
+        return Ok(Recorded::Broken(vec![conflicted]));
     }
     let (value, problems) = parse_json(&path, &file.bytes);
     let Some(value) = value else { return Ok(Recorded::Broken(with_ways_out(task, problems))) };
@@ -293,7 +293,7 @@ pub(super) fn workflow_named_in(bytes: &[u8]) -> Option<String> {
 }
 
 /// What is wrong with a file of `orch`'s own that a merge left conflict markers in.
-fn torn(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
+fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
     let found = conflict(path, std::str::from_utf8(bytes).ok()?)?;
     Some(found.hint(command(&["orch", "resolve", task.id.as_str()])))
 }

@@ -34,8 +34,8 @@ impl Engine {
             unmoved_since: judged.state().and_then(|state| state.updated_at),
             system_dir: self.system_directory(),
             runner: judged.runner.as_ref().and_then(|runner| match runner {
-                Runner::Running => Some(view::Runner::Running),
-                Runner::Stalled(why) => Some(view::Runner::Stalled(why)),
+                Runner::Running => Some(view::RunnerView::Running),
+                Runner::Stalled(why) => Some(view::RunnerView::Stalled(why)),
                 Runner::Interrupted => None,
             }),
             extra_options: Vec::new(),
@@ -82,7 +82,7 @@ impl Engine {
 
     /// Writes a task's `suggestion.json`, if its content changes and git ignores it.
     pub fn write_suggestion(&self, judged: &Judged) -> Result<(), Error> {
-        if judged.unborn {
+        if judged.untracked {
             return Ok(());
         }
         let path = judged

@@ -2,8 +2,8 @@
 //!
 //! Watcher, timers and signals only send events; a test drives it event by event.
 
-use super::advance::{Applied, Outcome};
-use super::{Engine, Error, ErrorKind, Judged, Plan, TaskRef};
+use super::advance::{Applied, TaskOutcome};
+use super::{AdvancePlan, Engine, Error, ErrorKind, Judged, TaskRef};
 use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum WatchEvent {
     /// The watch begins: look at everything.
     Start,
     /// Something changed at or below these paths.
@@ -28,7 +28,7 @@ pub enum Event {
 }
 
 /// Something to tell.
-pub enum Effect {
+pub enum WatchEffect {
     /// The watch has begun over so many tasks.
     Watching {
         /// How many tasks there are.
@@ -68,7 +68,7 @@ pub struct Watching<'e> {
     dry_run: bool,
     begun: bool,
     /// What was last told of each task.
-    known: BTreeMap<RepoPath, Known>,
+    known: BTreeMap<RepoPath, KnownTask>,
     /// The commit that the code was last taken from.
     head: Option<Digest>,
     /// Tasks whose transitions wait for the repository.
@@ -117,24 +117,26 @@ impl<'e> Watching<'e> {
     }
 
     /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
-    pub fn step(&mut self, event: Event) -> Vec<Effect> {
-        let is_whole = matches!(event, Event::Start | Event::Rescan(_));
+    pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
+        let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {
             self.head = self.engine.head();
         }
         match event {
-            Event::Trouble(message) => effects.push(Effect::Trouble { message, hint: None, is_fault: true }),
-            Event::Start => {
+            WatchEvent::Trouble(message) => {
+                effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true })
+            }
+            WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
-                effects.insert(0, Effect::Watching { tasks: tasks.len() });
+                effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
                 self.look(tasks, &mut effects);
                 self.begun = true;
             }
-            Event::Rescan(_) => self.rescan(&mut effects),
-            Event::Changed(paths) => self.changed(&paths, &mut effects),
-            Event::Head => self.head_moved(&mut effects),
-            Event::Retry => {
+            WatchEvent::Rescan(_) => self.rescan(&mut effects),
+            WatchEvent::Changed(paths) => self.changed(&paths, &mut effects),
+            WatchEvent::Head => self.head_moved(&mut effects),
+            WatchEvent::Retry => {
                 let held = std::mem::take(&mut self.held);
                 let tasks = held
                     .iter()
@@ -150,13 +152,13 @@ impl<'e> Watching<'e> {
 
     /// The same trouble is told once, until the settings are read anew. After a look at everything, what
     /// was not met again is over, and would be told again.
-    fn tell_troubles_once(&mut self, effects: &mut Vec<Effect>, is_whole: bool) {
-        if effects.iter().any(|effect| matches!(effect, Effect::Reloaded)) {
+    fn tell_troubles_once(&mut self, effects: &mut Vec<WatchEffect>, is_whole: bool) {
+        if effects.iter().any(|effect| matches!(effect, WatchEffect::Reloaded)) {
             self.troubles.clear();
         }
         let mut met = BTreeSet::new();
         effects.retain(|effect| match effect {
-            Effect::Trouble { message, .. } => {
+            WatchEffect::Trouble { message, .. } => {
                 met.insert(message.clone()) && !self.troubles.contains(message)
             }
             _ => true,
@@ -168,7 +170,7 @@ impl<'e> Watching<'e> {
         }
     }
 
-    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<Effect>) {
+    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<WatchEffect>) {
         let system = self.engine.config().system.clone();
         let settings = |path: &RepoPath| {
             path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
@@ -191,7 +193,7 @@ impl<'e> Watching<'e> {
     }
 
     /// Looks at the tasks that rest on committed code, if other code is committed now.
-    fn head_moved(&mut self, effects: &mut Vec<Effect>) {
+    fn head_moved(&mut self, effects: &mut Vec<WatchEffect>) {
         let head = self.engine.head();
         if head == self.head {
             return;
@@ -202,16 +204,16 @@ impl<'e> Watching<'e> {
         self.look(tasks, effects);
     }
 
-    fn rescan(&mut self, effects: &mut Vec<Effect>) {
+    fn rescan(&mut self, effects: &mut Vec<WatchEffect>) {
         self.forget_gone(|_| true, effects);
         let tasks = self.survey(effects);
         self.look(tasks, effects);
     }
 
     /// Every task there is; what only looks like one is told.
-    fn survey(&self, effects: &mut Vec<Effect>) -> Vec<TaskRef> {
+    fn survey(&self, effects: &mut Vec<WatchEffect>) -> Vec<TaskRef> {
         let (tasks, misnamed) = self.engine.survey();
-        let trouble = |finding: &Diagnostic| Effect::Trouble {
+        let trouble = |finding: &Diagnostic| WatchEffect::Trouble {
             message: finding.to_string(),
             hint: finding.hint.clone(),
             is_fault: false,
@@ -221,12 +223,12 @@ impl<'e> Watching<'e> {
     }
 
     /// New settings count only if they are whole; else the old ones stay and the fault is told.
-    fn reload(&mut self, effects: &mut Vec<Effect>) {
+    fn reload(&mut self, effects: &mut Vec<WatchEffect>) {
         match self.engine.reload() {
             Ok(()) => {
-                effects.push(Effect::Reloaded);
+                effects.push(WatchEffect::Reloaded);
                 for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
-                    effects.push(Effect::Trouble {
+                    effects.push(WatchEffect::Trouble {
                         message: finding.to_string(),
                         hint: finding.hint.clone(),
                         is_fault: false,
@@ -237,7 +239,7 @@ impl<'e> Watching<'e> {
         }
     }
 
-    fn forget_gone(&mut self, concerned: impl Fn(&RepoPath) -> bool, effects: &mut Vec<Effect>) {
+    fn forget_gone(&mut self, concerned: impl Fn(&RepoPath) -> bool, effects: &mut Vec<WatchEffect>) {
         let gone: Vec<TaskRef> = self
             .known
             .values()
@@ -248,18 +250,18 @@ impl<'e> Watching<'e> {
         for task in gone {
             self.known.remove(&task.directory);
             self.held.remove(&task.directory);
-            effects.push(Effect::Gone(task.id));
+            effects.push(WatchEffect::Gone(task.id));
         }
     }
 
     /// Looks at each task, and settles those of which something is due in one batch.
-    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<Effect>) {
+    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<WatchEffect>) {
         let mut due = Vec::new();
         // One walk for all, instead of one for each.
         self.engine.find_commits(&tasks);
         for task in tasks {
             match self.plan(|engine, plan| engine.foresee(&task, plan)) {
-                Ok(Outcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
+                Ok(TaskOutcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
                 Ok(outcome) => self.tell(outcome, effects),
                 Err(error) => effects.push(trouble(&error)),
             }
@@ -268,7 +270,7 @@ impl<'e> Watching<'e> {
     }
 
     /// Settles tasks in one batch; if one of them stands in the way, each by itself.
-    fn settle(&mut self, due: Vec<(TaskRef, Judged)>, effects: &mut Vec<Effect>) {
+    fn settle(&mut self, due: Vec<(TaskRef, Judged)>, effects: &mut Vec<WatchEffect>) {
         if due.is_empty() {
             return;
         }
@@ -284,7 +286,7 @@ impl<'e> Watching<'e> {
     }
 
     /// Does something under the plan of the settings: what the watch may do by itself.
-    fn plan<R>(&self, act: impl FnOnce(&Engine, &Plan<'_>) -> R) -> R {
+    fn plan<R>(&self, act: impl FnOnce(&Engine, &AdvancePlan<'_>) -> R) -> R {
         let watch = &self.engine.config().watch;
         let broken_settings = self.engine.findings().iter().any(Diagnostic::is_error);
         let may = |transition: &Transition| {
@@ -293,61 +295,64 @@ impl<'e> Watching<'e> {
                 && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
         };
         let adopt = |task: &TaskId| !broken_settings && watch.adopt.covers(task);
-        act(self.engine, &Plan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopt })
+        act(
+            self.engine,
+            &AdvancePlan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopt },
+        )
     }
 
     /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
-    fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<Effect>) {
+    fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<WatchEffect>) {
         self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
             let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
-            effects.push(Effect::Held { tasks, message: message.clone(), hint: error.hint() });
+            effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
         for (task, judged) in due {
-            self.tell(Outcome::Nothing(Box::new(judged)), effects);
+            self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
             self.held.insert(task.directory);
         }
         self.told = Some(message);
     }
 
-    fn tell(&mut self, outcome: Outcome, effects: &mut Vec<Effect>) {
+    fn tell(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
         let judged = match &outcome {
-            Outcome::Applied(applied) => &applied.judged,
-            Outcome::Nothing(judged) => judged,
+            TaskOutcome::Applied(applied) => &applied.judged,
+            TaskOutcome::Nothing(judged) => judged,
         };
         self.held.remove(&judged.task.directory);
         if self.held.is_empty() {
             self.told = None;
         }
         let print = fingerprint(judged);
-        let known = Known { task: judged.task.clone(), print, on_code: judged.rests_on_code() };
+        let known = KnownTask { task: judged.task.clone(), print, on_code: judged.rests_on_code() };
         let before = self.known.insert(judged.task.directory.clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
-        if let Outcome::Applied(applied) = &outcome {
+        if let TaskOutcome::Applied(applied) = &outcome {
             // Our own commits change no code.
             self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
         }
         // Nothing is written for a task that the branch does not know.
         if is_new
             && !self.dry_run
-            && !judged.unborn
+            && !judged.untracked
             && let Err(error) = self.engine.write_suggestion(judged)
         {
             effects.push(trouble(&error));
         }
         match outcome {
-            Outcome::Applied(applied) => effects.push(Effect::Moved(applied)),
-            Outcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
-                effects.push(Effect::Stands(judged))
+            TaskOutcome::Applied(applied) => effects.push(WatchEffect::Moved(applied)),
+            TaskOutcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
+                effects.push(WatchEffect::Stands(judged))
             }
-            Outcome::Nothing(_) => {}
+            TaskOutcome::Nothing(_) => {}
         }
     }
 }
 
 /// What was last told of a task.
-struct Known {
+struct KnownTask {
     task: TaskRef,
     print: Digest,
     /// Whether committed code may move it.
@@ -369,7 +374,7 @@ fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
 
 /// What a suggestion would say, as a digest.
 fn fingerprint(judged: &Judged) -> Digest {
-    Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.unborn).as_bytes())
+    Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
 }
 
 /// Whether an error only means "not now", so that the tasks are tried again later. What one task
@@ -382,7 +387,7 @@ fn passes(error: &Error, is_alone: bool) -> bool {
     }
 }
 
-fn trouble(error: &Error) -> Effect {
+fn trouble(error: &Error) -> WatchEffect {
     let is_fault = error.kind() == ErrorKind::Fault;
-    Effect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
+    WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

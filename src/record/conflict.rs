@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 /// The sides of a text with conflict markers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sides {
+pub struct ConflictSides {
     /// The side above the `=======`.
     pub ours: String,
     /// What both come from, where the markers show it (`merge.conflictStyle` diff3 or zdiff3).
@@ -15,7 +15,7 @@ pub struct Sides {
 
 /// Takes a text apart at its conflict markers; `None` where it holds none.
 #[must_use]
-pub fn sides(text: &str) -> Option<Sides> {
+pub fn sides(text: &str) -> Option<ConflictSides> {
     #[derive(PartialEq)]
     enum In {
         Both,
@@ -41,7 +41,7 @@ pub fn sides(text: &str) -> Option<Sides> {
             In::Theirs => theirs.push_str(line),
         }
     }
-    (conflicts > 0 && place == In::Both).then(|| Sides {
+    (conflicts > 0 && place == In::Both).then(|| ConflictSides {
         ours,
         base: (shown == conflicts).then_some(base),
         theirs,

@@ -10,9 +10,9 @@ mod seal;
 mod state;
 mod transcript;
 
-pub use conflict::{Sides, sides, united_lines, without_markers};
+pub use conflict::{ConflictSides, sides, united_lines, without_markers};
 pub use recover::rebuild;
-pub use state::{Fault, phase_key_in, read_state, write_state};
+pub use state::{StateFault, phase_key_in, read_state, write_state};
 pub use transcript::{Event, read_transcript, settled_lines, transcript_line, with_line};
 
 /// The file that holds a task's state.

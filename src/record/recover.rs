@@ -1,7 +1,7 @@
 //! Rebuilding a lost state from the transcript.
 
 use super::read_transcript;
-use super::state::Fault;
+use super::state::StateFault;
 use crate::decide::{HISTORY_WINDOW, Kind, State, join_histories};
 
 /// The state after the last transition that a transcript records; `None` if it records none.
@@ -9,7 +9,7 @@ use crate::decide::{HISTORY_WINDOW, Kind, State, join_histories};
 /// The lines of merged branches stand in any order. Branches that no record joins have no last
 /// transition, so that is a fault.
 #[must_use]
-pub fn rebuild(transcript: &str, phase_key: &str) -> Option<Result<State, Vec<Fault>>> {
+pub fn rebuild(transcript: &str, phase_key: &str) -> Option<Result<State, Vec<StateFault>>> {
     let events = read_transcript(transcript);
     let history = join_histories(events.iter().map(|event| &event.entry));
     let last = history.last()?;
@@ -17,7 +17,7 @@ pub fn rebuild(transcript: &str, phase_key: &str) -> Option<Result<State, Vec<Fa
     let joined = history.iter().rposition(|entry| entry.kind == Kind::Merge).unwrap_or(0);
     if let Some(pair) = history[joined..].windows(2).find(|pair| pair[0].seq == pair[1].seq) {
         let message = format!("two branches record a step {}, and nothing joins them", pair[0].seq);
-        return Some(Err(vec![Fault { code: "state-forked", pointer: String::new(), message }]));
+        return Some(Err(vec![StateFault { code: "state-forked", pointer: String::new(), message }]));
     }
     let window = history.len().saturating_sub(HISTORY_WINDOW);
     Some(event.state(phase_key).map(|state| State { history: history[window..].to_vec(), ..state }))

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// What is wrong with a recorded state, and where in its JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct StateFault {
     /// Stable code: `state-invalid`, `state-version` or `state-seal`.
     pub code: &'static str,
     /// JSON Pointer (RFC 6901) of the offending value.
@@ -43,18 +43,18 @@ pub fn phase_key_in(value: &Value) -> Option<&str> {
 /// Reads a state from its parsed JSON and its text, which the seal is checked against.
 ///
 /// A foreign file (no `version`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
-pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<Fault>> {
+pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<StateFault>> {
     let state = read_unsealed(value, phase_key)?;
     if !state.foreign && seal::is_whole(text) != Some(true) {
         let message = "it was edited by hand: its seal is broken".to_owned();
-        return Err(vec![Fault { code: "state-seal", pointer: "/seal".to_owned(), message }]);
+        return Err(vec![StateFault { code: "state-seal", pointer: "/seal".to_owned(), message }]);
     }
     Ok(state)
 }
 
 /// Reads a state that no seal vouches for.
-pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new() };
+pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec<StateFault>> {
+    let mut reader = StateReader { faults: Vec::new() };
     let state = reader.state(value, phase_key);
     if reader.faults.is_empty() { Ok(state) } else { Err(reader.faults) }
 }
@@ -76,13 +76,13 @@ const OWN_KEYS: [&str; 13] = [
     "updated_at",
 ];
 
-struct Reader {
-    faults: Vec<Fault>,
+struct StateReader {
+    faults: Vec<StateFault>,
 }
 
-impl Reader {
+impl StateReader {
     fn fault(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Into<String>) {
-        self.faults.push(Fault { code, pointer: pointer.into(), message: message.into() });
+        self.faults.push(StateFault { code, pointer: pointer.into(), message: message.into() });
     }
 
     fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {

@@ -1,6 +1,6 @@
 //! `transcript.jsonl`: the whole story of a task, one JSON object a line, only ever appended to.
 
-use super::state::{Fault, history_entry, read_unsealed};
+use super::state::{StateFault, history_entry, read_unsealed};
 use crate::base::{ArtifactName, WorkflowName};
 use crate::decide::{HistoryEntry, Kind, STATE_VERSION, State, history_value, standing};
 use serde_json::{Map, Value, json};
@@ -62,7 +62,7 @@ fn event_name(entry: &HistoryEntry) -> &'static str {
 
 impl Event {
     /// The state after it; of its history, only this.
-    pub fn state(&self, phase_key: &str) -> Result<State, Vec<Fault>> {
+    pub fn state(&self, phase_key: &str) -> Result<State, Vec<StateFault>> {
         let mut members = Map::new();
         members.insert("version".to_owned(), Value::from(STATE_VERSION));
         for key in ["task", "title", "rev", "workflow", "actors", "waived", "errors", "run"] {

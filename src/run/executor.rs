@@ -3,8 +3,8 @@
 use super::group::Group;
 use super::output::{Output, RESULT_CAP};
 use super::pipes::Pipes;
-use super::strays;
-use super::trial::{Trial, millis};
+use super::process_tree;
+use super::trial::{ExecutorTry, millis};
 use crate::base::Period;
 use crate::decide::ActionResult;
 use crate::scan::open_regular;
@@ -99,7 +99,7 @@ impl Executor {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let before = strays::children();
+        let before = process_tree::children();
         let mut child = match self.start() {
             Ok(child) => child,
             Err(error) => {
@@ -109,7 +109,7 @@ impl Executor {
             }
         };
         let group = Group::of(&child, before);
-        hear(Live::Started { group: group.number(), at: strays::started(group.number()) });
+        hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
         let pipes = match Pipes::of(&mut child, &self.prompt) {
             Ok(pipes) => pipes,
             Err(error) => {
@@ -118,7 +118,7 @@ impl Executor {
                 return Err(error);
             }
         };
-        let mut trial = Trial::new(self, group, pipes, output);
+        let mut trial = ExecutorTry::new(self, group, pipes, output);
         let waited = trial.wait(&mut child, wants_stop, hear);
         let left_processes = trial.group.clear(millis(self.grace));
         trial.finish(hear);

@@ -6,9 +6,9 @@
 //! either heard by the run that it was said to, or never told as heard. The locks are taken in this order:
 //! `control.lock`, the task's, those of the repository.
 
-use super::record::{RunState, Standing, pretty};
+use super::record::{RunStanding, RunState, pretty};
 use crate::base::{Diagnostic, RepoPath};
-use crate::decide::Wish;
+use crate::decide::ControlRequest;
 use crate::scan::OWN_DIRECTORY;
 use crate::store::{Error, durable};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// The files of the runs of one task.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub struct RunFiles {
     task: PathBuf,
     directory: PathBuf,
     /// The directory below the repository, to be told.
@@ -37,7 +37,7 @@ pub struct Lock(File);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
     /// What is wished.
-    pub wish: Wish,
+    pub request: ControlRequest,
     /// Who wishes it.
     pub by: String,
 }
@@ -53,7 +53,7 @@ pub enum Said {
 
 /// What can go wrong with the files of a run.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum RunFault {
     /// They cannot be written, or somebody else has them.
     #[error(transparent)]
     Store(#[from] Error),
@@ -71,7 +71,7 @@ const RECORD: &str = "run.json";
 /// What is wished of it.
 const CONTROL: &str = "control.json";
 
-impl Files {
+impl RunFiles {
     /// The files of a task, whether they are there or not.
     #[must_use]
     pub fn of(root: &Path, task: &RepoPath) -> Self {
@@ -129,7 +129,7 @@ impl Files {
     pub fn begin(
         &self,
         make: impl FnOnce(Option<RunState>) -> RunState,
-    ) -> Result<Option<(Lock, RunState)>, Fault> {
+    ) -> Result<Option<(Lock, RunState)>, RunFault> {
         self.create()?;
         let _control = self.control_lock()?;
         let Some(lock) = self.try_lock()? else { return Ok(None) };
@@ -137,7 +137,7 @@ impl Files {
         let before = old.as_ref().map(|old| old.id.clone());
         let run = make(old);
         self.write(&run)?;
-        self.forget_wish()?;
+        self.drop_request()?;
         if before.is_some_and(|before| before != run.id) {
             self.prune(&run.id);
         }
@@ -150,20 +150,20 @@ impl Files {
         &self,
         lock: &mut Option<Lock>,
         run: &RunState,
-        heeded: Option<Wish>,
+        heeded: Option<ControlRequest>,
     ) -> Result<Option<Control>, Error> {
         let _control = self.control_lock()?;
-        if let Some(control) = self.wish().filter(|control| Some(control.wish) > heeded) {
+        if let Some(control) = self.request().filter(|control| Some(control.request) > heeded) {
             return Ok(Some(control));
         }
-        let written = self.write(run).and_then(|()| self.forget_wish());
+        let written = self.write(run).and_then(|()| self.drop_request());
         *lock = None;
         written.map(|()| None)
     }
 
     /// Wishes something of whoever drives the task; `None` takes a wish back. The last word counts, but a
     /// pause does not soften a stop.
-    pub fn say(&self, wish: Option<Wish>, by: &str) -> Result<Said, Fault> {
+    pub fn say(&self, request: Option<ControlRequest>, by: &str) -> Result<Said, RunFault> {
         if !self.directory.is_dir() && !self.is_driven() {
             return Ok(Said::Nobody(None));
         }
@@ -181,15 +181,15 @@ impl Files {
             sleep(Duration::from_millis(20));
             run = self.read()?.map(Box::new);
         }
-        let Some(run) = run.filter(|run| !matches!(run.standing, Standing::Ended { .. })) else {
+        let Some(run) = run.filter(|run| !matches!(run.standing, RunStanding::Ended { .. })) else {
             let what = "another process runs this task, and what it does is not written down".to_owned();
             return Err(Error::Busy { what }.into());
         };
-        match wish {
-            None => self.forget_wish()?,
-            Some(wish) if self.wish().is_some_and(|old| old.wish > wish) => {}
-            Some(wish) => {
-                let value = json!({"wish": wish.as_str(), "by": by});
+        match request {
+            None => self.drop_request()?,
+            Some(request) if self.request().is_some_and(|old| old.request > request) => {}
+            Some(request) => {
+                let value = json!({"request": request.as_str(), "by": by});
                 self.replace(&self.directory.join(CONTROL), &value, true)?;
             }
         }
@@ -198,11 +198,11 @@ impl Files {
 
     /// What is wished of whoever drives the task.
     #[must_use]
-    pub fn wish(&self) -> Option<Control> {
+    pub fn request(&self) -> Option<Control> {
         let bytes = durable::read_regular(&self.directory.join(CONTROL))?;
         let value: Value = serde_json::from_slice(&bytes).ok()?;
         let text = |key: &str| value.get(key)?.as_str();
-        Some(Control { wish: Wish::named(text("wish")?)?, by: text("by")?.to_owned() })
+        Some(Control { request: ControlRequest::named(text("request")?)?, by: text("by")?.to_owned() })
     }
 
     /// Whether a process drives the task now.
@@ -214,7 +214,7 @@ impl Files {
     }
 
     /// What is known of the last run; `None` where there was none.
-    pub fn read(&self) -> Result<Option<RunState>, Fault> {
+    pub fn read(&self) -> Result<Option<RunState>, RunFault> {
         let path = self.directory.join(RECORD);
         if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Ok(None);
@@ -223,7 +223,7 @@ impl Files {
         let refuse = |why: &str| {
             let message = format!("{shown}, the record of the last run, cannot be read: {why}");
             let hint = format!("move it away to begin anew: mv {shown} {shown}.old");
-            Fault::Unreadable(Box::new(Diagnostic::error("run-unreadable", message).hint(hint)))
+            RunFault::Unreadable(Box::new(Diagnostic::error("run-unreadable", message).hint(hint)))
         };
         let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is no readable file"))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| refuse(&error.to_string()))?;
@@ -268,7 +268,7 @@ impl Files {
         })
     }
 
-    fn forget_wish(&self) -> Result<(), Error> {
+    fn drop_request(&self) -> Result<(), Error> {
         let path = self.directory.join(CONTROL);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(&path, error)),
@@ -350,51 +350,54 @@ fn begun(run: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::base::Timestamp;
-    use crate::decide::{Ending, Mode, Spent};
+    use crate::decide::{Ending, Mode, Usage};
 
-    fn run(id: &str, standing: Standing) -> RunState {
+    fn run(id: &str, standing: RunStanding) -> RunState {
         let now = Timestamp::from_seconds(0);
-        let (pid, mode, spent) = (1, Mode::Auto, Spent::default());
-        RunState { id: id.to_owned(), pid, mode, started: now, updated: now, spent, max_turns: 1, standing }
+        let (pid, mode, usage) = (1, Mode::Auto, Usage::default());
+        RunState { id: id.to_owned(), pid, mode, started: now, updated: now, usage, max_turns: 1, standing }
     }
 
     #[test]
     fn a_wish_is_heard_by_the_run_it_was_said_to_or_by_nobody() {
         let root = tempfile::tempdir().expect("a directory");
-        let files = Files::of(root.path(), &RepoPath::new("t").expect("valid"));
+        let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("valid"));
         fs::create_dir(&files.task).expect("made");
-        let over = |ending| Standing::Ended { ending, why: String::new(), kept: None };
-        assert!(matches!(files.say(Some(Wish::Stop), "Ann"), Ok(Said::Nobody(None))));
+        let over = |ending| RunStanding::Ended { ending, why: String::new(), kept: None };
+        assert!(matches!(files.say(Some(ControlRequest::Stop), "Ann"), Ok(Said::Nobody(None))));
         assert!(!files.directory.exists(), "who only asks leaves nothing behind");
 
         // What was said to somebody who died is not heard by whoever comes next.
         files.create().expect("made");
-        fs::write(files.directory.join(CONTROL), "{\"wish\": \"stop\", \"by\": \"Ann\"}").expect("written");
-        let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", Standing::Idle)));
+        fs::write(files.directory.join(CONTROL), "{\"request\": \"stop\", \"by\": \"Ann\"}")
+            .expect("written");
+        let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", RunStanding::Idle)));
         let (lock, state) = begun.expect("no fault").expect("nobody else");
-        assert_eq!((files.wish(), state.id.as_str()), (None, "1-1"));
+        assert_eq!((files.request(), state.id.as_str()), (None, "1-1"));
         assert!(files.begin(|_| unreachable!("somebody drives it")).expect("no fault").is_none());
 
         // The last word counts, but a pause does not soften a stop.
-        for (wish, heard) in [
-            (Some(Wish::Pause), Some(Wish::Pause)),
+        for (request, heard) in [
+            (Some(ControlRequest::Pause), Some(ControlRequest::Pause)),
             (None, None),
-            (Some(Wish::Stop), Some(Wish::Stop)),
-            (Some(Wish::Pause), Some(Wish::Stop)),
+            (Some(ControlRequest::Stop), Some(ControlRequest::Stop)),
+            (Some(ControlRequest::Pause), Some(ControlRequest::Stop)),
         ] {
-            assert!(matches!(files.say(wish, "Ann"), Ok(Said::Told(told)) if told.id == "1-1"));
-            assert_eq!(files.wish().map(|control| control.wish), heard);
+            assert!(matches!(files.say(request, "Ann"), Ok(Said::Told(told)) if told.id == "1-1"));
+            assert_eq!(files.request().map(|control| control.request), heard);
         }
 
         // A run does not end over a stronger wish than it has heeded.
         let mut lock = Some(lock);
         let ended = run("1-1", over(Ending::Paused));
-        let unheard = files.finish(&mut lock, &ended, Some(Wish::Pause)).expect("no fault");
-        assert_eq!(unheard.map(|control| control.wish), Some(Wish::Stop));
-        assert!(lock.is_some() && files.read().expect("readable") == Some(run("1-1", Standing::Idle)));
+        let unheard = files.finish(&mut lock, &ended, Some(ControlRequest::Pause)).expect("no fault");
+        assert_eq!(unheard.map(|control| control.request), Some(ControlRequest::Stop));
+        assert!(lock.is_some() && files.read().expect("readable") == Some(run("1-1", RunStanding::Idle)));
         let ended = run("1-1", over(Ending::Stopped));
-        assert_eq!(files.finish(&mut lock, &ended, Some(Wish::Stop)).expect("no fault"), None);
-        assert!(lock.is_none() && files.wish().is_none() && !files.is_driven());
-        assert!(matches!(files.say(Some(Wish::Stop), "Ann"), Ok(Said::Nobody(Some(last))) if *last == ended));
+        assert_eq!(files.finish(&mut lock, &ended, Some(ControlRequest::Stop)).expect("no fault"), None);
+        assert!(lock.is_none() && files.request().is_none() && !files.is_driven());
+        assert!(
+            matches!(files.say(Some(ControlRequest::Stop), "Ann"), Ok(Said::Nobody(Some(last))) if *last == ended)
+        );
     }
 }

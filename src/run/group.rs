@@ -1,6 +1,6 @@
 //! Process groups: asked to end, then ended, with all that is in them and all that came out of them.
 
-use super::strays;
+use super::process_tree;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, kill_process, kill_process_group, set_child_subreaper, test_kill_process_group,
@@ -56,7 +56,7 @@ impl Group {
     /// Ends what is left after its leader: asked first, then not asked any more. Says whether anything
     /// was left.
     pub(super) fn clear(&self, grace: Duration) -> bool {
-        let left = Left { group: Some(self.leader), others: &|| self.strays() };
+        let left = Remaining { group: Some(self.leader), others: &|| self.strays() };
         let any = left.end(grace);
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
         any
@@ -64,22 +64,23 @@ impl Group {
 
     /// What has left the group and lost its parent, which makes it our child.
     fn strays(&self) -> Vec<Pid> {
-        if ADOPTS.load(Ordering::SeqCst) { strays::adopted(&self.before) } else { Vec::new() }
+        if ADOPTS.load(Ordering::SeqCst) { process_tree::adopted(&self.before) } else { Vec::new() }
     }
 }
 
 /// What is to be ended: a group, and others.
-struct Left<'a> {
+struct Remaining<'a> {
     group: Option<Pid>,
     others: &'a dyn Fn() -> Vec<Pid>,
 }
 
-impl Left<'_> {
+impl Remaining<'_> {
     /// Whether nobody lives in the group. Those that ended and belong to us are laid to rest first.
     fn is_gone(&self) -> bool {
         let Some(group) = self.group else { return true };
         while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
-        test_kill_process_group(group) == Err(Errno::SRCH) || !strays::lives_in(group.as_raw_nonzero().get())
+        test_kill_process_group(group) == Err(Errno::SRCH)
+            || !process_tree::lives_in(group.as_raw_nonzero().get())
     }
 
     /// Asks them to end, then ends them, as one may be born while another dies. Says whether there was
@@ -137,13 +138,13 @@ impl Left<'_> {
 /// Ends the executor that runs now, without asking; for a process that is about to end itself.
 pub fn kill_now() {
     if let Some(group) = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Left { group: Some(group.leader), others: &|| group.strays() }.kill();
+        Remaining { group: Some(group.leader), others: &|| group.strays() }.kill();
     }
 }
 
 /// From here on, processes that lose their parent below us become ours, so that none can slip away by
 /// leaving its group. Where the system has no such thing, groups have to do.
-pub fn adopt_strays() {
+pub fn adopt_orphans() {
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
     ADOPTS.store(true, Ordering::SeqCst);
 }
@@ -153,15 +154,15 @@ pub fn adopt_strays() {
 /// there is known by the place for the result, which stands in its environment.
 pub fn end_leftovers(number: Option<i32>, started: Option<u64>, result: &Path, grace: Duration) -> bool {
     let mark = format!("{RESULT}={}", result.display());
-    let marked = || strays::marked(&mark);
-    let ours = |number: &i32| match strays::started(*number) {
+    let marked = || process_tree::marked(&mark);
+    let ours = |number: &i32| match process_tree::started(*number) {
         Some(now) => started == Some(now),
         // Its number may mean somebody else by now, unless one who carries the mark is in it; where the
         // system shows nothing, it has to do.
         None => started.is_none() || marked().iter().any(|(_, group)| group == number),
     };
     let group = number.filter(ours).and_then(Pid::from_raw).filter(|pid| !pid.is_init());
-    Left { group, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }.end(grace)
+    Remaining { group, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }.end(grace)
 }
 
 /// The variable that names the place for the result of a try.

@@ -1,7 +1,7 @@
 //! The record of a run: what it has used, who drives it, what is worked on, how it ended.
 
 use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
-use crate::decide::{Doer, Ending, Footing, Job, Mode, Spent, Work};
+use crate::decide::{Ending, Job, Mode, Precondition, Usage, Work, Worker};
 use serde_json::{Map, Value, json};
 use std::fs;
 
@@ -19,16 +19,16 @@ pub struct RunState {
     /// When it was last written.
     pub updated: Timestamp,
     /// What it has used.
-    pub spent: Spent,
+    pub usage: Usage,
     /// How many turns it may use.
     pub max_turns: u32,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: RunStanding,
 }
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum RunStanding {
     /// Between two turns.
     Idle,
     /// An executor was started, and what came of it is not settled.
@@ -103,7 +103,7 @@ impl RunState {
     #[must_use]
     pub fn work(&self) -> Option<&WorkState> {
         match &self.standing {
-            Standing::Working(work) => Some(work),
+            RunStanding::Working(work) => Some(work),
             _ => None,
         }
     }
@@ -112,7 +112,7 @@ impl RunState {
     #[must_use]
     pub fn ended(&self) -> Option<(Ending, &str)> {
         match &self.standing {
-            Standing::Ended { ending, why, .. } => Some((*ending, why)),
+            RunStanding::Ended { ending, why, .. } => Some((*ending, why)),
             _ => None,
         }
     }
@@ -121,9 +121,9 @@ impl RunState {
     #[must_use]
     pub fn unsettled(&self) -> Option<&WorkState> {
         match &self.standing {
-            Standing::Idle => None,
-            Standing::Working(work) => Some(work),
-            Standing::Ended { kept, .. } => kept.as_ref(),
+            RunStanding::Idle => None,
+            RunStanding::Working(work) => Some(work),
+            RunStanding::Ended { kept, .. } => kept.as_ref(),
         }
     }
 
@@ -140,11 +140,14 @@ impl RunState {
     }
 
     pub(super) fn value(&self) -> Value {
-        let spent = &self.spent;
-        let seen: Vec<Value> =
-            spent.seen.iter().map(|(doer, ground)| json!([doer.to_string(), ground.to_string()])).collect();
+        let usage = &self.usage;
+        let seen: Vec<Value> = usage
+            .seen
+            .iter()
+            .map(|(worker, fingerprint)| json!([worker.to_string(), fingerprint.to_string()]))
+            .collect();
         let failures: Map<String, Value> =
-            spent.failures.iter().map(|(doer, count)| (doer.to_string(), json!(count))).collect();
+            usage.failures.iter().map(|(worker, count)| (worker.to_string(), json!(count))).collect();
         let ended = |(ending, why): (Ending, &str)| json!({"ending": ending.as_str(), "why": why});
         json!({
             "version": VERSION,
@@ -154,9 +157,9 @@ impl RunState {
             "started": self.started.to_string(),
             "updated": self.updated.to_string(),
             "maxTurns": self.max_turns,
-            "turns": spent.turns,
-            "cost": spent.cost,
-            "milliseconds": spent.time.milliseconds(),
+            "turns": usage.turns,
+            "cost": usage.cost,
+            "milliseconds": usage.time.milliseconds(),
             "failures": failures,
             "seen": seen,
             "work": self.unsettled().map(WorkState::value),
@@ -178,10 +181,9 @@ impl RunState {
         let number = |key: &str| value.get(key)?.as_u64();
         let time = |key: &str| Timestamp::parse(text(key)?);
         let failures = value.get("failures")?.as_object()?;
-        let seen =
-            value.get("seen")?.as_array()?.iter().map(|pair| {
-                Some((Doer::parse(pair.get(0)?.as_str()?)?, Digest::parse(pair.get(1)?.as_str()?)?))
-            });
+        let seen = value.get("seen")?.as_array()?.iter().map(|pair| {
+            Some((Worker::parse(pair.get(0)?.as_str()?)?, Digest::parse(pair.get(1)?.as_str()?)?))
+        });
         let work = match value.get("work")? {
             Value::Null => None,
             work => Some(WorkState::of(work)?),
@@ -193,20 +195,20 @@ impl RunState {
             started: time("started")?,
             updated: time("updated")?,
             max_turns: small(number("maxTurns")?)?,
-            spent: Spent {
+            usage: Usage {
                 turns: small(number("turns")?)?,
                 cost: value.get("cost")?.as_f64()?,
                 time: Period::from_milliseconds(number("milliseconds")?),
                 failures: failures
                     .iter()
-                    .map(|(doer, count)| Some((Doer::parse(doer)?, small(count.as_u64()?)?)))
+                    .map(|(worker, count)| Some((Worker::parse(worker)?, small(count.as_u64()?)?)))
                     .collect::<Option<_>>()?,
                 seen: seen.collect::<Option<_>>()?,
             },
             standing: match (value.get("ended")?, work) {
-                (Value::Null, None) => Standing::Idle,
-                (Value::Null, Some(work)) => Standing::Working(work),
-                (ended, kept) => Standing::Ended {
+                (Value::Null, None) => RunStanding::Idle,
+                (Value::Null, Some(work)) => RunStanding::Working(work),
+                (ended, kept) => RunStanding::Ended {
                     ending: Ending::named(ended.get("ending")?.as_str()?)?,
                     why: ended.get("why")?.as_str()?.to_owned(),
                     kept,
@@ -222,7 +224,7 @@ impl WorkState {
             Job::Action { rule, .. } => ("action", Some(rule.as_str())),
             Job::Agent(_) => ("agent", None),
         };
-        let footing = &self.work.footing;
+        let precondition = &self.work.precondition;
         let process = self.turn.process.as_ref();
         json!({
             "kind": kind,
@@ -235,11 +237,11 @@ impl WorkState {
             "groupStarted": process.and_then(|process| process.started),
             "boot": process.and_then(|process| process.boot.as_deref()),
             "on": {
-                "ground": footing.ground.to_string(),
-                "phase": footing.phase.as_str(),
-                "entered": footing.entered,
-                "done": footing.done,
-                "last": footing.last.as_ref().map(|(seq, digest)| json!([seq, digest.to_string()])),
+                "fingerprint": precondition.fingerprint.to_string(),
+                "phase": precondition.phase.as_str(),
+                "entered": precondition.entered,
+                "done": precondition.done,
+                "last": precondition.last.as_ref().map(|(seq, digest)| json!([seq, digest.to_string()])),
             },
         })
     }
@@ -267,7 +269,7 @@ impl WorkState {
                 attempt: small(number("attempt")?)?,
                 wait: Period::default(),
                 again: None,
-                footing: footing(value.get("on")?)?,
+                precondition: precondition(value.get("on")?)?,
             },
             turn: Turn {
                 number: small(number("turn")?)?,
@@ -278,10 +280,10 @@ impl WorkState {
     }
 }
 
-fn footing(value: &Value) -> Option<Footing> {
+fn precondition(value: &Value) -> Option<Precondition> {
     let number = |key: &str| small(value.get(key)?.as_u64()?);
-    Some(Footing {
-        ground: Digest::parse(value.get("ground")?.as_str()?)?,
+    Some(Precondition {
+        fingerprint: Digest::parse(value.get("fingerprint")?.as_str()?)?,
         phase: PhaseId::new(value.get("phase")?.as_str()?).ok()?,
         entered: number("entered")?,
         done: number("done")?,

@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_secs(2);
 
 /// An executor, while it runs.
-pub(super) struct Trial<'a> {
+pub(super) struct ExecutorTry<'a> {
     executor: &'a Executor,
     pub group: Group,
     pipes: Pipes,
@@ -34,7 +34,7 @@ pub(super) struct Trial<'a> {
     asked: Option<(Instant, Option<Ended>)>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> ExecutorTry<'a> {
     /// Begins to listen to what was just started.
     pub(super) fn new(executor: &'a Executor, group: Group, pipes: Pipes, output: Output) -> Self {
         let now = Instant::now();

@@ -1,6 +1,6 @@
 //! The workflow document: prose for people around the machine, in the order in which rules decide.
 
-use super::plan::{ABORTING, COMPLETE, End, MAX_ITERATIONS, Plan, Planned};
+use super::plan::{ABORTING, COMPLETE, End, LoopPlan, MAX_ITERATIONS, PlannedMachine};
 use super::skill::SPEC_REVIEW;
 use super::translate::COUNTER;
 use super::words::{escaped, toml};
@@ -8,8 +8,8 @@ use super::{Strategy, state_schema};
 use serde_json::Value;
 
 /// The document, its diagram still to be drawn.
-pub(super) fn document(plan: &Plan<'_>) -> String {
-    let mut text = Text::default();
+pub(super) fn document(plan: &LoopPlan<'_>) -> String {
+    let mut text = DocumentText::default();
     head(plan, &mut text);
     phases(plan, &mut text);
     state(plan, &mut text);
@@ -21,9 +21,9 @@ pub(super) fn document(plan: &Plan<'_>) -> String {
 }
 
 #[derive(Default)]
-struct Text(String);
+struct DocumentText(String);
 
-impl Text {
+impl DocumentText {
     fn prose(&mut self, text: impl AsRef<str>) {
         self.0.push_str(text.as_ref());
         self.0.push_str("\n\n");
@@ -35,7 +35,7 @@ impl Text {
 }
 
 /// One rule as TOML.
-struct Rule<'a> {
+struct RuleDraft<'a> {
     id: &'a str,
     from: Vec<&'a str>,
     when: &'a str,
@@ -45,7 +45,7 @@ struct Rule<'a> {
     on: &'a str,
 }
 
-impl<'a> Rule<'a> {
+impl<'a> RuleDraft<'a> {
     fn to(id: &'a str, from: &[&'a str], when: &'a str, to: &str, because: &'a str) -> Self {
         let outcome = format!("to = {}", toml(to));
         Self { id, from: from.to_vec(), when, outcome, because, counts: false, on: "" }
@@ -93,8 +93,8 @@ fn pointers(names: &[&str]) -> String {
     list(names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().iter().map(String::as_str))
 }
 
-fn head(plan: &Plan<'_>, text: &mut Text) {
-    let Plan { name, skill, .. } = plan;
+fn head(plan: &LoopPlan<'_>, text: &mut DocumentText) {
+    let LoopPlan { name, skill, .. } = plan;
     text.prose(format!("# {}", escaped(&skill.title)));
     text.prose(escaped(&skill.description));
     text.prose(format!(
@@ -110,7 +110,7 @@ fn head(plan: &Plan<'_>, text: &mut Text) {
     text.machine(&lines);
 }
 
-fn phases(plan: &Plan<'_>, text: &mut Text) {
+fn phases(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## Where a task can be");
     text.prose(
         "The review of the specification comes first, and what it wrote has to stay: without it nothing \
@@ -136,7 +136,7 @@ fn phases(plan: &Plan<'_>, text: &mut Text) {
     text.machine(&lines);
 }
 
-fn state(plan: &Plan<'_>, text: &mut Text) {
+fn state(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     let defaults = state_schema::defaults(plan);
     text.prose("## What it remembers");
     if plan.skill.fields.is_empty() {
@@ -158,7 +158,7 @@ fn value_of(value: &Value) -> String {
     }
 }
 
-fn actions(plan: &Plan<'_>, text: &mut Text) {
+fn actions(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## What is done");
     let mut rows = "| action | purpose | preconditions |\n| --- | --- | --- |\n".to_owned();
     let mut lines = format!(
@@ -189,14 +189,14 @@ fn actions(plan: &Plan<'_>, text: &mut Text) {
     text.machine(&lines);
 }
 
-fn ends(plan: &Plan<'_>, text: &mut Text) {
+fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## When it ends");
     text.prose(
         "These rules come first. An action that fails three times in a row is given up; when three were, so \
          is the task.\nA person may end it at any moment.",
     );
     let before = [SPEC_REVIEW, "pending", "running"];
-    let mut lines = Rule::to(
+    let mut lines = RuleDraft::to(
         "too-many-failures",
         &before,
         "run.errors >= run.max_errors",
@@ -204,39 +204,39 @@ fn ends(plan: &Plan<'_>, text: &mut Text) {
         "too many actions were given up",
     )
     .lines();
-    let stop = Rule::to("stopped", &["*"], "", "user_exit", "a person ended it");
-    lines.push_str(&Rule { on: "stop", ..stop }.lines());
+    let stop = RuleDraft::to("stopped", &["*"], "", "user_exit", "a person ended it");
+    lines.push_str(&RuleDraft { on: "stop", ..stop }.lines());
     for (index, End { when, written, .. }) in plan.ends.iter().enumerate() {
         let (id, because) = (format!("end-{}", index + 1), format!("it ends when `{written}`"));
         let from = when.status.as_deref().unwrap_or("running");
         let to = if when.is_limit { plan.failure() } else { "completed" };
-        lines.push_str(&Rule::to(&id, &[from], &when.cel, to, &because).lines());
+        lines.push_str(&RuleDraft::to(&id, &[from], &when.cel, to, &because).lines());
     }
     if plan.limited {
         let when = format!("state.{COUNTER} >= {MAX_ITERATIONS}");
         let because = format!("{MAX_ITERATIONS} actions were done, and it has not ended by then");
         let from = ["pending", "running"];
-        lines.push_str(&Rule::to("iteration-limit", &from, &when, plan.failure(), &because).lines());
+        lines.push_str(&RuleDraft::to("iteration-limit", &from, &when, plan.failure(), &because).lines());
     }
     text.machine(&lines);
 }
 
-fn review(text: &mut Text) {
+fn review(text: &mut DocumentText) {
     text.prose("## Phase 0: the specification");
     text.prose(
         "The loop does not start before `spec-review.json` is there and says `complete`. An agent writes it, \
          or a person.",
     );
-    let done = Rule::to(
+    let done = RuleDraft::to(
         "specification-reviewed",
         &[SPEC_REVIEW],
         "spec_review.ready && spec_review.complete",
         "pending",
         "the specification is read and understood",
     );
-    let open = Rule {
+    let open = RuleDraft {
         outcome: "wait = \"answers to the open questions in spec-review.json\"\nby = \"human\"".to_owned(),
-        ..Rule::to(
+        ..RuleDraft::to(
             "specification-incomplete",
             &[SPEC_REVIEW],
             "spec_review.ready && !spec_review.complete",
@@ -244,9 +244,9 @@ fn review(text: &mut Text) {
             "the review leaves something open: mend it, and say `complete` in spec-review.json",
         )
     };
-    let run = Rule {
+    let run = RuleDraft {
         outcome: format!("run = \"{SPEC_REVIEW}\""),
-        ..Rule::to(
+        ..RuleDraft::to(
             "review-the-specification",
             &[SPEC_REVIEW],
             "",
@@ -257,7 +257,7 @@ fn review(text: &mut Text) {
     text.machine(&(done.lines() + &open.lines() + &run.lines()));
 }
 
-fn work(plan: &Plan<'_>, text: &mut Text) {
+fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## The loop");
     text.prose(match plan.strategy {
         Strategy::Priority => {
@@ -281,7 +281,7 @@ fn work(plan: &Plan<'_>, text: &mut Text) {
         }
     }
     lines.push_str(&given_up(plan, "pending"));
-    lines.push_str(&Rule::to("started", &["pending"], "", "running", "everything is prepared").lines());
+    lines.push_str(&RuleDraft::to("started", &["pending"], "", "running", "everything is prepared").lines());
     match plan.strategy {
         Strategy::User => by_a_person(plan, &mut lines),
         _ => by_itself(plan, &mut lines),
@@ -289,60 +289,64 @@ fn work(plan: &Plan<'_>, text: &mut Text) {
     if let Some(abort) = plan.abort() {
         lines.push_str(&run(plan, abort));
         let because = "what was begun is tidied up, or could not be";
-        lines.push_str(&Rule::to("aborted", &[ABORTING], "", "failed", because).lines());
+        lines.push_str(&RuleDraft::to("aborted", &[ABORTING], "", "failed", because).lines());
     }
     text.machine(&lines);
 }
 
 /// The rule that runs one action.
-fn run(plan: &Plan<'_>, planned: &Planned<'_>) -> String {
+fn run(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> String {
     let name = &planned.action.name;
     let (id, because) = (format!("run-{name}"), planned.action.title.clone());
     let when = if planned.once { format!("action.{name}.done == 0") } else { String::new() };
-    let rule = Rule::to(&id, &[planned.phase], &when, "", &because);
-    Rule { outcome: format!("run = {}", toml(name)), counts: plan.counts, ..rule }.lines()
+    let rule = RuleDraft::to(&id, &[planned.phase], &when, "", &because);
+    RuleDraft { outcome: format!("run = {}", toml(name)), counts: plan.counts, ..rule }.lines()
 }
 
-fn given_up(plan: &Plan<'_>, phase: &str) -> String {
+fn given_up(plan: &LoopPlan<'_>, phase: &str) -> String {
     let because = "an action was given up, and nothing else is left to do";
     let id = format!("given-up-{phase}");
-    Rule::to(&id, &[phase], "run.errors > 0", plan.failure(), because).lines()
+    RuleDraft::to(&id, &[phase], "run.errors > 0", plan.failure(), because).lines()
 }
 
-fn by_itself(plan: &Plan<'_>, lines: &mut String) {
+fn by_itself(plan: &LoopPlan<'_>, lines: &mut String) {
     let running = ["running"];
     match plan.last() {
         Some(last) => {
             lines.push_str(&run(plan, last));
             let done = format!("action.{COMPLETE}.done > 0");
-            lines
-                .push_str(&Rule::to("done", &running, &done, "completed", "the last action is done").lines());
+            lines.push_str(
+                &RuleDraft::to("done", &running, &done, "completed", "the last action is done").lines(),
+            );
             lines.push_str(&given_up(plan, "running"));
             let because = "nothing is left to do, and what the last action asks for does not hold";
-            lines.push_str(&Rule::to("stuck", &running, "", plan.failure(), because).lines());
+            lines.push_str(&RuleDraft::to("stuck", &running, "", plan.failure(), because).lines());
         }
         None => {
             lines.push_str(&given_up(plan, "running"));
-            lines.push_str(&Rule::to("done", &running, "", "completed", "nothing is left to do").lines());
+            lines
+                .push_str(&RuleDraft::to("done", &running, "", "completed", "nothing is left to do").lines());
         }
     }
 }
 
-fn by_a_person(plan: &Plan<'_>, lines: &mut String) {
+fn by_a_person(plan: &LoopPlan<'_>, lines: &mut String) {
     let running = ["running"];
     let done = format!("action.{COMPLETE}.done > 0");
-    lines.push_str(&Rule::to("done", &running, &done, "completed", "a person said that it is done").lines());
-    let offered: Vec<&Planned<'_>> = plan.in_phase("running").chain(plan.last()).collect();
+    lines.push_str(
+        &RuleDraft::to("done", &running, &done, "completed", "a person said that it is done").lines(),
+    );
+    let offered: Vec<&PlannedMachine<'_>> = plan.in_phase("running").chain(plan.last()).collect();
     // A menu cannot count, so what is picked runs by a rule of its own where it is to be counted.
     for planned in offered.iter().filter(|_| plan.counts) {
         let name = &planned.action.name;
         let (id, when) = (format!("run-{name}"), format!("run.chosen == '{name}'"));
-        let rule = Rule::to(&id, &running, &when, "", "a person picked it");
-        lines.push_str(&Rule { outcome: format!("run = {}", toml(name)), counts: true, ..rule }.lines());
+        let rule = RuleDraft::to(&id, &running, &when, "", "a person picked it");
+        lines.push_str(&RuleDraft { outcome: format!("run = {}", toml(name)), counts: true, ..rule }.lines());
     }
-    let rule = Rule::to("menu", &running, "", "", "a person picks what is done next");
+    let rule = RuleDraft::to("menu", &running, "", "", "a person picks what is done next");
     let names = list(offered.iter().map(|planned| planned.action.name.as_str()));
-    lines.push_str(&Rule { outcome: format!("choose = {names}"), ..rule }.lines());
+    lines.push_str(&RuleDraft { outcome: format!("choose = {names}"), ..rule }.lines());
     let because = "no action is left that could be picked";
-    lines.push_str(&Rule::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
+    lines.push_str(&RuleDraft::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
 }

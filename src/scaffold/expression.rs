@@ -3,7 +3,7 @@
 //! It looks like JavaScript: dotted paths, literals, `=== !== < <= > >= && || !`, `.length` and
 //! `.includes(x)`. Everything else is refused where it stands.
 
-use super::fault::Refused;
+use super::fault::SkillRefused;
 use super::token::{Token, TokenKind, tokens};
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ const MAX_DEPTH: usize = 16;
 /// A part of an expression and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Expression {
-    pub kind: Kind,
+    pub kind: ExpressionKind,
     pub span: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ExpressionKind {
     Literal(Literal),
     Path(Vec<String>),
     Length(Vec<String>),
@@ -78,19 +78,19 @@ impl Comparison {
 }
 
 /// Parses an expression; what is not understood is refused with its place.
-pub(super) fn parse(text: &str) -> Result<Expression, Refused> {
+pub(super) fn parse(text: &str) -> Result<Expression, SkillRefused> {
     if text.trim().is_empty() {
-        return Err(Refused::new(0..text.len(), "the condition is empty"));
+        return Err(SkillRefused::new(0..text.len(), "the condition is empty"));
     }
     if text.len() > MAX_LENGTH {
         let message = format!("the condition is longer than {MAX_LENGTH} bytes");
-        return Err(Refused::new(0..text.len(), message).hint("split it in two"));
+        return Err(SkillRefused::new(0..text.len(), message).hint("split it in two"));
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let expression = parser.any()?;
     match parser.peek() {
         Token { kind: TokenKind::End, .. } => Ok(expression),
-        token => Err(Refused::new(token.span.clone(), "the condition should end here")
+        token => Err(SkillRefused::new(token.span.clone(), "the condition should end here")
             .hint("join conditions with `&&` or `||`")),
     }
 }
@@ -98,7 +98,9 @@ pub(super) fn parse(text: &str) -> Result<Expression, Refused> {
 /// The parts of which one has to hold, as they are written.
 pub(super) fn alternatives(text: &str) -> Vec<&str> {
     match parse(text) {
-        Ok(Expression { kind: Kind::Any(parts), span }) if text[span.clone()].len() == text.trim().len() => {
+        Ok(Expression { kind: ExpressionKind::Any(parts), span })
+            if text[span.clone()].len() == text.trim().len() =>
+        {
             parts.iter().filter_map(|part| text.get(part.span.clone())).collect()
         }
         _ => vec![text],
@@ -128,20 +130,20 @@ impl Parser {
         (*next == sign).then(|| span.clone()).inspect(|_| self.at += 1)
     }
 
-    fn any(&mut self) -> Result<Expression, Refused> {
-        self.joined("||", Self::all, Kind::Any)
+    fn any(&mut self) -> Result<Expression, SkillRefused> {
+        self.joined("||", Self::all, ExpressionKind::Any)
     }
 
-    fn all(&mut self) -> Result<Expression, Refused> {
-        self.joined("&&", Self::comparison, Kind::All)
+    fn all(&mut self) -> Result<Expression, SkillRefused> {
+        self.joined("&&", Self::comparison, ExpressionKind::All)
     }
 
     fn joined(
         &mut self,
         sign: &str,
-        part: fn(&mut Self) -> Result<Expression, Refused>,
-        kind: fn(Vec<Expression>) -> Kind,
-    ) -> Result<Expression, Refused> {
+        part: fn(&mut Self) -> Result<Expression, SkillRefused>,
+        kind: fn(Vec<Expression>) -> ExpressionKind,
+    ) -> Result<Expression, SkillRefused> {
         let first = part(self)?;
         let mut parts = vec![first];
         while self.accept(sign).is_some() {
@@ -157,18 +159,18 @@ impl Parser {
         }
     }
 
-    fn comparison(&mut self) -> Result<Expression, Refused> {
+    fn comparison(&mut self) -> Result<Expression, SkillRefused> {
         let left = self.unary()?;
         let Some(comparison) = self.comparison_sign() else { return Ok(left) };
         self.at += 1;
         let right = self.unary()?;
         if self.comparison_sign().is_some() {
             let span = self.peek().span.clone();
-            let refused = Refused::new(span, "two comparisons in a row are not understood");
+            let refused = SkillRefused::new(span, "two comparisons in a row are not understood");
             return Err(refused.hint("join them with `&&`"));
         }
         let span = left.span.start..right.span.end;
-        Ok(Expression { kind: Kind::Compare(comparison, Box::new(left), Box::new(right)), span })
+        Ok(Expression { kind: ExpressionKind::Compare(comparison, Box::new(left), Box::new(right)), span })
     }
 
     fn comparison_sign(&self) -> Option<Comparison> {
@@ -178,26 +180,29 @@ impl Parser {
         }
     }
 
-    fn unary(&mut self) -> Result<Expression, Refused> {
+    fn unary(&mut self) -> Result<Expression, SkillRefused> {
         let Some(span) = self.accept("!") else { return self.primary() };
         self.deeper(&span)?;
         let inner = self.unary()?;
         self.depth -= 1;
         let span = span.start..inner.span.end;
-        Ok(Expression { kind: Kind::Not(Box::new(inner)), span })
+        Ok(Expression { kind: ExpressionKind::Not(Box::new(inner)), span })
     }
 
-    fn deeper(&mut self, span: &Range<usize>) -> Result<(), Refused> {
+    fn deeper(&mut self, span: &Range<usize>) -> Result<(), SkillRefused> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Refused::new(span.clone(), format!("this nests deeper than {MAX_DEPTH} levels")));
+            return Err(SkillRefused::new(
+                span.clone(),
+                format!("this nests deeper than {MAX_DEPTH} levels"),
+            ));
         }
         Ok(())
     }
 
-    fn primary(&mut self) -> Result<Expression, Refused> {
+    fn primary(&mut self) -> Result<Expression, SkillRefused> {
         let Token { kind, span } = self.next();
-        let literal = |literal| Ok(Expression { kind: Kind::Literal(literal), span: span.clone() });
+        let literal = |literal| Ok(Expression { kind: ExpressionKind::Literal(literal), span: span.clone() });
         match kind {
             TokenKind::Text(text) => literal(Literal::Text(text)),
             TokenKind::Integer(value) => literal(Literal::Integer(value)),
@@ -210,41 +215,41 @@ impl Parser {
             },
             TokenKind::Sign("-") => self.negative(span),
             TokenKind::Sign("(") => self.bracket(span),
-            TokenKind::End => Err(Refused::new(span, "the condition ends too early")),
+            TokenKind::End => Err(SkillRefused::new(span, "the condition ends too early")),
             TokenKind::Sign(sign) => {
-                Err(Refused::new(span, format!("a value should stand here, not `{sign}`")))
+                Err(SkillRefused::new(span, format!("a value should stand here, not `{sign}`")))
             }
         }
     }
 
-    fn negative(&mut self, start: Range<usize>) -> Result<Expression, Refused> {
+    fn negative(&mut self, start: Range<usize>) -> Result<Expression, SkillRefused> {
         let Token { kind, span } = self.next();
         let span = start.start..span.end;
         let literal = match kind {
             TokenKind::Integer(value) => Literal::Integer(-value),
             TokenKind::Decimal(value) => Literal::Decimal(-value),
-            _ => return Err(Refused::new(span, "`-` is understood before a number only")),
+            _ => return Err(SkillRefused::new(span, "`-` is understood before a number only")),
         };
-        Ok(Expression { kind: Kind::Literal(literal), span })
+        Ok(Expression { kind: ExpressionKind::Literal(literal), span })
     }
 
-    fn bracket(&mut self, open: Range<usize>) -> Result<Expression, Refused> {
+    fn bracket(&mut self, open: Range<usize>) -> Result<Expression, SkillRefused> {
         self.deeper(&open)?;
         let inner = self.any()?;
         self.depth -= 1;
         match self.accept(")") {
             Some(close) => Ok(Expression { span: open.start..close.end, ..inner }),
-            None => Err(Refused::new(open, "this bracket is not closed where it should be")),
+            None => Err(SkillRefused::new(open, "this bracket is not closed where it should be")),
         }
     }
 
-    fn path(&mut self, first: String, start: Range<usize>) -> Result<Expression, Refused> {
+    fn path(&mut self, first: String, start: Range<usize>) -> Result<Expression, SkillRefused> {
         refuse_word(&first, &start)?;
         let mut segments = vec![first];
         let mut end = start.end;
         while let Some(dot) = self.accept(".") {
             let Token { kind: TokenKind::Name(name), span } = self.next() else {
-                return Err(Refused::new(dot, "a name should follow this point"));
+                return Err(SkillRefused::new(dot, "a name should follow this point"));
             };
             end = span.end;
             if matches!(self.peek().kind, TokenKind::Sign("(")) {
@@ -254,13 +259,15 @@ impl Parser {
         }
         if let Token { kind: TokenKind::Sign("("), span } = self.peek() {
             let message = format!("`{}` cannot be called", segments.join("."));
-            return Err(Refused::new(start.start..span.end, message)
+            return Err(SkillRefused::new(start.start..span.end, message)
                 .hint("the only call that is understood is `.includes(x)`"));
         }
         let span = start.start..end;
         let kind = match segments.split_last() {
-            Some((last, above)) if last == "length" && !above.is_empty() => Kind::Length(above.to_vec()),
-            _ => Kind::Path(segments),
+            Some((last, above)) if last == "length" && !above.is_empty() => {
+                ExpressionKind::Length(above.to_vec())
+            }
+            _ => ExpressionKind::Path(segments),
         };
         Ok(Expression { kind, span })
     }
@@ -271,28 +278,31 @@ impl Parser {
         segments: Vec<String>,
         start: usize,
         called: Range<usize>,
-    ) -> Result<Expression, Refused> {
+    ) -> Result<Expression, SkillRefused> {
         if name != "includes" {
-            return Err(Refused::new(called, format!("`.{name}(…)` is not understood"))
+            return Err(SkillRefused::new(called, format!("`.{name}(…)` is not understood"))
                 .hint("the only call that is understood is `.includes(x)`"));
         }
         self.at += 1;
         let item = self.primary()?;
-        if !matches!(item.kind, Kind::Literal(_) | Kind::Path(_)) {
-            return Err(Refused::new(item.span, "`.includes(x)` takes one literal or path"));
+        if !matches!(item.kind, ExpressionKind::Literal(_) | ExpressionKind::Path(_)) {
+            return Err(SkillRefused::new(item.span, "`.includes(x)` takes one literal or path"));
         }
         let Some(close) = self.accept(")") else {
-            return Err(Refused::new(self.peek().span.clone(), "`.includes(x)` takes one literal or path"));
+            return Err(SkillRefused::new(
+                self.peek().span.clone(),
+                "`.includes(x)` takes one literal or path",
+            ));
         };
         if let Token { kind: TokenKind::Sign("." | "("), span } = self.peek() {
-            return Err(Refused::new(span.clone(), "nothing may follow `.includes(x)`"));
+            return Err(SkillRefused::new(span.clone(), "nothing may follow `.includes(x)`"));
         }
-        Ok(Expression { kind: Kind::Includes(segments, Box::new(item)), span: start..close.end })
+        Ok(Expression { kind: ExpressionKind::Includes(segments, Box::new(item)), span: start..close.end })
     }
 }
 
 /// Words that JavaScript gives a meaning of their own.
-fn refuse_word(name: &str, span: &Range<usize>) -> Result<(), Refused> {
+fn refuse_word(name: &str, span: &Range<usize>) -> Result<(), SkillRefused> {
     let hint = match name {
         "undefined" => "write `null`: what is not there counts as null",
         "NaN" | "Infinity" | "typeof" | "void" | "delete" | "new" | "function" | "await" | "yield" | "in"
@@ -301,7 +311,7 @@ fn refuse_word(name: &str, span: &Range<usize>) -> Result<(), Refused> {
         }
         _ => return Ok(()),
     };
-    Err(Refused::new(span.clone(), format!("`{name}` is not understood")).hint(hint))
+    Err(SkillRefused::new(span.clone(), format!("`{name}` is not understood")).hint(hint))
 }
 
 #[cfg(test)]
@@ -310,12 +320,18 @@ mod tests {
 
     #[test]
     fn and_binds_closer_than_or_and_a_comparison_closer_still() {
-        let Kind::Any(parts) = parse("a || b && c === 1").expect("parses").kind else { panic!("an or") };
-        let Kind::All(inner) = &parts[1].kind else { panic!("an and") };
-        assert!(matches!(inner[1].kind, Kind::Compare(Comparison::Equal, ..)));
-        let Kind::All(parts) = parse("(a || b) && !c.length").expect("parses").kind else { panic!("an and") };
+        let ExpressionKind::Any(parts) = parse("a || b && c === 1").expect("parses").kind else {
+            panic!("an or")
+        };
+        let ExpressionKind::All(inner) = &parts[1].kind else { panic!("an and") };
+        assert!(matches!(inner[1].kind, ExpressionKind::Compare(Comparison::Equal, ..)));
+        let ExpressionKind::All(parts) = parse("(a || b) && !c.length").expect("parses").kind else {
+            panic!("an and")
+        };
         assert_eq!(parts[0].span, 0..8);
-        assert!(matches!(&parts[1].kind, Kind::Not(inner) if matches!(inner.kind, Kind::Length(_))));
+        assert!(
+            matches!(&parts[1].kind, ExpressionKind::Not(inner) if matches!(inner.kind, ExpressionKind::Length(_)))
+        );
     }
 
     #[test]

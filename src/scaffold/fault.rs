@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A part of an expression that is refused.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refused {
+pub struct SkillRefused {
     /// The bytes of the expression that are meant.
     pub span: Range<usize>,
     /// What is wrong, a sentence without a final full stop.
@@ -14,7 +14,7 @@ pub struct Refused {
     pub hint: Option<String>,
 }
 
-impl Refused {
+impl SkillRefused {
     pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { span, message: message.into(), hint: None }
     }
@@ -26,7 +26,7 @@ impl Refused {
 
 /// A finding about a configuration: a value in it and, of a text, the part that is meant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fault {
+pub struct SkillFault {
     /// JSON pointer (RFC 6901) of the value.
     pub pointer: String,
     /// The bytes of that text, if only a part of it is meant.
@@ -35,7 +35,7 @@ pub struct Fault {
     pub diagnostic: Diagnostic,
 }
 
-impl Fault {
+impl SkillFault {
     pub(super) fn error(pointer: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::error(code, message) }
     }
@@ -53,7 +53,7 @@ impl Fault {
     }
 
     /// The refusal of a part of the expression at `pointer`.
-    pub(super) fn refused(pointer: impl Into<String>, refused: Refused) -> Self {
+    pub(super) fn refused(pointer: impl Into<String>, refused: SkillRefused) -> Self {
         let diagnostic = Diagnostic::error("skill-expression", refused.message);
         let diagnostic = match refused.hint {
             Some(hint) => diagnostic.hint(hint),

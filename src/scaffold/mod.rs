@@ -16,13 +16,13 @@ mod token;
 mod translate;
 mod words;
 
-pub use fault::{Fault, Refused};
+pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
 pub use skill::{Condition, Skill, SkillAction, read};
 
 use crate::base::Diagnostic;
 use crate::workflow::{Document, System, check, compile, format};
-use plan::Plan;
+use plan::LoopPlan;
 
 /// By what the next action is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,12 +58,16 @@ impl Strategy {
 }
 
 /// The files of a new workflow: paths below `system/`, and their texts.
-pub type Files = Vec<(String, String)>;
+pub type GeneratedFiles = Vec<(String, String)>;
 
 /// Makes a workflow of a skill, with warnings, or says everything that stands in the way.
 ///
 /// What comes out has passed the check that `orch workflow check` makes.
-pub fn scaffold(name: &str, skill: &Skill, strategy: Strategy) -> Result<(Files, Vec<Fault>), Vec<Fault>> {
+pub fn scaffold(
+    name: &str,
+    skill: &Skill,
+    strategy: Strategy,
+) -> Result<(GeneratedFiles, Vec<SkillFault>), Vec<SkillFault>> {
     let mut skill = plan::with_nullable(skill.clone());
     let has_last = skill.actions.iter().any(|action| action.name == plan::COMPLETE);
     if strategy == Strategy::User && !has_last {
@@ -110,7 +114,7 @@ fn last_action() -> SkillAction {
 }
 
 /// The document with its diagram; what the check finds in it stands in the way.
-fn drawn(plan: &Plan<'_>, mut text: String, files: &Files) -> Result<String, Vec<Fault>> {
+fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Result<String, Vec<SkillFault>> {
     let name = plan.name;
     let path = format!("system/workflows/{name}.md");
     let system = files.iter().fold(System::empty(), |system, (path, text)| system.with(path, text));
@@ -140,15 +144,15 @@ fn covered(problem: &Diagnostic) -> Option<(&str, &str)> {
 }
 
 /// What the check says of a rule, said of what the rule was made of: the document is not written yet.
-fn traced(plan: &Plan<'_>, problem: Diagnostic) -> Fault {
+fn traced(plan: &LoopPlan<'_>, problem: Diagnostic) -> SkillFault {
     let sources = covered(&problem).and_then(|(late, early)| Some((plan.source(late)?, early)));
     match sources {
         Some(((pointer, late), early)) => {
             let early = plan.source(early).map_or(early, |(_, early)| early);
             let message = format!("`{late}` never has its turn: `{early}` always comes first");
-            let fault = Fault::error(pointer, "skill-expression", message);
+            let fault = SkillFault::error(pointer, "skill-expression", message);
             fault.hint("put the narrower one first, or leave one out")
         }
-        None => Fault { pointer: String::new(), span: None, diagnostic: problem },
+        None => SkillFault { pointer: String::new(), span: None, diagnostic: problem },
     }
 }

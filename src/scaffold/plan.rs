@@ -6,9 +6,9 @@
 
 use super::Strategy;
 use super::expression::alternatives;
-use super::fault::{Fault, Refused};
+use super::fault::{SkillFault, SkillRefused};
 use super::skill::{Condition, Skill, SkillAction};
-use super::translate::{Names, Translated, nullable, translate};
+use super::translate::{FieldNames, Translated, nullable, translate};
 use crate::workflow::Guard;
 use std::cell::Cell;
 
@@ -22,12 +22,12 @@ pub(super) const ABORT: &str = "abort";
 pub(super) const ABORTING: &str = "aborting";
 
 /// A machine to be written down.
-pub(super) struct Plan<'a> {
+pub(super) struct LoopPlan<'a> {
     pub name: &'a str,
     pub skill: &'a Skill,
     pub strategy: Strategy,
     /// The actions, in the order in which they are tried.
-    pub actions: Vec<Planned<'a>>,
+    pub actions: Vec<PlannedMachine<'a>>,
     /// The conditions that end the loop.
     pub ends: Vec<End<'a>>,
     /// Whether accepted actions are limited.
@@ -46,7 +46,7 @@ pub(super) struct End<'a> {
 }
 
 /// An action and how it comes to run.
-pub(super) struct Planned<'a> {
+pub(super) struct PlannedMachine<'a> {
     pub action: &'a SkillAction,
     /// The phase that it runs in.
     pub phase: &'static str,
@@ -60,19 +60,19 @@ pub(super) struct Planned<'a> {
     pub shows: Vec<&'a str>,
 }
 
-impl Plan<'_> {
+impl LoopPlan<'_> {
     /// The actions that run in a phase, the last one apart.
-    pub(super) fn in_phase(&self, phase: &str) -> impl Iterator<Item = &Planned<'_>> {
+    pub(super) fn in_phase(&self, phase: &str) -> impl Iterator<Item = &PlannedMachine<'_>> {
         self.actions.iter().filter(move |planned| planned.phase == phase && planned.action.name != COMPLETE)
     }
 
     /// The action that ends the loop, where there is one.
-    pub(super) fn last(&self) -> Option<&Planned<'_>> {
+    pub(super) fn last(&self) -> Option<&PlannedMachine<'_>> {
         self.actions.iter().find(|planned| planned.action.name == COMPLETE)
     }
 
     /// The action that tidies up after a failure, where there is one.
-    pub(super) fn abort(&self) -> Option<&Planned<'_>> {
+    pub(super) fn abort(&self) -> Option<&PlannedMachine<'_>> {
         self.in_phase(ABORTING).next()
     }
 
@@ -108,10 +108,10 @@ pub(super) fn plan<'a>(
     name: &'a str,
     skill: &'a Skill,
     strategy: Strategy,
-    faults: &mut Vec<Fault>,
-) -> Plan<'a> {
-    let names = Names { fields: &skill.fields, actions: &skill.actions, counts: Cell::new(false) };
-    let mut actions: Vec<Planned<'a>> =
+    faults: &mut Vec<SkillFault>,
+) -> LoopPlan<'a> {
+    let names = FieldNames { fields: &skill.fields, actions: &skill.actions, counts: Cell::new(false) };
+    let mut actions: Vec<PlannedMachine<'a>> =
         skill.actions.iter().map(|action| planned(action, &names, strategy, skill, faults)).collect();
     // The sort is stable, so the order of the document decides between equals.
     actions.sort_by_key(|planned| std::cmp::Reverse(planned.action.priority));
@@ -136,30 +136,30 @@ pub(super) fn plan<'a>(
         }
     }
     let counts = limited || names.counts.get();
-    Plan { name, skill, strategy, actions, ends, limited, counts }
+    LoopPlan { name, skill, strategy, actions, ends, limited, counts }
 }
 
 fn is_terminal(status: Option<&str>) -> bool {
     matches!(status, Some("completed" | "failed" | "user_exit"))
 }
 
-fn translated(condition: &Condition, names: &Names<'_>) -> Result<Translated, Box<Fault>> {
-    let refuse = |refused| Box::new(Fault::refused(&condition.pointer, refused));
+fn translated(condition: &Condition, names: &FieldNames<'_>) -> Result<Translated, Box<SkillFault>> {
+    let refuse = |refused| Box::new(SkillFault::refused(&condition.pointer, refused));
     let found = translate(&condition.text, names).map_err(refuse)?;
     // What is translated faithfully may still be more than a guard can hold.
     match Guard::parse(if found.cel.is_empty() { "true" } else { &found.cel }) {
         Ok(_) => Ok(found),
-        Err(error) => Err(refuse(Refused::new(0..condition.text.len(), error.to_string()))),
+        Err(error) => Err(refuse(SkillRefused::new(0..condition.text.len(), error.to_string()))),
     }
 }
 
 fn planned<'a>(
     action: &'a SkillAction,
-    names: &Names<'_>,
+    names: &FieldNames<'_>,
     strategy: Strategy,
     skill: &'a Skill,
-    faults: &mut Vec<Fault>,
-) -> Planned<'a> {
+    faults: &mut Vec<SkillFault>,
+) -> PlannedMachine<'a> {
     let mut status: Option<String> = None;
     let mut parts = Vec::new();
     let mut reads_state = false;
@@ -170,7 +170,7 @@ fn planned<'a>(
                 if clash || is_terminal(found.status.as_deref()) {
                     let message = "the action can never run: nothing runs with this status";
                     let span = 0..condition.text.len();
-                    faults.push(Fault::refused(&condition.pointer, Refused::new(span, message)));
+                    faults.push(SkillFault::refused(&condition.pointer, SkillRefused::new(span, message)));
                 }
                 status = status.or(found.status);
                 reads_state |= found.reads_state;
@@ -201,13 +201,13 @@ fn planned<'a>(
     {
         let message =
             format!("`{}` changes `{field}`, which decides whether it runs, yet runs once", action.id);
-        let fault = Fault::warning(format!("{}/preconditions", action.pointer), "skill-once", message);
+        let fault = SkillFault::warning(format!("{}/preconditions", action.pointer), "skill-once", message);
         faults.push(fault.hint("if it is meant to run again and again: --strategy state"));
     }
     let all = || skill.fields.iter().map(|field| field.name()).collect();
     let conditions = action.preconditions.iter().map(|condition| condition.text.as_str());
     let shows = mentioned(conditions.chain(action.effects.iter().map(String::as_str)).collect());
-    Planned {
+    PlannedMachine {
         action,
         phase,
         when: if action.name == ABORT { String::new() } else { parts.join(" && ") },

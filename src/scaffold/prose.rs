@@ -1,12 +1,12 @@
 //! The texts for whoever does the work: one prompt for each action, and the README.
 
 use super::Strategy;
-use super::plan::{MAX_ITERATIONS, Plan, Planned};
+use super::plan::{LoopPlan, MAX_ITERATIONS, PlannedMachine};
 use super::skill::SPEC_REVIEW;
 use super::words::plain;
 
 /// The instructions for the review that comes before the loop.
-pub(super) fn review(plan: &Plan<'_>) -> String {
+pub(super) fn review(plan: &LoopPlan<'_>) -> String {
     format!(
         "# Review the specification\n\n\
          Before anything is done, read what the work of `{name}` will be measured by:\n\n\
@@ -20,7 +20,7 @@ pub(super) fn review(plan: &Plan<'_>) -> String {
 }
 
 /// The instructions for an action.
-pub(super) fn action(plan: &Plan<'_>, planned: &Planned<'_>) -> String {
+pub(super) fn action(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> String {
     let action = planned.action;
     let mut text = format!("# {}\n\n", plain(&action.title));
     text.push_str(&format!(
@@ -65,8 +65,8 @@ pub(super) fn action(plan: &Plan<'_>, planned: &Planned<'_>) -> String {
 }
 
 /// How to use the workflow, and what its work is measured by.
-pub(super) fn readme(plan: &Plan<'_>) -> String {
-    let Plan { name, skill, .. } = plan;
+pub(super) fn readme(plan: &LoopPlan<'_>) -> String {
+    let LoopPlan { name, skill, .. } = plan;
     let mut text = format!("# {}\n\n{}\n\n", plain(&skill.title), plain(&skill.description));
     text.push_str(&bullets("It is called for by:", skill.triggers.iter().map(String::as_str)));
     text.push_str(&format!(

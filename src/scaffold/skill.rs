@@ -2,7 +2,7 @@
 //!
 //! Reading never stops at the first fault, and every fault names the value that it is about.
 
-use super::fault::Fault;
+use super::fault::SkillFault;
 use super::field::{self, Field};
 use crate::base::{ActionName, nearest};
 use crate::workflow::{Guard, RESERVED_KEYS};
@@ -72,17 +72,17 @@ pub struct Condition {
 
 /// Reads a configuration; without an error among the faults it can be made a workflow of.
 #[must_use]
-pub fn read(config: &Value) -> (Skill, Vec<Fault>) {
-    let mut reader = Reader { faults: Vec::new() };
+pub fn read(config: &Value) -> (Skill, Vec<SkillFault>) {
+    let mut reader = SkillReader { faults: Vec::new() };
     let skill = reader.skill(config);
     (skill, reader.faults)
 }
 
-struct Reader {
-    faults: Vec<Fault>,
+struct SkillReader {
+    faults: Vec<SkillFault>,
 }
 
-impl Reader {
+impl SkillReader {
     fn skill(&mut self, config: &Value) -> Skill {
         let Some(top) = config.as_object() else {
             self.error("", "skill-value", "the configuration is not an object");
@@ -110,16 +110,17 @@ impl Reader {
     }
 
     fn error(&mut self, pointer: &str, code: &'static str, message: impl Into<String>) {
-        self.faults.push(Fault::error(pointer, code, message));
+        self.faults.push(SkillFault::error(pointer, code, message));
     }
 
     fn mode(&mut self, top: &Map<String, Value>) {
         let mode = self.text(top, "", "execution_mode", false);
         if mode == "sequential" {
-            let fault = Fault::error("/execution_mode", "skill-value", "a sequential skill has no loop");
+            let fault = SkillFault::error("/execution_mode", "skill-value", "a sequential skill has no loop");
             self.faults.push(fault.hint("give it an `autonomous_config`, and the mode autonomous or hybrid"));
         } else if !["", "autonomous", "hybrid"].contains(&mode.as_str()) {
-            let fault = Fault::error("/execution_mode", "skill-value", format!("there is no mode `{mode}`"));
+            let fault =
+                SkillFault::error("/execution_mode", "skill-value", format!("there is no mode `{mode}`"));
             self.faults.push(fault.hint("known are: autonomous, hybrid"));
         }
     }
@@ -144,11 +145,11 @@ impl Reader {
                 self.error(&at, "skill-name", format!("there is a field `{name}` already"));
             } else if RESERVED_KEYS.contains(&name.as_str()) {
                 let message = format!("orch keeps something else under `{name}` in state.json");
-                let fault = Fault::error(at, "skill-name", message);
+                let fault = SkillFault::error(at, "skill-name", message);
                 self.faults.push(fault.hint(format!("rename the field, for example `skill_{name}`")));
             } else if !is_name(&name) {
                 let fault =
-                    Fault::error(at, "skill-name", format!("`{name}` cannot be named in a condition"));
+                    SkillFault::error(at, "skill-name", format!("`{name}` cannot be named in a condition"));
                 self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
             } else {
                 let (kind, optional) = self.kind(item, &pointer);
@@ -165,7 +166,8 @@ impl Reader {
         if read.0 == field::Type::Any && !text.is_empty() && text != "any" {
             let message = format!("type `{text}` is not understood, so the field may hold anything");
             let hint = "known are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
-            self.faults.push(Fault::warning(format!("{pointer}/type"), "skill-type", message).hint(hint));
+            self.faults
+                .push(SkillFault::warning(format!("{pointer}/type"), "skill-type", message).hint(hint));
         }
         read
     }
@@ -195,14 +197,15 @@ impl Reader {
             let at = format!("{}/id", action.pointer);
             if let Some(other) = actions.iter().find(|other| is_same(&other.name, &action.name)) {
                 let message = format!("`{}` and `{}` are the same action", other.id, action.id);
-                let fault = Fault::error(at, "skill-name", message);
+                let fault = SkillFault::error(at, "skill-name", message);
                 self.faults.push(fault.hint("ids differ in more than `action-`, `-`, `_` and case"));
             } else if !(action.id.is_empty() || is_action(&action.name)) {
-                let fault = Fault::error(at, "skill-name", format!("`{}` is no id of an action", action.id));
+                let fault =
+                    SkillFault::error(at, "skill-name", format!("`{}` is no id of an action", action.id));
                 self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
             } else if is_same(&action.name, SPEC_REVIEW) {
                 let message = format!("every workflow has an action `{SPEC_REVIEW}`");
-                self.faults.push(Fault::error(at, "skill-name", message).hint("choose another id"));
+                self.faults.push(SkillFault::error(at, "skill-name", message).hint("choose another id"));
             }
             actions.push(action);
         }
@@ -215,14 +218,15 @@ impl Reader {
             if let Some(near) = nearest(key, known.iter().copied())
                 && !object.contains_key(near)
             {
-                let fault = Fault::error(join(pointer, key), "skill-key", format!("unknown key `{key}`"));
+                let fault =
+                    SkillFault::error(join(pointer, key), "skill-key", format!("unknown key `{key}`"));
                 self.faults.push(fault.hint(format!("did you mean `{near}`?")));
             }
         }
     }
 
     fn wrong(&mut self, pointer: String, what: &str) {
-        self.faults.push(Fault::error(pointer, "skill-value", format!("this should be {what}")));
+        self.faults.push(SkillFault::error(pointer, "skill-value", format!("this should be {what}")));
     }
 
     fn missing(&mut self, pointer: &str, key: &str) {

@@ -1,18 +1,18 @@
 //! The schemas of what is made: of the state, and of the review that comes before the loop.
 
-use super::plan::Plan;
+use super::plan::LoopPlan;
 use super::translate::COUNTER;
 use serde_json::{Map, Value, json};
 
 /// The values that the state begins with.
-pub(super) fn defaults(plan: &Plan<'_>) -> Map<String, Value> {
+pub(super) fn defaults(plan: &LoopPlan<'_>) -> Map<String, Value> {
     let counter = plan.counts.then(|| (COUNTER.to_owned(), json!(0)));
     let fields = plan.skill.fields.iter();
     fields.filter_map(|field| Some((field.name.clone(), field.default()?))).chain(counter).collect()
 }
 
 /// The schema of the state.
-pub(super) fn state(plan: &Plan<'_>) -> String {
+pub(super) fn state(plan: &LoopPlan<'_>) -> String {
     let defaults = defaults(plan);
     let fields = plan.skill.fields.iter();
     let mut properties: Map<String, Value> =
@@ -37,7 +37,7 @@ pub(super) fn state(plan: &Plan<'_>) -> String {
 }
 
 /// The schema of the review.
-pub(super) fn review(plan: &Plan<'_>) -> String {
+pub(super) fn review(plan: &LoopPlan<'_>) -> String {
     let specification = format!("system/workflows/{}/README.md", plan.name);
     pretty(&json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

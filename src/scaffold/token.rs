@@ -1,6 +1,6 @@
 //! The words of a configuration's expressions, each with its place; what is no word of them is refused.
 
-use super::fault::Refused;
+use super::fault::SkillRefused;
 use std::ops::Range;
 
 /// A word and where it stands.
@@ -44,7 +44,7 @@ const FOREIGN: [(&str, &str); 12] = [
 ];
 
 /// Splits an expression into its words; the last one is the end.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Refused> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SkillRefused> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(next) = text[at..].chars().next() {
@@ -60,7 +60,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Refused> {
     Ok(found)
 }
 
-fn token(text: &str, at: usize, next: char) -> Result<Token, Refused> {
+fn token(text: &str, at: usize, next: char) -> Result<Token, SkillRefused> {
     if matches!(next, '\'' | '"') {
         return string(text, at, next);
     }
@@ -79,13 +79,13 @@ fn token(text: &str, at: usize, next: char) -> Result<Token, Refused> {
         return Ok(Token { kind: TokenKind::Sign(sign), span: at..at + sign.len() });
     }
     if let Some((foreign, hint)) = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign)) {
-        let refused = Refused::new(at..at + foreign.len(), format!("`{foreign}` is not understood"));
+        let refused = SkillRefused::new(at..at + foreign.len(), format!("`{foreign}` is not understood"));
         return Err(refused.hint(*hint));
     }
-    Err(Refused::new(at..at + next.len_utf8(), format!("`{next}` is not understood")))
+    Err(SkillRefused::new(at..at + next.len_utf8(), format!("`{next}` is not understood")))
 }
 
-fn string(text: &str, start: usize, quote: char) -> Result<Token, Refused> {
+fn string(text: &str, start: usize, quote: char) -> Result<Token, SkillRefused> {
     let mut value = String::new();
     let mut characters = text[start + 1..].char_indices();
     while let Some((offset, next)) = characters.next() {
@@ -100,17 +100,17 @@ fn string(text: &str, start: usize, quote: char) -> Result<Token, Refused> {
                 Some((_, 't')) => value.push('\t'),
                 Some((_, other)) => {
                     let span = at..at + 1 + other.len_utf8();
-                    return Err(Refused::new(span, format!("`\\{other}` is not understood")));
+                    return Err(SkillRefused::new(span, format!("`\\{other}` is not understood")));
                 }
                 None => break,
             },
             _ => value.push(next),
         }
     }
-    Err(Refused::new(start..text.len(), "the text does not end").hint("close it with the same quote"))
+    Err(SkillRefused::new(start..text.len(), "the text does not end").hint("close it with the same quote"))
 }
 
-fn number(text: &str, start: usize) -> Result<Token, Refused> {
+fn number(text: &str, start: usize) -> Result<Token, SkillRefused> {
     let whole = length_of(&text[start..], |c| c.is_ascii_digit());
     let fraction = match text[start + whole..].strip_prefix('.') {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -121,13 +121,16 @@ fn number(text: &str, start: usize) -> Result<Token, Refused> {
     let span = start..start + whole + fraction;
     let tail = length_of(&text[span.end..], |c| c.is_alphanumeric() || c == '_');
     if tail > 0 {
-        return Err(Refused::new(start..span.end + tail, "this is no number")
+        return Err(SkillRefused::new(start..span.end + tail, "this is no number")
             .hint("write digits, with a decimal point if need be"));
     }
     let digits = &text[span.clone()];
     if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
-        return Err(Refused::new(span, "a number that begins with 0 is octal to some, decimal to others")
-            .hint("leave the 0 out"));
+        return Err(SkillRefused::new(
+            span,
+            "a number that begins with 0 is octal to some, decimal to others",
+        )
+        .hint("leave the 0 out"));
     }
     let kind = if fraction > 0 {
         digits.parse().ok().filter(|value: &f64| value.is_finite()).map(TokenKind::Decimal)
@@ -136,7 +139,7 @@ fn number(text: &str, start: usize) -> Result<Token, Refused> {
     };
     match kind {
         Some(kind) => Ok(Token { kind, span }),
-        None => Err(Refused::new(span, "the number is too large")),
+        None => Err(SkillRefused::new(span, "the number is too large")),
     }
 }
 

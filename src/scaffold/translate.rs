@@ -4,8 +4,8 @@
 //! written. What JavaScript would quietly get wrong (a list as a condition, a text compared with a
 //! number) is refused.
 
-use super::expression::{Comparison, Expression, Kind, Literal, parse};
-use super::fault::Refused;
+use super::expression::{Comparison, Expression, ExpressionKind, Literal, parse};
+use super::fault::SkillRefused;
 use super::field::{Field, Type};
 use super::piece::{Binds, Cel, Operand, quoted};
 use super::skill::{KEPT, SkillAction};
@@ -20,7 +20,7 @@ pub(super) const STATUSES: [&str; 5] = ["pending", "running", "completed", "fail
 pub(super) const COUNTER: &str = "iteration_count";
 
 /// What conditions may name.
-pub(super) struct Names<'a> {
+pub(super) struct FieldNames<'a> {
     pub fields: &'a [Field],
     pub actions: &'a [SkillAction],
     /// Whether some condition asks how many actions were accepted.
@@ -51,13 +51,15 @@ pub(super) fn nullable(text: &str) -> Vec<String> {
 
 fn collect_nullable(expression: &Expression, found: &mut Vec<String>) {
     match &expression.kind {
-        Kind::Not(inner) => collect_nullable(inner, found),
-        Kind::All(parts) | Kind::Any(parts) => {
+        ExpressionKind::Not(inner) => collect_nullable(inner, found),
+        ExpressionKind::All(parts) | ExpressionKind::Any(parts) => {
             parts.iter().for_each(|part| collect_nullable(part, found));
         }
-        Kind::Compare(_, left, right) => {
+        ExpressionKind::Compare(_, left, right) => {
             for (one, other) in [(left, right), (right, left)] {
-                if let (Kind::Path(path), Kind::Literal(Literal::Null)) = (&one.kind, &other.kind) {
+                if let (ExpressionKind::Path(path), ExpressionKind::Literal(Literal::Null)) =
+                    (&one.kind, &other.kind)
+                {
                     found.extend(own(path).first().cloned());
                 }
             }
@@ -67,11 +69,11 @@ fn collect_nullable(expression: &Expression, found: &mut Vec<String>) {
 }
 
 /// Translates one condition.
-pub(super) fn translate(text: &str, names: &Names<'_>) -> Result<Translated, Refused> {
+pub(super) fn translate(text: &str, names: &FieldNames<'_>) -> Result<Translated, SkillRefused> {
     let expression = parse(text)?;
     let mut translator = Translator { names, reads_state: false, reads_counts: false, reads_deeds: false };
     let parts = match expression.kind {
-        Kind::All(parts) => parts,
+        ExpressionKind::All(parts) => parts,
         _ => vec![expression],
     };
     let mut status = None;
@@ -92,10 +94,10 @@ pub(super) fn translate(text: &str, names: &Names<'_>) -> Result<Translated, Ref
 
 /// The status that a part asks for: `status === 'running'`.
 fn status_of(part: &Expression) -> Option<&str> {
-    let Kind::Compare(Comparison::Equal, left, right) = &part.kind else { return None };
+    let ExpressionKind::Compare(Comparison::Equal, left, right) = &part.kind else { return None };
     match (&left.kind, &right.kind) {
-        (Kind::Path(path), Kind::Literal(Literal::Text(text)))
-        | (Kind::Literal(Literal::Text(text)), Kind::Path(path))
+        (ExpressionKind::Path(path), ExpressionKind::Literal(Literal::Text(text)))
+        | (ExpressionKind::Literal(Literal::Text(text)), ExpressionKind::Path(path))
             if own(path) == ["status"] =>
         {
             Some(text)
@@ -113,31 +115,35 @@ fn own(path: &[String]) -> &[String] {
 }
 
 struct Translator<'a> {
-    names: &'a Names<'a>,
+    names: &'a FieldNames<'a>,
     reads_state: bool,
     reads_counts: bool,
     reads_deeds: bool,
 }
 
 impl Translator<'_> {
-    fn condition(&mut self, expression: &Expression) -> Result<Cel, Refused> {
+    fn condition(&mut self, expression: &Expression) -> Result<Cel, SkillRefused> {
         match &expression.kind {
-            Kind::All(parts) => self.joined(parts, " && ", Binds::And),
-            Kind::Any(parts) => self.joined(parts, " || ", Binds::Or),
-            Kind::Not(inner) => Ok(self.condition(inner)?.not()),
-            Kind::Compare(sign, left, right) => self.comparison(*sign, left, right, &expression.span),
-            Kind::Includes(path, item) => self.includes(path, item, &expression.span),
-            Kind::Literal(Literal::Bool(value)) => Ok(Cel::new(value.to_string(), Binds::Close)),
-            Kind::Literal(_) => Err(Refused::new(expression.span.clone(), "a value alone is no condition")
-                .hint("compare something with it")),
-            Kind::Path(_) | Kind::Length(_) => {
+            ExpressionKind::All(parts) => self.joined(parts, " && ", Binds::And),
+            ExpressionKind::Any(parts) => self.joined(parts, " || ", Binds::Or),
+            ExpressionKind::Not(inner) => Ok(self.condition(inner)?.not()),
+            ExpressionKind::Compare(sign, left, right) => {
+                self.comparison(*sign, left, right, &expression.span)
+            }
+            ExpressionKind::Includes(path, item) => self.includes(path, item, &expression.span),
+            ExpressionKind::Literal(Literal::Bool(value)) => Ok(Cel::new(value.to_string(), Binds::Close)),
+            ExpressionKind::Literal(_) => {
+                Err(SkillRefused::new(expression.span.clone(), "a value alone is no condition")
+                    .hint("compare something with it"))
+            }
+            ExpressionKind::Path(_) | ExpressionKind::Length(_) => {
                 let operand = self.operand(expression)?;
                 self.truth(&operand)
             }
         }
     }
 
-    fn joined(&mut self, parts: &[Expression], sign: &str, binds: Binds) -> Result<Cel, Refused> {
+    fn joined(&mut self, parts: &[Expression], sign: &str, binds: Binds) -> Result<Cel, SkillRefused> {
         let mut texts = Vec::new();
         for part in parts {
             // An `&&` inside an `||` gets its brackets, so that nobody has to know which binds closer.
@@ -148,7 +154,7 @@ impl Translator<'_> {
     }
 
     /// What JavaScript takes for true.
-    fn truth(&self, operand: &Operand) -> Result<Cel, Refused> {
+    fn truth(&self, operand: &Operand) -> Result<Cel, SkillRefused> {
         let text = &operand.text;
         let compared = |with: &str| Cel::new(format!("{text} != {with}"), Binds::Compare);
         let condition = match &operand.kind {
@@ -156,8 +162,11 @@ impl Translator<'_> {
             Type::Number | Type::Integer => compared("0"),
             Type::Text | Type::OneOf(_) => compared("''"),
             Type::List if operand.needs.is_empty() => {
-                return Err(Refused::new(operand.span.clone(), "a list is always true, even an empty one")
-                    .hint("write `.length > 0`"));
+                return Err(SkillRefused::new(
+                    operand.span.clone(),
+                    "a list is always true, even an empty one",
+                )
+                .hint("write `.length > 0`"));
             }
             Type::List | Type::Map => {
                 return Ok(operand.present().unwrap_or_else(|| Cel::new("true", Binds::Close)));
@@ -176,7 +185,7 @@ impl Translator<'_> {
         left: &Expression,
         right: &Expression,
         span: &Range<usize>,
-    ) -> Result<Cel, Refused> {
+    ) -> Result<Cel, SkillRefused> {
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         let is_equality = matches!(sign, Comparison::Equal | Comparison::NotEqual);
         if left.is_null || right.is_null {
@@ -205,8 +214,8 @@ impl Translator<'_> {
         right: &Operand,
         is_equality: bool,
         span: &Range<usize>,
-    ) -> Result<(), Refused> {
-        let refuse = |message: String| Err(Refused::new(span.clone(), message));
+    ) -> Result<(), SkillRefused> {
+        let refuse = |message: String| Err(SkillRefused::new(span.clone(), message));
         let (one, other) = (family(&left.kind), family(&right.kind));
         if let (Some(one), Some(other)) = (one, other)
             && one != other
@@ -239,10 +248,15 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn includes(&mut self, path: &[String], item: &Expression, span: &Range<usize>) -> Result<Cel, Refused> {
+    fn includes(
+        &mut self,
+        path: &[String],
+        item: &Expression,
+        span: &Range<usize>,
+    ) -> Result<Cel, SkillRefused> {
         if own(path) == ["completed_actions"] {
-            let Kind::Literal(Literal::Text(id)) = &item.kind else {
-                return Err(Refused::new(item.span.clone(), "the id of an action should stand here"));
+            let ExpressionKind::Literal(Literal::Text(id)) = &item.kind else {
+                return Err(SkillRefused::new(item.span.clone(), "the id of an action should stand here"));
             };
             let name = self.action(id, &item.span)?;
             self.reads_deeds = true;
@@ -252,17 +266,17 @@ impl Translator<'_> {
         let at = item.span.clone();
         let item = self.operand(item)?;
         let condition = match &list.kind {
-            Type::Text if item.is_null => return Err(Refused::new(at, "a text never includes null")),
+            Type::Text if item.is_null => return Err(SkillRefused::new(at, "a text never includes null")),
             Type::List | Type::Any => Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare),
             Type::Text if matches!(family(&item.kind), Some("a text") | None) => {
                 Cel::new(format!("{}.contains({})", list.text, item.text), Binds::Close)
             }
-            _ => return Err(Refused::new(span.clone(), "only a list or a text includes something")),
+            _ => return Err(SkillRefused::new(span.clone(), "only a list or a text includes something")),
         };
         Ok(list.guarded(item.guarded(condition)))
     }
 
-    fn action(&self, id: &str, span: &Range<usize>) -> Result<String, Refused> {
+    fn action(&self, id: &str, span: &Range<usize>) -> Result<String, SkillRefused> {
         let wanted = super::skill::machine_name(id);
         match self.names.actions.iter().find(|action| action.name == wanted) {
             Some(action) => Ok(action.name.clone()),
@@ -273,25 +287,32 @@ impl Translator<'_> {
         }
     }
 
-    fn operand(&mut self, expression: &Expression) -> Result<Operand, Refused> {
+    fn operand(&mut self, expression: &Expression) -> Result<Operand, SkillRefused> {
         let span = expression.span.clone();
         let plain = |text: String, kind| Operand { text, needs: Vec::new(), kind, is_null: false, span };
         Ok(match &expression.kind {
-            Kind::Literal(Literal::Null) => Operand { is_null: true, ..plain("null".to_owned(), Type::Any) },
-            Kind::Literal(Literal::Bool(value)) => plain(value.to_string(), Type::Bool),
-            Kind::Literal(Literal::Integer(value)) => plain(value.to_string(), Type::Integer),
-            Kind::Literal(Literal::Decimal(value)) => plain(format!("{value:?}"), Type::Number),
-            Kind::Literal(Literal::Text(text)) => plain(quoted(text), Type::OneOf(vec![text.clone()])),
-            Kind::Path(path) => self.path(path, &expression.span)?,
-            Kind::Length(path) => self.length(path, &expression.span)?,
+            ExpressionKind::Literal(Literal::Null) => {
+                Operand { is_null: true, ..plain("null".to_owned(), Type::Any) }
+            }
+            ExpressionKind::Literal(Literal::Bool(value)) => plain(value.to_string(), Type::Bool),
+            ExpressionKind::Literal(Literal::Integer(value)) => plain(value.to_string(), Type::Integer),
+            ExpressionKind::Literal(Literal::Decimal(value)) => plain(format!("{value:?}"), Type::Number),
+            ExpressionKind::Literal(Literal::Text(text)) => {
+                plain(quoted(text), Type::OneOf(vec![text.clone()]))
+            }
+            ExpressionKind::Path(path) => self.path(path, &expression.span)?,
+            ExpressionKind::Length(path) => self.length(path, &expression.span)?,
             _ => {
-                return Err(Refused::new(expression.span.clone(), "a path or a literal should stand here")
-                    .hint("a condition needs no `=== true`; write it alone, or with `!`"));
+                return Err(SkillRefused::new(
+                    expression.span.clone(),
+                    "a path or a literal should stand here",
+                )
+                .hint("a condition needs no `=== true`; write it alone, or with `!`"));
             }
         })
     }
 
-    fn length(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, Refused> {
+    fn length(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
         match own(path) {
             [only] if only == "completed_actions" => return Ok(self.counter(span)),
             [only] if only == "errors" => return Ok(self.run_member("errors", span)),
@@ -299,7 +320,7 @@ impl Translator<'_> {
         }
         let inner = self.path(path, span)?;
         if !matches!(inner.kind, Type::List | Type::Text | Type::OneOf(_) | Type::Any) {
-            return Err(Refused::new(span.clone(), "only a list or a text has a length"));
+            return Err(SkillRefused::new(span.clone(), "only a list or a text has a length"));
         }
         Ok(Operand { text: format!("size({})", inner.text), kind: Type::Integer, ..inner })
     }
@@ -311,11 +332,11 @@ impl Translator<'_> {
         Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
     }
 
-    fn path(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, Refused> {
+    fn path(&mut self, path: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
         let declared = |name: &str| self.names.fields.iter().find(|field| field.name == name);
         let path = if path.first().is_some_and(|first| declared(first).is_some()) { path } else { own(path) };
         let [first, below @ ..] = path else {
-            return Err(Refused::new(span.clone(), "the path is empty"));
+            return Err(SkillRefused::new(span.clone(), "the path is empty"));
         };
         let Some(field) = declared(first) else { return self.kept(first, below, span) };
         self.reads_state = true;
@@ -329,11 +350,14 @@ impl Translator<'_> {
         }
         if !matches!(field.kind, Type::Map | Type::Any) {
             let message = format!("`{first}` is no map, so it has no `{}`", below.join("."));
-            return Err(Refused::new(span.clone(), message));
+            return Err(SkillRefused::new(span.clone(), message));
         }
         for member in below {
             if !super::skill::is_name(member) {
-                return Err(Refused::new(span.clone(), format!("`{member}` cannot be named in a condition")));
+                return Err(SkillRefused::new(
+                    span.clone(),
+                    format!("`{member}` cannot be named in a condition"),
+                ));
             }
             text = format!("{text}.{member}");
             needs.push(format!("has({text})"));
@@ -342,7 +366,7 @@ impl Translator<'_> {
     }
 
     /// What `orch` keeps by itself.
-    fn kept(&mut self, first: &str, below: &[String], span: &Range<usize>) -> Result<Operand, Refused> {
+    fn kept(&mut self, first: &str, below: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
         match (first, below) {
             ("status", []) => {
                 let kind = Type::OneOf(STATUSES.map(str::to_owned).to_vec());
@@ -354,11 +378,11 @@ impl Translator<'_> {
             ("iteration_count", []) => Ok(self.counter(span)),
             ("completed_actions" | "errors", _) => {
                 let message = format!("of `{first}` only `.length` and `.includes(x)` can be asked");
-                Err(Refused::new(span.clone(), message))
+                Err(SkillRefused::new(span.clone(), message))
             }
             ("current_action" | "updated_at", _) => {
                 let message = format!("`{first}` says nothing while the next action is chosen");
-                Err(Refused::new(span.clone(), message).hint("ask what the state holds instead"))
+                Err(SkillRefused::new(span.clone(), message).hint("ask what the state holds instead"))
             }
             _ => {
                 let fields = self.names.fields.iter().map(|field| field.name.as_str());
@@ -374,7 +398,7 @@ impl Translator<'_> {
         Operand { text, needs: Vec::new(), kind: Type::Integer, is_null: false, span: span.clone() }
     }
 
-    fn known_status(&self, name: &str, span: &Range<usize>) -> Result<(), Refused> {
+    fn known_status(&self, name: &str, span: &Range<usize>) -> Result<(), SkillRefused> {
         if STATUSES.contains(&name) {
             return Ok(());
         }
@@ -388,15 +412,15 @@ fn null_comparison(
     left: &Operand,
     right: &Operand,
     span: &Range<usize>,
-) -> Result<Cel, Refused> {
+) -> Result<Cel, SkillRefused> {
     let operand = if left.is_null { right } else { left };
     match (sign, operand.present()) {
         (Comparison::Equal, Some(present)) => Ok(present.not()),
         (Comparison::NotEqual, Some(present)) => Ok(present),
         (Comparison::Equal | Comparison::NotEqual, None) => {
-            Err(Refused::new(span.clone(), "this is never null"))
+            Err(SkillRefused::new(span.clone(), "this is never null"))
         }
-        _ => Err(Refused::new(span.clone(), "null has no order")),
+        _ => Err(SkillRefused::new(span.clone(), "null has no order")),
     }
 }
 
@@ -418,7 +442,7 @@ fn unknown<'n>(
     name: &str,
     known: impl Iterator<Item = &'n str>,
     instead: &str,
-) -> Refused {
+) -> SkillRefused {
     let known: Vec<&str> = known.collect();
     let hint = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -429,7 +453,7 @@ fn unknown<'n>(
     } else {
         format!("{instead} `{name}`")
     };
-    Refused::new(span.clone(), message).hint(hint)
+    SkillRefused::new(span.clone(), message).hint(hint)
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// Files by path, each with its bytes as git stores them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Files(BTreeMap<RepoPath, Vec<u8>>);
+pub struct FileSet(BTreeMap<RepoPath, Vec<u8>>);
 
-impl Files {
+impl FileSet {
     /// Everything that another source holds as regular files below a directory, and can read.
     pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, SourceError> {
         let mut files = Self::default();
@@ -43,7 +43,7 @@ impl Files {
     }
 }
 
-impl Source for Files {
+impl Source for FileSet {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
         let below = self.0.keys().filter(|path| path.below(directory).is_some());
         Ok(below

@@ -12,7 +12,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 pub struct Matcher {
     patterns: Vec<Pattern>,
     /// The first parts of all patterns, for finding tasks without listing everything.
-    first_parts: Vec<Part>,
+    first_parts: Vec<PatternPart>,
 }
 
 #[derive(Debug, Clone)]
@@ -20,16 +20,16 @@ struct Pattern {
     artifact: usize,
     index: usize,
     commit: bool,
-    part: Part,
+    part: PatternPart,
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum PatternPart {
     Literal(String),
     Glob(GlobMatcher),
 }
 
-impl Part {
+impl PatternPart {
     fn new(text: &str) -> Option<Self> {
         if text.contains(['*', '?', '[', '{']) {
             let glob: Glob = GlobBuilder::new(text).literal_separator(true).build().ok()?;
@@ -63,9 +63,9 @@ impl Matcher {
         let mut first_parts = Vec::new();
         for (artifact, declared) in workflow.artifacts.iter().enumerate() {
             for (index, path) in declared.paths.iter().enumerate() {
-                let Some(part) = Part::new(path) else { continue };
+                let Some(part) = PatternPart::new(path) else { continue };
                 patterns.push(Pattern { artifact, index, commit: declared.commit, part });
-                first_parts.extend(Part::new(path.split('/').next().unwrap_or_default()));
+                first_parts.extend(PatternPart::new(path.split('/').next().unwrap_or_default()));
             }
         }
         Self { patterns, first_parts }
@@ -135,7 +135,7 @@ mod tests {
             ("*", ".git", false),
             (".plan.json", ".plan.json", true),
         ] {
-            let part = Part::new(pattern).expect("a glob");
+            let part = PatternPart::new(pattern).expect("a glob");
             assert_eq!(part.matches(path), expected, "{pattern} {path}");
         }
     }

@@ -1,7 +1,7 @@
 //! Observing one task: every file that matches a declared artifact, read once, parsed, validated.
 
-use super::read::{Verdict, read};
-use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, SourceError, Verdicts};
+use super::read::{ReadResult, read};
+use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, SourceError, ValidationCache};
 use crate::base::{ArtifactName, Diagnostic, Digest, Place, RepoPath, TaskId};
 use crate::decide::{Facts, FileFact};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 /// How much is read at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReadLimits {
     /// The largest file that is read, in bytes.
     pub bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ReadLimits {
     fn default() -> Self {
         Self { bytes: 8 << 20 }
     }
@@ -78,12 +78,12 @@ pub fn observe(
     workflow: &Workflow,
     matcher: &Matcher,
     schemas: &Schemas,
-    verdicts: &Verdicts,
+    validations: &ValidationCache,
     task: &TaskId,
     directory: &RepoPath,
-    limits: &Limits,
+    limits: &ReadLimits,
 ) -> Result<Observed, SourceError> {
-    let mut observer = Observer { source, workflow, schemas, verdicts, directory, limits };
+    let mut observer = Observer { source, workflow, schemas, validations, directory, limits };
     let mut observed = Observed {
         facts: Facts {
             task: task.clone(),
@@ -115,9 +115,9 @@ struct Observer<'a> {
     source: &'a dyn Source,
     workflow: &'a Workflow,
     schemas: &'a Schemas,
-    verdicts: &'a Verdicts,
+    validations: &'a ValidationCache,
     directory: &'a RepoPath,
-    limits: &'a Limits,
+    limits: &'a ReadLimits,
 }
 
 /// What one entry gave.
@@ -239,16 +239,16 @@ impl Observer<'_> {
         path: &RepoPath,
         bytes: &[u8],
     ) -> (Option<Arc<serde_json::Value>>, Vec<Diagnostic>) {
-        let Verdict { data, mut problems } = read(artifact.format, path, bytes);
+        let ReadResult { data, mut problems } = read(artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
         // The bytes as read, not as git stores them: a filter may stand between the two.
         let content = Digest::of_blob(bytes);
         if let Some(schema) = &artifact.schema
-            && !self.verdicts.is_valid(content, schema.digest, artifact.format)
+            && !self.validations.is_valid(content, schema.digest, artifact.format)
         {
             let found = self.schemas.validate(schema, &data, path, artifact.format, bytes);
             if found.is_empty() {
-                self.verdicts.note_valid(content, schema.digest, artifact.format);
+                self.validations.note_valid(content, schema.digest, artifact.format);
             }
             problems.extend(found);
         }

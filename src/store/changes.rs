@@ -242,11 +242,11 @@ pub(super) fn differ(
 pub(super) fn unlike_names(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
-) -> Result<BTreeMap<String, [Option<Held>; 2]>, Error> {
+) -> Result<BTreeMap<String, [Option<TreeObject>; 2]>, Error> {
     let before = before.map(|id| one.directory(id)).transpose()?;
     let after = after.map(|id| other.directory(id)).transpose()?;
     let (before, after) = unlike(before.as_ref(), after.as_ref());
-    let mut names: BTreeMap<String, [Option<Held>; 2]> = BTreeMap::new();
+    let mut names: BTreeMap<String, [Option<TreeObject>; 2]> = BTreeMap::new();
     for (side, held) in [entries(before), entries(after)].into_iter().enumerate() {
         for (name, held) in held {
             names.entry(name).or_default()[side] = Some(held);
@@ -256,15 +256,15 @@ pub(super) fn unlike_names(
 }
 
 /// What stands under a name in a tree: its id, its mode, and whether it is a tree itself.
-pub(super) type Held = (Oid, i32, bool);
+pub(super) type TreeObject = (Oid, i32, bool);
 
 /// The id of what is held, if it is a tree.
-pub(super) fn subtree(held: Option<Held>) -> Option<Oid> {
+pub(super) fn subtree(held: Option<TreeObject>) -> Option<Oid> {
     held.filter(|(.., is_tree)| *is_tree).map(|(id, ..)| id)
 }
 
 /// Whether something is held, and is no tree.
-pub(super) fn is_file(held: Option<Held>) -> bool {
+pub(super) fn is_file(held: Option<TreeObject>) -> bool {
     held.is_some_and(|(.., is_tree)| !is_tree)
 }
 
@@ -295,7 +295,7 @@ fn unlike<'t>(
 }
 
 /// Entries of a tree by name: object, mode, and whether it is a tree itself.
-fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, Held> {
+fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, TreeObject> {
     entries
         .into_iter()
         .filter_map(|entry| {

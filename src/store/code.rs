@@ -7,7 +7,7 @@ use super::changes::{differ, is_file, subtree, unlike_names};
 use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest, oid, trailers};
 use crate::base::{Digest, RepoPath};
-use crate::workflow::Part;
+use crate::workflow::TreePart;
 use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,11 +18,11 @@ const MOST_COMMITS: usize = 1000;
 const MOST_FILES: usize = 1000;
 
 /// What was computed of parts, by their names.
-pub(super) type Parts = RefCell<HashMap<String, Known>>;
+pub(super) type Parts = RefCell<HashMap<String, KnownCode>>;
 
 /// What was computed of one part.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownCode {
     /// Its digest in whole trees.
     digests: HashMap<Oid, Digest>,
     /// The commits that were looked at, and what is told of those that changed it.
@@ -34,7 +34,7 @@ pub struct Code<'a> {
     /// What tells this part from any other.
     pub name: String,
     /// How much of what lies at a path belongs to it; the flag says that it is a directory.
-    pub part: &'a dyn Fn(&RepoPath, bool) -> Part,
+    pub part: &'a dyn Fn(&RepoPath, bool) -> TreePart,
 }
 
 /// From where on commits are told.
@@ -222,10 +222,12 @@ impl Store {
             let name = String::from_utf8_lossy(entry.name_bytes());
             let path = at.join(&name).unwrap_or_else(|_| at.clone());
             let id = match (code.part)(&path, is_tree) {
-                Part::None => None,
-                Part::Whole => Some(digest(entry.id())),
-                Part::Within if is_tree => self.part_of(&self.repo.find_tree(entry.id())?, &path, code)?,
-                Part::Within => None,
+                TreePart::None => None,
+                TreePart::Whole => Some(digest(entry.id())),
+                TreePart::Within if is_tree => {
+                    self.part_of(&self.repo.find_tree(entry.id())?, &path, code)?
+                }
+                TreePart::Within => None,
             };
             if let Some(id) = id {
                 kept.extend(format!("{:o} ", entry.filemode_raw()).into_bytes());
@@ -250,9 +252,9 @@ fn changed_in_part(
         let Ok(path) = at.join(&name) else { continue };
         let [old, new] = sides.map(subtree);
         match (code.part)(&path, old.or(new).is_some()) {
-            Part::None => {}
-            Part::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
-            Part::Whole => {
+            TreePart::None => {}
+            TreePart::Within => changed_in_part((one, old), (other, new), &path, code, found)?,
+            TreePart::Whole => {
                 differ((one, old), (other, new), &path, found)?;
                 if sides.into_iter().any(is_file) {
                     found.push(path);

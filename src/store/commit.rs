@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// One commit to make.
 #[derive(Debug, Clone)]
-pub struct Planned {
+pub struct PlannedCommit {
     /// Its message.
     pub message: String,
     /// Files it adds or changes.
@@ -139,7 +139,7 @@ impl Transaction<'_> {
     ///
     /// [`Error::Moved`] means that nothing happened: read and decide again. What goes wrong
     /// after the move is reported in the result instead, and finished by the next run.
-    pub fn commit(&mut self, planned: &[Planned]) -> Result<Committed, Error> {
+    pub fn commit(&mut self, planned: &[PlannedCommit]) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
             return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
@@ -175,7 +175,7 @@ impl Transaction<'_> {
     /// is locked, nobody else can stage or check out anything.
     fn publish(
         &self,
-        planned: &[Planned],
+        planned: &[PlannedCommit],
         built: &[Oid],
         journal: &Journal,
     ) -> Result<(IndexUpdate, Staged), Error> {
@@ -198,7 +198,7 @@ impl Transaction<'_> {
 
     /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
     /// Returns the commits, and all objects that they may have added.
-    fn build(&self, planned: &[Planned], signs: bool) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
+    fn build(&self, planned: &[PlannedCommit], signs: bool) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
         let repo = &self.store.repo;
         let mut parent =
             self.head.commit.map(|commit| repo.find_commit(oid(commit)?).map_err(Error::from)).transpose()?;
@@ -236,7 +236,7 @@ impl Transaction<'_> {
     }
 
     /// A tree with the changes of one commit.
-    fn edited(&self, base: &Tree<'_>, planned: &Planned) -> Result<Tree<'_>, Error> {
+    fn edited(&self, base: &Tree<'_>, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
         let mut update = TreeUpdateBuilder::new();
         for write in &planned.writes {
@@ -261,7 +261,7 @@ impl Transaction<'_> {
 
     /// The tree of a branch's first commit. It is made of an index in memory: an edit needs a tree
     /// to begin with, and an empty one would lie about for ever.
-    fn first_tree(&self, planned: &Planned) -> Result<Tree<'_>, Error> {
+    fn first_tree(&self, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
         let mut index = Index::new()?;
         for write in &planned.writes {
@@ -290,7 +290,7 @@ impl Transaction<'_> {
     }
 
     /// Whether the files to be replaced still hold what was judged.
-    fn is_as_judged(&self, planned: &[Planned]) -> bool {
+    fn is_as_judged(&self, planned: &[PlannedCommit]) -> bool {
         planned.iter().flat_map(|one| &one.writes).all(|write| {
             let present = || {
                 durable::read_regular(&write.path.under(&self.store.root))
@@ -300,7 +300,7 @@ impl Transaction<'_> {
         })
     }
 
-    fn journal(&self, planned: &[Planned], built: &[Oid]) -> Result<Journal, Error> {
+    fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
         let store = self.store;
         let before = self.head.commit.map(|commit| store.tree_of(commit)).transpose()?;
         let last = built.last().copied().ok_or(Error::Moved)?;
@@ -329,7 +329,7 @@ impl Transaction<'_> {
     }
 
     /// Moves the branch by compare-and-swap.
-    fn move_branch(&self, to: Option<&Oid>, planned: &[Planned]) -> Result<(), Error> {
+    fn move_branch(&self, to: Option<&Oid>, planned: &[PlannedCommit]) -> Result<(), Error> {
         let repo = &self.store.repo;
         let Some(to) = to else { return Ok(()) };
         let name = self.head.branch.as_deref().unwrap_or("HEAD");
@@ -393,7 +393,7 @@ fn entry(write: &Write) -> Result<IndexEntry, Error> {
 }
 
 /// The files to place in the work tree: of each path the last version, and what was judged there.
-fn placed(planned: &[Planned]) -> BTreeMap<&RepoPath, (&[u8], Option<Digest>)> {
+fn placed(planned: &[PlannedCommit]) -> BTreeMap<&RepoPath, (&[u8], Option<Digest>)> {
     let writes = planned.iter().flat_map(|one| &one.writes);
     let own = |write: &'_ Write| write.place.map(|Replaces(judged)| judged);
     writes.filter_map(|write| Some((&write.path, (write.blob.as_slice(), own(write)?)))).collect()

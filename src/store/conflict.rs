@@ -1,6 +1,6 @@
 //! What git leaves to people: an operation that is going on, and paths that are unmerged.
 
-use super::listed::{Listed, path_of};
+use super::ls_files::{Listed, path_of};
 use super::{Error, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;

@@ -11,7 +11,7 @@ use std::fs;
 const KNOWN: &str = "changes";
 
 /// Which commit last changed which path, as seen from a HEAD.
-struct Known {
+struct KnownChanges {
     head: Option<Digest>,
     changes: BTreeMap<RepoPath, Digest>,
 }
@@ -129,7 +129,7 @@ impl Store {
         Ok(self.repo.graph_descendant_of(oid(newer)?, oid(older)?)?)
     }
 
-    fn known_changes(&self) -> Result<Known, Error> {
+    fn known_changes(&self) -> Result<KnownChanges, Error> {
         let text = fs::read_to_string(self.own(KNOWN)).unwrap_or_default();
         let mut lines = text.lines();
         let head = lines.next().and_then(Digest::parse);
@@ -137,11 +137,11 @@ impl Store {
             let (commit, path) = line.split_once(' ')?;
             Some((RepoPath::new(path).ok()?, Digest::parse(commit)?))
         });
-        Ok(Known { head, changes: if head.is_some() { rows.collect() } else { BTreeMap::new() } })
+        Ok(KnownChanges { head, changes: if head.is_some() { rows.collect() } else { BTreeMap::new() } })
     }
 
     /// Keeps what is known; where that fails it is found again the next time.
-    fn keep_changes(&self, known: &Known) {
+    fn keep_changes(&self, known: &KnownChanges) {
         let Some(head) = known.head else { return };
         let rows = known.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
         let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();

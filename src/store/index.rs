@@ -5,8 +5,8 @@
 //! git takes longest for that of all things in a large repository; any other by git itself.
 
 use super::entries::{IndexEntry, IndexFile, Staged};
-use super::listed::Listed;
 use super::lock::IndexLock;
+use super::ls_files::Listed;
 use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};

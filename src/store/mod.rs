@@ -4,6 +4,7 @@
 //! compare-and-swap, the index is brought up to date once per batch under git's own lock, and what
 //! a killed process left half-done is finished by the next.
 
+mod blob_cache;
 mod cache_tree;
 mod changes;
 mod clean;
@@ -19,9 +20,8 @@ mod history;
 mod hooks;
 mod index;
 mod journal;
-mod listed;
 mod lock;
-mod recent;
+mod ls_files;
 mod sign;
 mod sources;
 mod sparse;
@@ -36,7 +36,7 @@ mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{Code, CodeCommit, Since, Start};
-pub use commit::{Committed, Planned, Transaction, Write};
+pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind};
@@ -50,8 +50,8 @@ pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
 
 use crate::base::{Digest, Patterns};
+use blob_cache::BlobCache;
 use git2::{ErrorCode, Oid, Repository};
-use recent::Recent;
 use sign::Person;
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -60,17 +60,17 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     repo: Repository,
     root: PathBuf,
-    options: Options,
+    options: StoreOptions,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
     /// What parts of trees are, as far as they were computed.
     parts: code::Parts,
-    recent: RefCell<Recent>,
+    recent: RefCell<BlobCache>,
 }
 
 /// What the settings allow.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct StoreOptions {
     /// Whether to commit while HEAD is detached.
     pub detached_head: bool,
     /// Branch names on which nothing is ever committed.
@@ -113,7 +113,7 @@ impl Store {
         Ok(Some(Self {
             repo,
             root,
-            options: Options::default(),
+            options: StoreOptions::default(),
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
             parts: code::Parts::default(),
@@ -157,7 +157,7 @@ impl Store {
 
     /// The same repository under other settings.
     #[must_use]
-    pub fn with_options(self, options: Options) -> Self {
+    pub fn with_options(self, options: StoreOptions) -> Self {
         Self { options, ..self }
     }
 

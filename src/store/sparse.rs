@@ -1,6 +1,6 @@
 //! The work directory where not everything is checked out: what is left out is read from the index.
 
-use super::listed::{Listed, path_of};
+use super::ls_files::{Listed, path_of};
 use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};

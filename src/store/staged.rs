@@ -3,7 +3,7 @@
 use super::cache_tree;
 use super::entries::{IndexFile, RawEntry};
 use super::index::read_index;
-use super::listed::{Listed, path_of};
+use super::ls_files::{Listed, path_of};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
@@ -24,12 +24,12 @@ pub struct StagedFile {
 /// The index: what the next commit would hold.
 pub struct IndexSource<'s> {
     store: &'s Store,
-    held: Held,
+    held: StagedFiles,
     unmerged: Vec<RepoPath>,
 }
 
 /// What is known of the index.
-enum Held {
+enum StagedFiles {
     /// A plain one, of which only what is asked for is looked at; and the trees that it remembers.
     Plain { index: IndexFile, trees: HashMap<Vec<u8>, Digest> },
     /// Any other, as it was listed, in path order.
@@ -46,14 +46,14 @@ impl Store {
                 sorted(Vec::new(), index.unmerged().filter_map(|entry| path_of(entry.name)).collect());
             let trees = index.extensions().find(|(signature, _)| *signature == b"TREE");
             let trees = trees.and_then(|(_, extension)| cache_tree::read(extension)).unwrap_or_default();
-            return Ok(IndexSource { store: self, held: Held::Plain { index, trees }, unmerged });
+            return Ok(IndexSource { store: self, held: StagedFiles::Plain { index, trees }, unmerged });
         }
         let (files, unmerged) = match self.index_by_library() {
             Ok(read) => read,
             // libgit2 cannot read a split or a sparse index; git itself can.
             Err(_) => self.index_by_git()?,
         };
-        Ok(IndexSource { store: self, held: Held::Listed(files), unmerged })
+        Ok(IndexSource { store: self, held: StagedFiles::Listed(files), unmerged })
     }
 
     fn index_by_library(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
@@ -119,12 +119,12 @@ impl IndexSource<'_> {
     pub fn below(&self, directory: &RepoPath) -> Vec<StagedFile> {
         let prefix = prefix_of(directory);
         match &self.held {
-            Held::Plain { index, .. } => {
+            StagedFiles::Plain { index, .. } => {
                 let entries = (index.position(prefix.as_bytes())..).map_while(|at| index.entry(at));
                 let below = entries.take_while(|entry| entry.name.starts_with(prefix.as_bytes()));
                 below.filter_map(file_of).collect()
             }
-            Held::Listed(files) => listed_below(files, &prefix).to_vec(),
+            StagedFiles::Listed(files) => listed_below(files, &prefix).to_vec(),
         }
     }
 
@@ -134,7 +134,7 @@ impl IndexSource<'_> {
         let prefix = prefix_of(directory);
         let mut found: Vec<(String, Option<StagedFile>)> = Vec::new();
         match &self.held {
-            Held::Plain { index, .. } => {
+            StagedFiles::Plain { index, .. } => {
                 let mut at = index.position(prefix.as_bytes());
                 while let Some(entry) = index.entry(at) {
                     let Some(below) = entry.name.strip_prefix(prefix.as_bytes()) else { break };
@@ -151,7 +151,7 @@ impl IndexSource<'_> {
                     at = index.position(&[prefix.as_bytes(), &below[..slash], b"0"].concat());
                 }
             }
-            Held::Listed(files) => {
+            StagedFiles::Listed(files) => {
                 for file in listed_below(files, &prefix) {
                     let below = &file.path.as_str()[prefix.len()..];
                     match below.split_once('/') {
@@ -169,19 +169,19 @@ impl IndexSource<'_> {
     /// remembers.
     pub(super) fn holds_tree(&self, directory: &RepoPath, name: &str, tree: Digest) -> bool {
         match &self.held {
-            Held::Plain { trees, .. } => {
+            StagedFiles::Plain { trees, .. } => {
                 let path = prefix_of(directory) + name;
                 trees.get(path.as_bytes()) == Some(&tree)
             }
-            Held::Listed(_) => false,
+            StagedFiles::Listed(_) => false,
         }
     }
 
     /// The tree that the next commit would hold at a directory, where the index remembers it.
     pub(super) fn tree(&self, directory: &RepoPath) -> Option<Digest> {
         match &self.held {
-            Held::Plain { trees, .. } => trees.get(directory.as_str().as_bytes()).copied(),
-            Held::Listed(_) => None,
+            StagedFiles::Plain { trees, .. } => trees.get(directory.as_str().as_bytes()).copied(),
+            StagedFiles::Listed(_) => None,
         }
     }
 
@@ -189,10 +189,10 @@ impl IndexSource<'_> {
     #[must_use]
     pub fn file(&self, path: &RepoPath) -> Option<StagedFile> {
         match &self.held {
-            Held::Plain { index, .. } => {
+            StagedFiles::Plain { index, .. } => {
                 index.named(path.as_str().as_bytes()).find_map(|at| file_of(index.entry(at)?))
             }
-            Held::Listed(files) => {
+            StagedFiles::Listed(files) => {
                 files.binary_search_by(|file| file.path.cmp(path)).ok().map(|found| files[found].clone())
             }
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What a command prints as JSON when it could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Failure {
+pub struct ErrorView {
     /// The version of this shape.
     pub schema_version: u32,
     /// `error`.
@@ -26,7 +26,7 @@ pub struct FailureBody {
     pub hint: Option<String>,
 }
 
-impl Failure {
+impl ErrorView {
     /// The envelope of one failure.
     #[must_use]
     pub fn new(code: impl Into<String>, message: impl Into<String>, hint: Option<String>) -> Self {
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn is_the_documented_shape() {
         assert_eq!(
-            line(&Failure::new("no-task", "there is no task t-9", Some("orch status".to_owned()))),
+            line(&ErrorView::new("no-task", "there is no task t-9", Some("orch status".to_owned()))),
             "{\"schemaVersion\":1,\"kind\":\"error\",\"error\":{\"code\":\"no-task\",\
              \"message\":\"there is no task t-9\",\"hint\":\"orch status\"}}\n"
         );

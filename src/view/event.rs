@@ -11,7 +11,7 @@ use serde::Serialize;
 /// One thing that happened while watching.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Event {
+pub struct EventView {
     /// The version of this shape.
     pub schema_version: u32,
     /// `event`.
@@ -68,7 +68,7 @@ pub enum Happening {
     },
 }
 
-impl Event {
+impl EventView {
     /// Something that happened at a time.
     #[must_use]
     pub fn new(at: Timestamp, happening: Happening) -> Self {
@@ -125,7 +125,7 @@ mod tests {
         };
         assert_eq!(held.text(Paint::PLAIN, 0), "t-42: held back: a `git commit` is open\n");
         assert_eq!(
-            line(&Event::new(Timestamp::from_seconds(0), held)),
+            line(&EventView::new(Timestamp::from_seconds(0), held)),
             "{\"schemaVersion\":1,\"kind\":\"event\",\"at\":\"1970-01-01T00:00:00Z\",\"event\":\"held\",\
              \"task\":\"t-42\",\"reason\":\"a `git commit`\\nis open\",\"hint\":null}\n"
         );

@@ -6,7 +6,7 @@ use super::suggestion::scope;
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion, in_repository};
 use super::{Kind, Paint, Repository, Style, Subject};
-use crate::decide::{Derived, Part, Tried, Truth};
+use crate::decide::{Derived, GuardPart, Tried, Truth};
 use crate::workflow::TreeScope;
 use serde::Serialize;
 use serde_json::Value;
@@ -39,14 +39,14 @@ pub struct Explanation {
     /// The digest of the document and its schemas.
     pub workflow_digest: String,
     /// Every rule of the phase, in order.
-    pub rules: Vec<Trial>,
+    pub rules: Vec<TriedRuleView>,
     /// What is known of every artifact.
     pub artifacts: Vec<ArtifactFacts>,
 }
 
 /// One rule as it was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Trial {
+pub struct TriedRuleView {
     /// The rule.
     pub rule: String,
     /// What it would yield, in words.
@@ -60,12 +60,12 @@ pub struct Trial {
     /// The error, if it could not be evaluated.
     pub error: Option<String>,
     /// The parts of its guard.
-    pub parts: Vec<GuardPart>,
+    pub parts: Vec<GuardPartView>,
 }
 
 /// One part of a guard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GuardPart {
+pub struct GuardPartView {
     /// Its source text.
     pub text: String,
     /// `true`, `false`, `error` or `not-tried`.
@@ -73,14 +73,14 @@ pub struct GuardPart {
     /// The error, if it could not be evaluated.
     pub error: Option<String>,
     /// The values it saw.
-    pub saw: Vec<Seen>,
+    pub saw: Vec<SawView>,
     /// The named expression that it is a part of; null where it stands in the guard itself.
     pub within: Option<String>,
 }
 
 /// One value that a guard saw.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Seen {
+pub struct SawView {
     /// Its name in the guard.
     pub name: String,
     /// The value; null also where it is missing.
@@ -223,7 +223,7 @@ impl Explanation {
     }
 
     /// A part of a guard, and below it the values it saw, unless it is itself the only one.
-    fn part_text(&self, out: &mut String, part: &GuardPart, paint: Paint, width: usize) {
+    fn part_text(&self, out: &mut String, part: &GuardPartView, paint: Paint, width: usize) {
         let task = self.suggestion.path.as_str();
         let style = match part.result {
             "true" => Style::Good,
@@ -231,7 +231,7 @@ impl Explanation {
             "false" => Style::Warn,
             _ => Style::Dim,
         };
-        let from = |seen: &Seen| {
+        let from = |seen: &SawView| {
             seen.path.as_ref().map_or(String::new(), |path| format!("  ({})", below(task, path)))
         };
         // Cells made by hand: the padding, and the file after a long value, must not be cut away.
@@ -252,7 +252,7 @@ impl Explanation {
         if obvious {
             return;
         }
-        let row = |seen: &Seen| -> Vec<Cell> {
+        let row = |seen: &SawView| -> Vec<Cell> {
             let value =
                 if seen.missing { "is missing".to_owned() } else { format!("= {}", value_text(&seen.value)) };
             vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
@@ -347,9 +347,9 @@ fn truth(result: &Truth) -> (&'static str, Option<String>) {
     }
 }
 
-fn trial(subject: &Subject<'_>, tried: &Tried) -> Trial {
+fn trial(subject: &Subject<'_>, tried: &Tried) -> TriedRuleView {
     let (result, error) = truth(&tried.result);
-    Trial {
+    TriedRuleView {
         rule: tried.rule.to_string(),
         outcome: tried.outcome.clone(),
         to: tried.to.as_ref().map(ToString::to_string),
@@ -360,15 +360,15 @@ fn trial(subject: &Subject<'_>, tried: &Tried) -> Trial {
     }
 }
 
-fn guard_part(subject: &Subject<'_>, part: &Part) -> GuardPart {
+fn guard_part(subject: &Subject<'_>, part: &GuardPart) -> GuardPartView {
     let (result, error) = truth(&part.result);
-    let seen = |(name, value): &(String, Option<Value>)| Seen {
+    let seen = |(name, value): &(String, Option<Value>)| SawView {
         name: name.clone(),
         value: value.clone().unwrap_or_default(),
         missing: value.is_none(),
         path: origin(subject, name),
     };
-    GuardPart {
+    GuardPartView {
         text: part.text.clone(),
         result,
         error,

@@ -2,7 +2,7 @@
 
 use super::layout::{one_line, wrap};
 use crate::base::{Digest, TaskId, WorkflowName};
-use crate::config::{Placeholder, Subject};
+use crate::config::{CommitSubject, Placeholder};
 use crate::decide::{Evidence, Kind, Transition};
 
 /// Git's custom for the width of a body.
@@ -20,7 +20,7 @@ pub struct Message<'a> {
     /// The digest of that workflow.
     pub workflow_digest: Digest,
     /// The first line, as `orch.toml` wants it.
-    pub subject: &'a Subject,
+    pub subject: &'a CommitSubject,
     /// Name and address for a `Signed-off-by` trailer.
     pub sign_off: Option<&'a str>,
 }
@@ -172,7 +172,8 @@ mod tests {
             transition,
             workflow: &workflow.name,
             workflow_digest: workflow.digest,
-            subject: &template.map_or_else(Subject::default, |text| Subject::new(text).expect("valid")),
+            subject: &template
+                .map_or_else(CommitSubject::default, |text| CommitSubject::new(text).expect("valid")),
             sign_off: None,
         }
         .text()

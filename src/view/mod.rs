@@ -33,13 +33,13 @@ mod wire;
 
 pub use action_prompt::action_prompt;
 pub use audit::{AuditChange, AuditCommit, AuditReport};
-pub use error::Failure;
-pub use event::{Event, Happening};
+pub use error::ErrorView;
+pub use event::{EventView, Happening};
 pub use explain::{Explanation, Explanations};
 pub use json::{SCHEMA_VERSION, line, pretty};
 pub use log::{Log, LogEntry};
 pub use message::Message;
-pub use next::{Direction, Do, Kind, Next, next};
+pub use next::{Direction, Do, Kind, NextView, next};
 pub use order::{Urgency, sort, urgency};
 pub use paint::{Paint, Style};
 pub use prompt::prompt;
@@ -47,8 +47,8 @@ pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, TaskStatus};
 pub use text::suggestions;
-pub use transition::{Applied, TransitionLine, Transitions};
-pub use wire::{Command, Expected, Finding, Input, Possible, Proof, Suggestion, Suggestions};
+pub use transition::{AppliedView, TransitionLine, Transitions};
+pub use wire::{CommandView, Expected, Finding, Input, Possible, Proof, Suggestion, Suggestions};
 
 use crate::base::{Diagnostic, RepoPath, Timestamp};
 use crate::decide::{Choice, Decision};
@@ -75,7 +75,7 @@ pub struct Subject<'a> {
     /// Where `system/` lies in the repository; `None` where its texts are only in the binary.
     pub system_dir: Option<&'a str>,
     /// What is known of a run of this task, if there is or was one.
-    pub runner: Option<Runner<'a>>,
+    pub runner: Option<RunnerView<'a>>,
     /// Commands that only the shell can find, such as `git restore`; they come first.
     pub extra_options: Vec<Choice>,
     /// Findings that only the shell can make.
@@ -84,7 +84,7 @@ pub struct Subject<'a> {
 
 /// What is known of a run of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runner<'a> {
+pub enum RunnerView<'a> {
     /// A process works on the task now.
     Running,
     /// The run stopped because nothing changed; why, as a sentence without a final full stop.
@@ -98,7 +98,7 @@ pub struct Repository {
     pub root: String,
     /// The branch, unless detached or outside git.
     pub branch: Option<String>,
-    /// The commit of HEAD, unless unborn or outside git.
+    /// The commit of HEAD, unless untracked or outside git.
     pub head: Option<String>,
     /// What was read: `work-dir`, `index` or `commit:<id>`.
     pub source: String,

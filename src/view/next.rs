@@ -1,6 +1,6 @@
 //! The one table that turns a verdict into who must do what, and where it leads.
 
-use super::{Runner, Subject};
+use super::{RunnerView, Subject};
 use crate::base::PhaseId;
 use crate::decide::{ExpectState, Expectation, Verdict};
 use crate::workflow::{Owner, Workflow};
@@ -95,7 +95,7 @@ words! {
 
 /// Who must do what, and where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
+pub struct NextView {
     /// What kind of decision it is.
     pub kind: Kind,
     /// What has to be done.
@@ -110,12 +110,12 @@ pub struct Next {
 
 /// What follows for whom from a decision, and from what is known of its runner.
 #[must_use]
-pub fn next(subject: &Subject<'_>) -> Next {
+pub fn next(subject: &Subject<'_>) -> NextView {
     let decision = subject.decision;
     let current = decision.phase.as_ref();
     let works =
         current.and_then(|phase| subject.workflow.phase(phase)).map_or(Owner::Agent, |phase| phase.owner);
-    let make = |kind, task, owner, phase: Option<&PhaseId>| Next {
+    let make = |kind, task, owner, phase: Option<&PhaseId>| NextView {
         kind,
         task,
         owner,
@@ -125,8 +125,10 @@ pub fn next(subject: &Subject<'_>) -> Next {
 
     let live = !matches!(decision.verdict, Verdict::Done { .. } | Verdict::Error { .. });
     match &subject.runner {
-        Some(Runner::Running) if live => return make(Kind::Wait, Do::Nothing, Owner::Process, current),
-        Some(Runner::Stalled(_)) if live => return make(Kind::Stalled, Do::Decide, Owner::Human, current),
+        Some(RunnerView::Running) if live => return make(Kind::Wait, Do::Nothing, Owner::Process, current),
+        Some(RunnerView::Stalled(_)) if live => {
+            return make(Kind::Stalled, Do::Decide, Owner::Human, current);
+        }
         _ => {}
     }
     match &decision.verdict {
@@ -226,9 +228,9 @@ mod tests {
             (lost, "inconsistent repair human - none"),
             (samples::error(), "error repair human - none"),
             (samples::livelock(), "livelock repair human - none"),
-            (runner(Runner::Running), "wait nothing process codegen stay"),
-            (runner(Runner::Stalled("twice")), "stalled decide human codegen stay"),
-            (Sample { runner: Some(Runner::Running), ..samples::done() }, "done nothing none - none"),
+            (runner(RunnerView::Running), "wait nothing process codegen stay"),
+            (runner(RunnerView::Stalled("twice")), "stalled decide human codegen stay"),
+            (Sample { runner: Some(RunnerView::Running), ..samples::done() }, "done nothing none - none"),
         ];
         for (sample, expected) in &table {
             assert_eq!(row(sample), *expected, "{:?}", sample.decision.verdict);

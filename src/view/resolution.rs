@@ -2,7 +2,7 @@
 
 use super::json::SCHEMA_VERSION;
 use super::layout::{one_line, paragraph};
-use super::{Command, Finding, Log, LogEntry, Paint, Repository, Style};
+use super::{CommandView, Finding, Log, LogEntry, Paint, Repository, Style};
 use serde::Serialize;
 
 /// The envelope of an `orch resolve`.
@@ -52,7 +52,7 @@ pub struct Resolution {
     /// What the other side alone tells.
     pub theirs: Vec<LogEntry>,
     /// The ways out of a dispute.
-    pub options: Vec<Command>,
+    pub options: Vec<CommandView>,
 }
 
 impl Resolutions {

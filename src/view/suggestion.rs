@@ -1,7 +1,7 @@
 //! From a decision to a suggestion.
 
-use super::wire::{Command, Expected, Finding, Input, Possible, Proof, Suggestion, in_repository};
-use super::{Kind, Runner, Subject, next};
+use super::wire::{CommandView, Expected, Finding, Input, Possible, Proof, Suggestion, in_repository};
+use super::{Kind, RunnerView, Subject, next};
 use crate::base::ArtifactName;
 use crate::decide::{Decision, Evidence, Expectation, Verdict};
 use crate::workflow::{Phase, TreeScope};
@@ -15,7 +15,7 @@ impl Suggestion {
         let decision = subject.decision;
         let next = next(subject);
         let reason = match subject.runner {
-            Some(Runner::Stalled(why)) if next.kind == Kind::Stalled => why.to_owned(),
+            Some(RunnerView::Stalled(why)) if next.kind == Kind::Stalled => why.to_owned(),
             _ => decision.reason.clone(),
         };
         Self {
@@ -39,7 +39,7 @@ impl Suggestion {
             instructions: instructions_path(subject),
             inputs: inputs(subject),
             expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
-            options: subject.extra_options.iter().chain(&decision.options).map(Command::of).collect(),
+            options: subject.extra_options.iter().chain(&decision.options).map(CommandView::of).collect(),
             moves: decision.moves.iter().map(Possible::of).collect(),
             evidence: Proof::rows(&decision.evidence, subject.directory),
             waived: decision.waived.iter().map(ToString::to_string).collect(),

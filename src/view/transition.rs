@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// A transition of a task that was applied, or would be.
 #[derive(Debug, Clone, Copy)]
-pub struct Applied<'a> {
+pub struct AppliedView<'a> {
     /// The task.
     pub task: &'a TaskId,
     /// Its directory.
@@ -105,7 +105,7 @@ impl Transitions {
 impl TransitionLine {
     /// The wire shape of a transition.
     #[must_use]
-    pub fn of(applied: &Applied<'_>) -> Self {
+    pub fn of(applied: &AppliedView<'_>) -> Self {
         let transition = applied.transition;
         let direction = direction(applied.workflow, transition.from.as_ref(), Some(&transition.to));
         let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !transition.kind.stays();
@@ -170,7 +170,7 @@ mod tests {
         let (task, directory) = (samples::task(), samples::directory());
         let text = |transition: &Transition, commit, width| {
             let applied =
-                Applied { task: &task, directory: &directory, workflow: &workflow, transition, commit };
+                AppliedView { task: &task, directory: &directory, workflow: &workflow, transition, commit };
             TransitionLine::of(&applied).text(Paint::PLAIN, width)
         };
         let commit = Some("3f2a1bc0123456789");

@@ -74,7 +74,7 @@ pub struct Suggestion {
     /// What has to be written, mended or renewed.
     pub expects: Vec<Expected>,
     /// Commands to choose from.
-    pub options: Vec<Command>,
+    pub options: Vec<CommandView>,
     /// Every move that the rules know from here.
     pub moves: Vec<Possible>,
     /// The files that the decision rests on.
@@ -139,7 +139,7 @@ pub struct Expected {
 
 /// A command that somebody may choose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Command {
+pub struct CommandView {
     /// A stable id.
     pub id: String,
     /// The command, argument by argument.
@@ -235,7 +235,7 @@ impl Finding {
     }
 }
 
-impl Command {
+impl CommandView {
     /// The wire shape of a choice.
     #[must_use]
     pub fn of(choice: &Choice) -> Self {

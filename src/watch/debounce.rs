@@ -98,18 +98,18 @@ impl<K: Ord + Clone> Debounce<K> {
 mod tests {
     use super::*;
 
-    enum Step {
+    enum DebounceStep {
         /// At this millisecond, this group and key, this hint.
         Note(u64, &'static str, &'static str, Hint),
         /// At this millisecond, these keys are due, and then the next deadline is this millisecond.
         Due(u64, &'static [&'static str], Option<u64>),
     }
+    use DebounceStep::{Due, Note};
     use Hint::{Appeared, Changed, Writing};
-    use Step::{Due, Note};
 
     #[test]
     fn keys_are_due_when_their_group_is_quiet() {
-        let stories: &[(&str, &[Step])] = &[
+        let stories: &[(&str, &[DebounceStep])] = &[
             ("nothing is pending", &[Due(0, &[], None)]),
             (
                 "a change is due after the settle time",

@@ -1,7 +1,7 @@
 //! Hints from the file system: which paths to look at again, after a quiet moment.
 //!
 //! What is reported here proves nothing. Events come late, twice or not at all, so whoever receives
-//! a [`Signal`] reads the files and compares; a slow [`Signal::Rescan`] catches what no event told.
+//! a [`WatchSignal`] reads the files and compares; a slow [`WatchSignal::Rescan`] catches what no event told.
 
 mod advice;
 mod debounce;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Signal {
+pub enum WatchSignal {
     /// Something changed at this file or directory, or below it; it may be gone.
     Dirty(RepoPath),
     /// The commit that is checked out may be another.
@@ -32,7 +32,7 @@ pub enum Signal {
 
 /// How to watch.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct WatchOptions {
     /// How long a task must be quiet before its paths are reported.
     pub settle: Duration,
     /// Whether to look at intervals from the start and never listen.
@@ -46,7 +46,7 @@ pub struct Options {
     pub heads: Vec<(PathBuf, bool)>,
 }
 
-impl Default for Options {
+impl Default for WatchOptions {
     fn default() -> Self {
         Self {
             settle: Duration::from_millis(50),

@@ -4,7 +4,7 @@
 //! turns a hang into a failure.
 
 use super::watcher::Watcher;
-use super::{Error, Options, Signal};
+use super::{Error, WatchOptions, WatchSignal};
 use crate::base::RepoPath;
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,10 +22,10 @@ struct World {
 
 impl World {
     fn new(existing: &[&str], targets: &[&str]) -> Self {
-        Self::with(existing, targets, Options { reconcile: HANG * 2, ..Options::default() })
+        Self::with(existing, targets, WatchOptions { reconcile: HANG * 2, ..WatchOptions::default() })
     }
 
-    fn with(existing: &[&str], targets: &[&str], options: Options) -> Self {
+    fn with(existing: &[&str], targets: &[&str], options: WatchOptions) -> Self {
         let directory =
             tempfile::Builder::new().prefix("orch-watch-").tempdir().expect("temporary directory");
         for path in existing {
@@ -48,7 +48,7 @@ impl World {
     }
 
     /// Takes signals until `done` says that they are enough; hands over all of them.
-    fn until(&mut self, mut done: impl FnMut(&[Signal]) -> bool) -> Vec<Signal> {
+    fn until(&mut self, mut done: impl FnMut(&[WatchSignal]) -> bool) -> Vec<WatchSignal> {
         let deadline = Instant::now() + HANG;
         let mut all = Vec::new();
         while !done(&all) {
@@ -82,13 +82,13 @@ fn repo_path(path: &str) -> RepoPath {
     RepoPath::new(path).expect("valid")
 }
 
-fn dirty(path: &str) -> Signal {
-    Signal::Dirty(repo_path(path))
+fn dirty(path: &str) -> WatchSignal {
+    WatchSignal::Dirty(repo_path(path))
 }
 
-fn dirty_paths(signals: &[Signal]) -> BTreeSet<String> {
-    let path = |signal: &Signal| match signal {
-        Signal::Dirty(path) => Some(path.to_string()),
+fn dirty_paths(signals: &[WatchSignal]) -> BTreeSet<String> {
+    let path = |signal: &WatchSignal| match signal {
+        WatchSignal::Dirty(path) => Some(path.to_string()),
         _ => None,
     };
     signals.iter().filter_map(path).collect()
@@ -179,7 +179,7 @@ fn a_new_directory_is_reported_twice() {
     let mut world = World::new(&["tasks"], &["tasks"]);
     fs::create_dir(world.root().join("tasks/t")).expect("create");
     let twice =
-        |signals: &[Signal]| signals.iter().filter(|signal| **signal == dirty("tasks/t")).count() == 2;
+        |signals: &[WatchSignal]| signals.iter().filter(|signal| **signal == dirty("tasks/t")).count() == 2;
     world.until(twice);
 }
 
@@ -262,21 +262,25 @@ fn a_name_that_is_not_utf_8_is_reported_as_its_directory() {
 
 #[test]
 fn while_listening_a_rescan_comes_from_time_to_time() {
-    let options = Options { reconcile: Duration::from_millis(1), ..Options::default() };
+    let options = WatchOptions { reconcile: Duration::from_millis(1), ..WatchOptions::default() };
     let mut world = World::with(&["tasks"], &["tasks"], options);
     assert!(world.watcher.is_listening());
     let signals = world.until(|signals| signals.len() >= 2);
-    assert!(signals.iter().all(|signal| *signal == Signal::Rescan("time to reconcile")), "{signals:?}");
+    assert!(signals.iter().all(|signal| *signal == WatchSignal::Rescan("time to reconcile")), "{signals:?}");
 }
 
 #[test]
 fn a_poll_never_listens() {
-    let options = Options { poll: true, poll_interval: Duration::from_millis(1), ..Options::default() };
+    let options =
+        WatchOptions { poll: true, poll_interval: Duration::from_millis(1), ..WatchOptions::default() };
     let mut world = World::with(&["tasks"], &["tasks"], options);
     assert!(!world.watcher.is_listening());
     world.write("tasks/t/plan.json", "{}");
     let signals = world.until(|signals| signals.len() >= 2);
-    assert!(signals.iter().all(|signal| *signal == Signal::Rescan("looking at intervals")), "{signals:?}");
+    assert!(
+        signals.iter().all(|signal| *signal == WatchSignal::Rescan("looking at intervals")),
+        "{signals:?}"
+    );
 }
 
 #[test]
@@ -293,7 +297,7 @@ fn a_timeout_gives_nothing_and_a_stop_ends() {
 #[test]
 fn a_root_that_is_missing_is_an_error() {
     let Error::Root { path, source } =
-        Watcher::new(Path::new("/nowhere/at/all"), &[], Options::default()).expect_err("no such root");
+        Watcher::new(Path::new("/nowhere/at/all"), &[], WatchOptions::default()).expect_err("no such root");
     assert_eq!(path, Path::new("/nowhere/at/all"));
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
 }

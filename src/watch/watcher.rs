@@ -3,7 +3,7 @@
 use super::advice::advice;
 use super::debounce::{Debounce, Hint};
 use super::noise::is_noise;
-use super::{Error, Options, Signal};
+use super::{Error, WatchOptions, WatchSignal};
 use crate::base::RepoPath;
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -24,11 +24,11 @@ const ATTEMPTS: usize = 8;
 pub struct Watcher {
     root: PathBuf,
     targets: Vec<RepoPath>,
-    options: Options,
+    options: WatchOptions,
     /// What listens; `None` while looking at intervals.
     notify: Option<RecommendedWatcher>,
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
+    sender: Sender<WatcherMessage>,
+    receiver: Receiver<WatcherMessage>,
     debounce: Debounce<RepoPath>,
     /// Targets to subscribe to anew, since they or what holds them came, went or moved.
     unarmed: BTreeSet<RepoPath>,
@@ -40,20 +40,20 @@ pub struct Watcher {
 }
 
 #[derive(Debug)]
-enum Message {
+enum WatcherMessage {
     Event(notify::Result<Event>),
     Stop,
 }
 
 /// Ends the watch from anywhere, for example from a signal handler.
 #[derive(Debug, Clone)]
-pub struct Stop(Sender<Message>);
+pub struct Stop(Sender<WatcherMessage>);
 
 impl Stop {
     /// Makes [`Watcher::next`] return `None` at once and from then on.
     pub fn stop(&self) {
         // Without a receiver the watch has ended already.
-        let _ = self.0.send(Message::Stop);
+        let _ = self.0.send(WatcherMessage::Stop);
     }
 }
 
@@ -65,7 +65,7 @@ impl Watcher {
     /// Scan after this call, so that nothing falls between. Where listening is impossible the watch
     /// begins all the same, by looking at intervals, and the first signal says so. An error means
     /// that `root` is not there.
-    pub fn new(root: &Path, targets: &[RepoPath], options: Options) -> Result<Self, Error> {
+    pub fn new(root: &Path, targets: &[RepoPath], options: WatchOptions) -> Result<Self, Error> {
         let root = root.canonicalize().map_err(|source| Error::Root { path: root.to_owned(), source })?;
         let (sender, receiver) = channel();
         let targets = outermost(targets);
@@ -106,7 +106,7 @@ impl Watcher {
     /// Sleeps until something is due and returns it, paths in order and once each.
     ///
     /// An empty list means that `timeout` has passed, `None` that the watch was stopped.
-    pub fn next(&mut self, timeout: Duration) -> Option<Vec<Signal>> {
+    pub fn next(&mut self, timeout: Duration) -> Option<Vec<WatchSignal>> {
         let until = Instant::now().checked_add(timeout);
         loop {
             while let Ok(message) = self.receiver.try_recv() {
@@ -133,19 +133,19 @@ impl Watcher {
         }
     }
 
-    fn due(&mut self, now: Instant) -> Vec<Signal> {
+    fn due(&mut self, now: Instant) -> Vec<WatchSignal> {
         let paths = self.debounce.due(now);
         self.deepen(paths.iter().filter(|(_, appeared)| **appeared).map(|(path, _)| path));
-        let mut due: Vec<Signal> = self.failure.take().map(Signal::Failed).into_iter().collect();
+        let mut due: Vec<WatchSignal> = self.failure.take().map(WatchSignal::Failed).into_iter().collect();
         if self.rescan.0 <= now {
-            due.push(Signal::Rescan(self.rescan.1));
+            due.push(WatchSignal::Rescan(self.rescan.1));
             self.schedule_rescan(now);
         }
         if self.head.is_some_and(|head| head <= now) {
             self.head = None;
-            due.push(Signal::Head);
+            due.push(WatchSignal::Head);
         }
-        due.extend(paths.into_keys().map(Signal::Dirty));
+        due.extend(paths.into_keys().map(WatchSignal::Dirty));
         due
     }
 
@@ -156,17 +156,17 @@ impl Watcher {
         };
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: WatcherMessage) {
         match message {
-            Message::Stop => self.stopped = true,
-            Message::Event(Err(error)) if self.is_listening() => self.fail(&error),
-            Message::Event(Err(_)) => {}
-            Message::Event(Ok(event)) if event.need_rescan() => {
+            WatcherMessage::Stop => self.stopped = true,
+            WatcherMessage::Event(Err(error)) if self.is_listening() => self.fail(&error),
+            WatcherMessage::Event(Err(_)) => {}
+            WatcherMessage::Event(Ok(event)) if event.need_rescan() => {
                 // Directories that appeared meanwhile are not subscribed to.
                 self.unarmed.extend(self.targets.iter().cloned());
                 self.rescan_soon("events were lost");
             }
-            Message::Event(Ok(event)) => {
+            WatcherMessage::Event(Ok(event)) => {
                 for path in &event.paths {
                     self.note(path, &event.kind);
                 }
@@ -239,7 +239,7 @@ impl Watcher {
         let handler = move |event: notify::Result<Event>| {
             if event.as_ref().map_or(true, matters) {
                 // Without a receiver the watch has ended.
-                let _ = sender.send(Message::Event(event));
+                let _ = sender.send(WatcherMessage::Event(event));
             }
         };
         // A link is content here, not a way into another tree.
@@ -355,10 +355,10 @@ mod tests {
 
     fn watcher(targets: &[&str], directory: &Path) -> Watcher {
         let targets: Vec<RepoPath> = targets.iter().map(|path| RepoPath::new(path).expect("valid")).collect();
-        let options = Options {
+        let options = WatchOptions {
             reconcile: Duration::MAX / 4,
             poll_interval: Duration::from_millis(1),
-            ..Options::default()
+            ..WatchOptions::default()
         };
         Watcher::new(directory, &targets, options).expect("the root is there")
     }
@@ -369,13 +369,16 @@ mod tests {
         let mut watcher = watcher(&["tasks"], directory.path());
         for _ in 0..2 {
             let error = notify::Error::new(ErrorKind::MaxFilesWatch);
-            watcher.sender.send(Message::Event(Err(error))).expect("open");
+            watcher.sender.send(WatcherMessage::Event(Err(error))).expect("open");
         }
         let first = watcher.next(Duration::MAX).expect("not stopped");
-        assert!(matches!(&first[0], Signal::Failed(text) if text.contains("max_user_watches")), "{first:?}");
+        assert!(
+            matches!(&first[0], WatchSignal::Failed(text) if text.contains("max_user_watches")),
+            "{first:?}"
+        );
         assert!(!watcher.is_listening());
         let second = watcher.next(Duration::MAX).expect("not stopped");
-        assert_eq!(second, [Signal::Rescan("looking at intervals")]);
+        assert_eq!(second, [WatchSignal::Rescan("looking at intervals")]);
     }
 
     #[test]
@@ -383,8 +386,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("temporary directory");
         let mut watcher = watcher(&["tasks"], directory.path());
         let event = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        watcher.sender.send(Message::Event(Ok(event))).expect("open");
-        assert_eq!(watcher.next(Duration::MAX), Some(vec![Signal::Rescan("events were lost")]));
+        watcher.sender.send(WatcherMessage::Event(Ok(event))).expect("open");
+        assert_eq!(watcher.next(Duration::MAX), Some(vec![WatchSignal::Rescan("events were lost")]));
         assert!(watcher.is_listening());
     }
 

@@ -3,12 +3,12 @@
 use super::compile::{Compiler, clamp, is_reserved};
 use super::place::bad_path;
 use super::raw::{RawAction, RawAsk, RawLimits, Spanned, Text};
-use super::rule::Known;
+use super::rule::KnownNames;
 use super::{Action, Ask, Guard, Limits, Times, ValueKind};
 use crate::base::{ActionName, ArtifactName, Diagnostic, Period};
 
 impl Compiler<'_> {
-    pub(super) fn action(&mut self, raw: &RawAction, known: &Known<'_>) -> Option<Action> {
+    pub(super) fn action(&mut self, raw: &RawAction, known: &KnownNames<'_>) -> Option<Action> {
         if let Some(prompt) = &raw.prompt {
             self.agent(prompt);
         }
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn question(&mut self, raw: &RawAsk, known: &Known<'_>) -> Option<Ask> {
+    pub(super) fn question(&mut self, raw: &RawAsk, known: &KnownNames<'_>) -> Option<Ask> {
         let Some(title) = &raw.title else {
             let message = format!("question `{}` has no `title`", raw.name.value);
             self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
@@ -99,7 +99,7 @@ impl Compiler<'_> {
     pub(super) fn windows(
         &mut self,
         raw: &[(Text, Spanned<i64>)],
-        known: &Known<'_>,
+        known: &KnownNames<'_>,
     ) -> Vec<(String, usize)> {
         let pointers: Vec<Text> = raw.iter().map(|(pointer, _)| pointer.clone()).collect();
         self.writable(&pointers, known.phase_key);
@@ -108,7 +108,7 @@ impl Compiler<'_> {
     }
 
     /// A guard: names that are known, and a value that is true or false.
-    pub(super) fn condition(&mut self, text: &Text, known: &Known<'_>) -> Guard {
+    pub(super) fn condition(&mut self, text: &Text, known: &KnownNames<'_>) -> Guard {
         let guard = self.guard(text);
         self.check_names(text, &guard, known.artifacts, known.defines);
         if guard.kind() == ValueKind::Other {
@@ -120,7 +120,7 @@ impl Compiler<'_> {
     }
 
     /// Places in the state and the expressions that give their values.
-    pub(super) fn values(&mut self, raw: &[(Text, Text)], known: &Known<'_>) -> Vec<(String, Guard)> {
+    pub(super) fn values(&mut self, raw: &[(Text, Text)], known: &KnownNames<'_>) -> Vec<(String, Guard)> {
         let mut values = Vec::new();
         for (pointer, text) in raw {
             if self.writable(std::slice::from_ref(pointer), known.phase_key) {

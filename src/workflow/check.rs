@@ -126,7 +126,7 @@ fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &m
             earlier.id,
             earlier.place.line.unwrap_or_default()
         );
-        let hint = "put rules on `.changed` before rules on verdicts";
+        let hint = "put rules on `.changed` before rules on validations";
         findings
             .push(Diagnostic::warning("workflow-changed-late", message).at(rule.place.clone()).hint(hint));
     }

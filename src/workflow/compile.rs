@@ -2,7 +2,7 @@
 
 use super::place::{advised, bad_path, in_order};
 use super::raw::{self, RawArtifact, RawPhase, Spanned, Text};
-use super::rule::Known;
+use super::rule::KnownNames;
 use super::{
     Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
     TreeScope, Workflow,
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         self.aliases(&raw.phases);
         let phase_key = self.phase_key(raw.phase_key.as_ref());
         let known =
-            Known { phases: &phases, artifacts: &artifacts, defines: &defines, phase_key: &phase_key };
+            KnownNames { phases: &phases, artifacts: &artifacts, defines: &defines, phase_key: &phase_key };
         let actions: Vec<Action> =
             raw.actions.iter().filter_map(|action| self.action(action, &known)).collect();
         let asks: Vec<Ask> = raw.asks.iter().filter_map(|ask| self.question(ask, &known)).collect();

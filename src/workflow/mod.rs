@@ -24,7 +24,7 @@ pub use diagram::{DiagramFormat, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, ValueKind};
 pub use system::System;
-pub use tree::{Part, TreeScope, is_tree_name, tree_name};
+pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
 use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName};
 use serde_json::{Map, Value};

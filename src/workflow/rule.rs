@@ -8,7 +8,7 @@ use crate::base::{ActionName, Diagnostic, PhaseId, RuleId};
 use std::ops::Range;
 
 /// What a rule may refer to.
-pub(super) struct Known<'a> {
+pub(super) struct KnownNames<'a> {
     pub phases: &'a [Phase],
     pub artifacts: &'a [Artifact],
     pub defines: &'a [(String, Guard)],
@@ -19,7 +19,7 @@ impl Compiler<'_> {
     pub(super) fn rule(
         &mut self,
         raw: &RawRule,
-        known: &Known<'_>,
+        known: &KnownNames<'_>,
         actions: &[Action],
         asks: &[Ask],
     ) -> Option<Rule> {

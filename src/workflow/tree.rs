@@ -19,7 +19,7 @@ pub struct TreeScope {
 
 /// How much of a file or directory belongs to something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum TreePart {
     /// Nothing.
     None,
     /// Something below it may.
@@ -53,12 +53,12 @@ impl TreeScope {
 
     /// How much of what lies at a path belongs to it.
     #[must_use]
-    pub fn part(&self, path: &RepoPath) -> Part {
-        let Some(paths) = &self.paths else { return Part::Whole };
+    pub fn part(&self, path: &RepoPath) -> TreePart {
+        let Some(paths) = &self.paths else { return TreePart::Whole };
         if paths.iter().any(|whole| whole == path || path.below(whole).is_some()) {
-            return Part::Whole;
+            return TreePart::Whole;
         }
-        if paths.iter().any(|whole| whole.below(path).is_some()) { Part::Within } else { Part::None }
+        if paths.iter().any(|whole| whole.below(path).is_some()) { TreePart::Within } else { TreePart::None }
     }
 }
 
@@ -108,15 +108,15 @@ mod tests {
     #[test]
     fn a_scope_names_whole_files_and_directories() {
         for (texts, path, expected) in [
-            (&["**"][..], "src", Part::Whole),
-            (&["src/**", "Cargo.toml"], "src", Part::Whole),
-            (&["src/**", "Cargo.toml"], "src/a/b.rs", Part::Whole),
-            (&["src/**", "Cargo.toml"], "Cargo.toml", Part::Whole),
-            (&["src/**", "Cargo.toml"], "Cargo.lock", Part::None),
-            (&["src/**", "Cargo.toml"], "src2", Part::None),
-            (&["a/b/**"], "a", Part::Within),
-            (&["a/b/**"], "a/c", Part::None),
-            (&["a/b"], "a/b", Part::Whole),
+            (&["**"][..], "src", TreePart::Whole),
+            (&["src/**", "Cargo.toml"], "src", TreePart::Whole),
+            (&["src/**", "Cargo.toml"], "src/a/b.rs", TreePart::Whole),
+            (&["src/**", "Cargo.toml"], "Cargo.toml", TreePart::Whole),
+            (&["src/**", "Cargo.toml"], "Cargo.lock", TreePart::None),
+            (&["src/**", "Cargo.toml"], "src2", TreePart::None),
+            (&["a/b/**"], "a", TreePart::Within),
+            (&["a/b/**"], "a/c", TreePart::None),
+            (&["a/b"], "a/b", TreePart::Whole),
         ] {
             let found = scope(texts).expect("a scope").part(&RepoPath::new(path).expect("a path"));
             assert_eq!(found, expected, "{texts:?} {path}");

@@ -3,7 +3,7 @@
 use crate::harness::{World, project};
 use orch::base::Timestamp;
 use orch::scan::Schema;
-use orch::view::{Event, Happening, line};
+use orch::view::{EventView, Happening, line};
 use serde_json::Value;
 use std::fs;
 
@@ -94,7 +94,7 @@ fn rare_events_fit_too() {
         Happening::Gone { task: task() },
         Happening::Stopped { reason: reason() },
     ] {
-        let event = line(&Event::new(Timestamp::from_seconds(0), happening));
+        let event = line(&EventView::new(Timestamp::from_seconds(0), happening));
         fits(&serde_json::from_str(&event).expect("JSON"));
     }
 }

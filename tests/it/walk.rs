@@ -267,7 +267,7 @@ fn a_branch_without_the_task_records_nothing_for_it() {
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert!(!world.path("tasks/t1/state.json").exists());
     let answer = world.orch_json(&["suggest", "t1"]);
-    assert_eq!(answer["suggestions"][0]["diagnostics"][0]["code"], "unborn");
+    assert_eq!(answer["suggestions"][0]["diagnostics"][0]["code"], "untracked");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{command, shell_word};
 use crate::decide::{ActorKind, Decision, Transition};
-use crate::engine::{Outcome, Plan};
+use crate::engine::{AdvancePlan, TaskOutcome};
 
 /// Applies a due transition whose rule asks for a person (`by = "human"`).
 ///
@@ -36,13 +36,13 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
     }
     let may = |due: &Transition| due.by_human;
-    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+    let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     match engine.advance(std::slice::from_ref(&task), &plan)?.into_iter().next() {
-        Some(Outcome::Applied(applied)) => {
+        Some(TaskOutcome::Applied(applied)) => {
             report::applied(&engine, context, ui, &applied, args.dry_run)?;
             Ok(ExitCode::Fine)
         }
-        Some(Outcome::Nothing(judged)) => {
+        Some(TaskOutcome::Nothing(judged)) => {
             report::nothing(context, ui, &judged.decision, &nothing_to_approve(&judged.decision))?;
             Ok(ExitCode::Nothing)
         }

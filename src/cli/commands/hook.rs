@@ -9,7 +9,7 @@ use crate::store::{Hooks, HooksLocation};
 use crate::view::pretty;
 use clap::Subcommand;
 use script::Name;
-use slot::{Did, Slot, State};
+use slot::{Did, Slot, SlotState};
 
 /// What to do with the hooks of git.
 #[derive(Debug, Subcommand)]
@@ -124,9 +124,9 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let hooks = hooks(&engine)?;
     let rows: Vec<Row> = slots(&engine, &hooks, &Name::ALL)?.iter().map(|slot| Row::of(slot, None)).collect();
     answer(&engine, &hooks, &rows, context, ui)?;
-    let any = |wanted: fn(State) -> bool| rows.iter().any(|row| wanted(row.state));
-    let is_fine = any(|state| state == State::Installed)
-        && !any(|state| state == State::Outdated || state.is_disturbed());
+    let any = |wanted: fn(SlotState) -> bool| rows.iter().any(|row| wanted(row.state));
+    let is_fine = any(|state| state == SlotState::Installed)
+        && !any(|state| state == SlotState::Outdated || state.is_disturbed());
     Ok(if is_fine { ExitCode::Fine } else { ExitCode::No })
 }
 
@@ -150,7 +150,7 @@ fn slots(engine: &Engine, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slot>, Fa
 /// One hook as it is now, and what was done about it.
 struct Row {
     name: Name,
-    state: State,
+    state: SlotState,
     chained: bool,
     did: Option<Did>,
 }
@@ -164,16 +164,16 @@ impl Row {
         let words = match (self.did, self.state) {
             (Some(Did::Removed), _) => "removed",
             (Some(Did::Restored), _) => "removed; what was there before is back",
-            (_, State::Edited) => "edited since orch wrote it; left as it is",
-            (_, State::Replaced) => "another hook is in the place of orch's; left as it is",
-            (_, State::Other) => "not of orch",
-            (_, State::Absent) => "not installed",
-            (_, State::Outdated) => "installed, but out of date: orch hook install",
-            (Some(Did::Updated), State::Installed) => "updated",
-            (Some(Did::Unchanged), State::Installed) => "unchanged",
-            (_, State::Installed) => "installed",
+            (_, SlotState::Edited) => "edited since orch wrote it; left as it is",
+            (_, SlotState::Replaced) => "another hook is in the place of orch's; left as it is",
+            (_, SlotState::Other) => "not of orch",
+            (_, SlotState::Absent) => "not installed",
+            (_, SlotState::Outdated) => "installed, but out of date: orch hook install",
+            (Some(Did::Updated), SlotState::Installed) => "updated",
+            (Some(Did::Unchanged), SlotState::Installed) => "unchanged",
+            (_, SlotState::Installed) => "installed",
         };
-        let chained = self.chained && matches!(self.state, State::Installed | State::Outdated);
+        let chained = self.chained && matches!(self.state, SlotState::Installed | SlotState::Outdated);
         let first =
             if chained { format!("; {}.before-orch runs first", self.name.as_str()) } else { String::new() };
         format!("{words}{first}")

@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{PhaseId, command, nearest, shell_word};
 use crate::decide::{Decision, Transition, Verdict};
-use crate::engine::{Engine, Judged, Order, Outcome, Plan, TaskRef};
+use crate::engine::{AdvancePlan, Engine, Judged, Order, TaskOutcome, TaskRef};
 
 /// Applies the transition that the rules decide, and commits it with its evidence.
 ///
@@ -73,18 +73,18 @@ fn decided(
 ) -> Result<ExitCode, Failure> {
     let may =
         |transition: &Transition| !transition.by_human && wanted.is_none_or(|phase| transition.to == *phase);
-    let plan = Plan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
+    let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
     let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
-        Some(Outcome::Applied(applied)) => {
+        Some(TaskOutcome::Applied(applied)) => {
             report::applied(engine, context, ui, &applied, args.dry_run)?;
             Ok(ExitCode::Fine)
         }
-        Some(Outcome::Nothing(judged)) => {
-            if judged.unborn {
+        Some(TaskOutcome::Nothing(judged)) => {
+            if judged.untracked {
                 let message =
                     format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(Failure::new(ExitCode::No, "unborn", message).hint(command(&[
+                return Err(Failure::new(ExitCode::No, "untracked", message).hint(command(&[
                     "orch",
                     "new",
                     task.id.as_str(),
@@ -104,7 +104,7 @@ fn decided(
 
 /// Whether a task is recorded in this phase.
 fn is_in(judged: &Judged, phase: &PhaseId) -> bool {
-    !judged.unborn && judged.decision.phase.as_ref() == Some(phase)
+    !judged.untracked && judged.decision.phase.as_ref() == Some(phase)
 }
 
 /// Nothing was applied: say why, and with which code.

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::run::Wish;
+use crate::run::ControlRequest;
 
 /// Lets the run of a task end after the action that is going on. `orch resume`, or `orch run`, goes on
 /// with it, with what is left of its limits.
@@ -17,6 +17,6 @@ pub struct PauseArgs {
 pub fn run(args: &PauseArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
     let task = engine.task(&args.task)?;
-    let controlled = engine.control(&task, Wish::Pause)?;
+    let controlled = engine.control(&task, ControlRequest::Pause)?;
     report::controlled(&engine, context, ui, (&task, "pause"), &controlled)
 }

@@ -148,7 +148,7 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     let Some(workflow) = applied.judged.workflow() else { return Vec::new() };
     let lines = applied.steps.iter().map(|(transition, commit)| {
         let commit = commit.map(|commit| commit.to_string());
-        let mut line = TransitionLine::of(&view::Applied {
+        let mut line = TransitionLine::of(&view::AppliedView {
             task: &applied.judged.task.id,
             directory: &applied.judged.task.directory,
             workflow,

@@ -3,8 +3,8 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::command;
 use crate::decide::HistoryEntry;
-use crate::engine::{Chosen, Dispute, Engine, Error, How, MergeSide, Resolved, Settlement, TaskRef};
-use crate::view::{Command, Finding, LogEntry, Resolution, Resolutions, pretty};
+use crate::engine::{Chosen, Dispute, Engine, Error, MergeSide, Resolved, ResolvedBy, Settlement, TaskRef};
+use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
 use crate::workflow::Owner;
 
 /// Settles the state of tasks that two branches moved, after any merge, rebase or cherry-pick, or a
@@ -95,23 +95,25 @@ fn advise(answer: &Resolutions, next: Option<&str>, engine: &Engine, ui: &Ui) ->
 
 fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
     let reason = match settlement.how {
-        How::Moved(side) => format!("only {} had moved", name(side)),
-        How::Merged => {
+        ResolvedBy::Moved(side) => format!("only {} had moved", name(side)),
+        ResolvedBy::Merged => {
             "both sides had moved; the rules go on from the earlier phase, with the merged files".to_owned()
         }
-        How::Chosen(side) => format!("{} was chosen, and what the other used up stays used up", name(side)),
-        How::Transcript => "the lines of both sides are kept".to_owned(),
+        ResolvedBy::Chosen(side) => {
+            format!("{} was chosen, and what the other used up stays used up", name(side))
+        }
+        ResolvedBy::Transcript => "the lines of both sides are kept".to_owned(),
     };
     Resolution {
         task: task.id.to_string(),
         path: task.directory.to_string(),
         settled: true,
         how: match settlement.how {
-            How::Moved(side) => name(side),
-            How::Merged => "merged",
-            How::Chosen(MergeSide::Ours) => "chosen-ours",
-            How::Chosen(MergeSide::Theirs) => "chosen-theirs",
-            How::Transcript => "transcript",
+            ResolvedBy::Moved(side) => name(side),
+            ResolvedBy::Merged => "merged",
+            ResolvedBy::Chosen(MergeSide::Ours) => "chosen-ours",
+            ResolvedBy::Chosen(MergeSide::Theirs) => "chosen-theirs",
+            ResolvedBy::Transcript => "transcript",
         },
         sides: settlement.phases.to_vec(),
         phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
@@ -152,7 +154,7 @@ fn disputed(dispute: &Dispute) -> Resolution {
     let task = dispute.task.id.as_str();
     let story =
         |entries: &[HistoryEntry]| entries.iter().map(|entry| LogEntry::of(task, entry, None)).collect();
-    let option = |side: MergeSide, effect: &str| Command {
+    let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),
         argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
             .map(str::to_owned)

@@ -10,7 +10,7 @@ use crate::cli::interrupt;
 use crate::decide::{Ending, Mode};
 use crate::engine::{Engine, RunEnd, RunOptions, StopFlag, TaskRef};
 use crate::view::{RunReport, SCHEMA_VERSION, TransitionLine, pretty};
-use live::Live;
+use live::RunDisplay;
 
 /// Runs a task: performs what its rules ask for with an executor, records what comes of it, and again,
 /// until the task is done, somebody else has to act, nothing changes any more, or a limit is reached.
@@ -64,7 +64,7 @@ pub(super) fn drive(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let mut live = Live::new(ui, context.global.json);
+    let mut live = RunDisplay::new(ui, context.global.json);
     loop {
         let stop = StopFlag::default();
         let (flag, tell) = (stop.clone(), live.voice());

@@ -39,10 +39,10 @@ fn line(info: &RunInfo) -> RunLine {
         pid: run.pid,
         mode: run.mode.as_str(),
         work: run.work().map(|doing| doing.work.name().to_owned()),
-        turns: run.spent.turns,
+        turns: run.usage.turns,
         max_turns: run.max_turns,
-        cost: run.spent.cost,
-        seconds: run.spent.time.milliseconds() / 1000,
+        cost: run.usage.cost,
+        seconds: run.usage.time.milliseconds() / 1000,
         reason: run.ended().map(|(_, why)| why.to_owned()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::run::Wish;
+use crate::run::ControlRequest;
 
 /// Ends the run of a task, and the action that is going on: its process group is asked to end, then
 /// ended. What it was about to say is lost.
@@ -18,6 +18,6 @@ pub struct StopArgs {
 pub fn run(args: &StopArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
     let task = engine.task(&args.task)?;
-    let controlled = engine.control(&task, Wish::Stop)?;
+    let controlled = engine.control(&task, ControlRequest::Stop)?;
     report::controlled(&engine, context, ui, (&task, "stop"), &controlled)
 }

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::store::Store;
 use crate::view::layout::counted;
 use crate::view::{self, Suggestions, pretty};
-use crate::watch::{Options, Signal, Watcher};
+use crate::watch::{WatchOptions, WatchSignal, Watcher};
 use crate::workflow::Owner;
 use std::time::{Duration, Instant};
 
@@ -98,10 +98,10 @@ fn answer(engine: &Engine, args: &SuggestArgs) -> Result<Answer, Failure> {
 
 /// Returns when the suggestions differ from what they are now.
 fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let options = Options {
+    let options = WatchOptions {
         settle: Duration::from_millis(engine.config().settle_ms),
         heads: engine.store().map(Store::head_places).unwrap_or_default(),
-        ..Options::default()
+        ..WatchOptions::default()
     };
     let mut watcher = Watcher::new(engine.root(), &engine.watched(), options)
         .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))?;
@@ -113,10 +113,10 @@ fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
             until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
         let Some(signals) = watcher.next(left) else { return Ok(ExitCode::Interrupted) };
         let moved = std::mem::replace(&mut head, engine.head()) != head;
-        let is_news = |signal: &Signal| match signal {
-            Signal::Failed(_) => false,
-            Signal::Head => moved,
-            Signal::Dirty(_) | Signal::Rescan(_) => true,
+        let is_news = |signal: &WatchSignal| match signal {
+            WatchSignal::Failed(_) => false,
+            WatchSignal::Head => moved,
+            WatchSignal::Dirty(_) | WatchSignal::Rescan(_) => true,
         };
         if signals.iter().any(is_news) {
             // The settings may have changed too, so everything is opened anew.

@@ -4,10 +4,10 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Diagnostic;
 use crate::cli::interrupt;
-use crate::engine::{Effect, Engine, Event, Judged, Watching};
+use crate::engine::{Engine, Judged, WatchEffect, WatchEvent, Watching};
 use crate::store::Store;
 use crate::view::{self, Finding, Happening, Suggestion};
-use crate::watch::{Options, Signal, Watcher};
+use crate::watch::{WatchOptions, WatchSignal, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if let Some(note) = watching.engine().outside_git() {
         show(&watching, Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
     }
-    let begun = step(&mut watching, Event::Start, context, ui)?;
+    let begun = step(&mut watching, WatchEvent::Start, context, ui)?;
     let Some(mut watcher) = watcher else {
         return Ok(match begun {
             Stepped { faulty: true, .. } => ExitCode::Fault,
@@ -66,12 +66,12 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             reloaded |= step(&mut watching, event, context, ui)?.reloaded;
         }
         if watching.is_held() {
-            reloaded |= step(&mut watching, Event::Retry, context, ui)?.reloaded;
+            reloaded |= step(&mut watching, WatchEvent::Retry, context, ui)?.reloaded;
         }
         if reloaded {
             watcher = listen(watching.engine(), args)?;
             *stop.lock().unwrap_or_else(PoisonError::into_inner) = watcher.stop_handle();
-            step(&mut watching, Event::Rescan("the settings were read anew"), context, ui)?;
+            step(&mut watching, WatchEvent::Rescan("the settings were read anew"), context, ui)?;
         }
     }
     let stopped = Happening::Stopped { reason: "interrupted".to_owned() };
@@ -88,12 +88,17 @@ struct Stepped {
 }
 
 /// Takes one event and shows what came of it.
-fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -> Result<Stepped, Failure> {
+fn step(
+    watching: &mut Watching<'_>,
+    event: WatchEvent,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Stepped, Failure> {
     let mut stepped = Stepped::default();
     for effect in watching.step(event) {
-        stepped.reloaded |= matches!(effect, Effect::Reloaded);
-        stepped.held |= matches!(effect, Effect::Held { .. });
-        stepped.faulty |= matches!(effect, Effect::Trouble { is_fault: true, .. });
+        stepped.reloaded |= matches!(effect, WatchEffect::Reloaded);
+        stepped.held |= matches!(effect, WatchEffect::Held { .. });
+        stepped.faulty |= matches!(effect, WatchEffect::Trouble { is_fault: true, .. });
         for happening in happenings(watching.engine(), effect) {
             show(watching, happening, context, ui)?;
         }
@@ -103,7 +108,7 @@ fn step(watching: &mut Watching<'_>, event: Event, context: &Context, ui: &Ui) -
 
 fn show(watching: &Watching<'_>, happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let text = if context.global.json {
-        view::line(&view::Event::new(watching.engine().now(), happening))
+        view::line(&view::EventView::new(watching.engine().now(), happening))
     } else {
         happening.text(ui.paint, ui.width)
     };
@@ -111,26 +116,26 @@ fn show(watching: &Watching<'_>, happening: Happening, context: &Context, ui: &U
 }
 
 /// An effect as what is shown of it.
-fn happenings(engine: &Engine, effect: Effect) -> Vec<Happening> {
+fn happenings(engine: &Engine, effect: WatchEffect) -> Vec<Happening> {
     let finding = |diagnostic: &Diagnostic| Happening::Finding { finding: Box::new(Finding::of(diagnostic)) };
     match effect {
-        Effect::Watching { tasks } => vec![Happening::Started { tasks }],
-        Effect::Moved(applied) => {
+        WatchEffect::Watching { tasks } => vec![Happening::Started { tasks }],
+        WatchEffect::Moved(applied) => {
             let lines = report::transition_lines(&applied).into_iter();
             let moved = lines.map(|line| Happening::Transition { transition: Box::new(line) });
             moved.chain(applied.notes.iter().map(finding)).chain(stands(engine, &applied.judged)).collect()
         }
-        Effect::Stands(judged) => stands(engine, &judged).into_iter().collect(),
-        Effect::Reloaded => Vec::new(),
-        Effect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
-        Effect::Held { tasks, message, hint } => {
+        WatchEffect::Stands(judged) => stands(engine, &judged).into_iter().collect(),
+        WatchEffect::Reloaded => Vec::new(),
+        WatchEffect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
+        WatchEffect::Held { tasks, message, hint } => {
             let task = match tasks.as_slice() {
                 [only] => only.to_string(),
                 several => format!("{} tasks", several.len()),
             };
             vec![Happening::Held { task, reason: message, hint }]
         }
-        Effect::Trouble { message, hint, .. } => {
+        WatchEffect::Trouble { message, hint, .. } => {
             let mut diagnostic = Diagnostic::warning("watch", message);
             diagnostic.hint = hint;
             vec![finding(&diagnostic)]
@@ -146,12 +151,12 @@ fn stands(engine: &Engine, judged: &Judged) -> Option<Happening> {
 
 fn listen(engine: &Engine, args: &WatchArgs) -> Result<Watcher, Failure> {
     let config = engine.config();
-    let options = Options {
+    let options = WatchOptions {
         settle: Duration::from_millis(config.settle_ms),
         poll: args.poll || config.watch.poll,
         reconcile: Duration::from_secs(config.watch.reconcile_seconds),
         heads: engine.store().map(Store::head_places).unwrap_or_default(),
-        ..Options::default()
+        ..WatchOptions::default()
     };
     let targets = engine.watched();
     Watcher::new(engine.root(), &targets, options)
@@ -159,19 +164,19 @@ fn listen(engine: &Engine, args: &WatchArgs) -> Result<Watcher, Failure> {
 }
 
 /// The signals of one moment as few events as possible.
-fn events_of(signals: Vec<Signal>) -> Vec<Event> {
+fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
     let mut events = Vec::new();
     let mut changed = Vec::new();
     for signal in signals {
         match signal {
-            Signal::Dirty(path) => changed.push(path),
-            Signal::Head => events.push(Event::Head),
-            Signal::Rescan(why) => events.push(Event::Rescan(why)),
-            Signal::Failed(message) => events.push(Event::Trouble(message)),
+            WatchSignal::Dirty(path) => changed.push(path),
+            WatchSignal::Head => events.push(WatchEvent::Head),
+            WatchSignal::Rescan(why) => events.push(WatchEvent::Rescan(why)),
+            WatchSignal::Failed(message) => events.push(WatchEvent::Trouble(message)),
         }
     }
-    if !changed.is_empty() && !events.iter().any(|event| matches!(event, Event::Rescan(_))) {
-        events.push(Event::Changed(changed));
+    if !changed.is_empty() && !events.iter().any(|event| matches!(event, WatchEvent::Rescan(_))) {
+        events.push(WatchEvent::Changed(changed));
     }
     events
 }

@@ -27,7 +27,7 @@ pub enum WorkflowCommand {
     /// Draw a workflow.
     Diagram(DiagramArgs),
     /// Make a new workflow, of a skill's configuration or by answering questions.
-    New(new::NewArgs),
+    New(new::WorkflowNewArgs),
 }
 
 /// One workflow.

@@ -2,7 +2,7 @@
 
 use super::super::orders::first_applied;
 use super::super::{Applied, Engine, Error, Judged, TaskRef};
-use super::{refuse_unborn, state_of};
+use super::{refuse_untracked, state_of};
 use crate::base::{ActionName, command};
 use crate::decide::{self, Step, Transition, Verdict, data_of, patch};
 use crate::workflow::Ask;
@@ -51,7 +51,7 @@ impl Engine {
     /// Records a person's answer, if it fits what is asked and what the schema of the state accepts.
     pub fn answer(&mut self, task: &TaskRef, answers: &[Asked], dry_run: bool) -> Result<Applied, Error> {
         let judged = self.judge(task)?;
-        refuse_unborn(&judged)?;
+        refuse_untracked(&judged)?;
         state_of(&judged)?;
         if self.standstill(&judged).is_none() {
             let message = format!("nothing is asked about `{}` now: {}", task.id, judged.decision.reason);

@@ -2,10 +2,10 @@
 
 use super::super::orders::first_applied;
 use super::super::{Applied, Engine, Error, TaskRef};
-use super::{Happened, RunOptions, StopFlag, refuse_unborn, state_of};
+use super::{Happened, RunOptions, StopFlag, refuse_untracked, state_of};
 use crate::base::Diagnostic;
 use crate::decide;
-use crate::run::{Files, RunState, Said, Wish};
+use crate::run::{ControlRequest, RunFiles, RunState, Said};
 use crate::store;
 use crate::workflow::Signal;
 
@@ -24,21 +24,21 @@ const TRIES: u32 = 5;
 
 impl Engine {
     /// Says to whoever drives a task that it should pause or stop; where nobody does, carries it out.
-    pub fn control(&mut self, task: &TaskRef, wish: Wish) -> Result<Controlled, Error> {
-        let files = Files::of(&self.root, &task.directory);
+    pub fn control(&mut self, task: &TaskRef, request: ControlRequest) -> Result<Controlled, Error> {
+        let files = RunFiles::of(&self.root, &task.directory);
         let by = self.stamp().by.name;
         for _ in 0..TRIES {
-            let run = match files.say(Some(wish), &by)? {
+            let run = match files.say(Some(request), &by)? {
                 Said::Told(run) => return Ok(Controlled::Told(run)),
                 Said::Nobody(run) => run,
             };
-            if !run.is_some_and(|run| concerns(wish, &run)) {
-                let signal = wish.signal().map_or(Ok(None), |signal| self.signal(task, signal))?;
+            if !run.is_some_and(|run| concerns(request, &run)) {
+                let signal = request.signal().map_or(Ok(None), |signal| self.signal(task, signal))?;
                 return Ok(
                     signal.map_or(Controlled::Nothing, |applied| Controlled::Done(Some(Box::new(applied))))
                 );
             }
-            if let Some(done) = self.end_run(task, wish, &by)? {
+            if let Some(done) = self.end_run(task, request, &by)? {
                 return Ok(done);
             }
         }
@@ -47,12 +47,17 @@ impl Engine {
 
     /// Takes up a run that nobody drives only to end it: what it left running is ended, what was finished
     /// is recorded, and the rule that answers to the order is applied. `None` where somebody was quicker.
-    fn end_run(&mut self, task: &TaskRef, wish: Wish, by: &str) -> Result<Option<Controlled>, Error> {
+    fn end_run(
+        &mut self,
+        task: &TaskRef,
+        request: ControlRequest,
+        by: &str,
+    ) -> Result<Option<Controlled>, Error> {
         let judged = self.judge(task)?;
-        refuse_unborn(&judged)?;
+        refuse_untracked(&judged)?;
         let (mut steps, mut notes) = (Vec::new(), Vec::<Diagnostic>::new());
         let (options, stop) = (RunOptions::default(), StopFlag::default());
-        let preset = Some(super::drive::wished_by(wish, by));
+        let preset = Some(super::drive::requested_by(request, by));
         let end = self.take_up(&judged, (&options, &stop, preset), &mut |happened| match happened {
             Happened::Applied(applied) => {
                 steps.extend(applied.steps.iter().cloned());
@@ -70,7 +75,7 @@ impl Engine {
     /// Takes back what was wished; where nobody drives the task, lets a rule answer to it. The rest is for
     /// a run, if there is one that can go on.
     pub fn resume(&mut self, task: &TaskRef) -> Result<Controlled, Error> {
-        let files = Files::of(&self.root, &task.directory);
+        let files = RunFiles::of(&self.root, &task.directory);
         let by = self.stamp().by.name;
         let run = match files.say(None, &by)? {
             Said::Told(run) => return Ok(Controlled::Told(run)),
@@ -86,7 +91,7 @@ impl Engine {
     /// Applies the rule that answers to an order, if there is one.
     fn signal(&mut self, task: &TaskRef, signal: Signal) -> Result<Option<Applied>, Error> {
         let judged = self.judge(task)?;
-        refuse_unborn(&judged)?;
+        refuse_untracked(&judged)?;
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let facts = &judged.observed.facts;
         if decide::signalled(workflow, state_of(&judged)?, facts, signal).is_none() {
@@ -105,9 +110,9 @@ impl Engine {
 }
 
 /// Whether an order means something for a run that nobody drives: what is paused may be stopped.
-fn concerns(wish: Wish, run: &RunState) -> bool {
-    match wish {
-        Wish::Stop => run.goes_on(),
-        Wish::Pause | Wish::Interrupt => run.ended().is_none(),
+fn concerns(request: ControlRequest, run: &RunState) -> bool {
+    match request {
+        ControlRequest::Stop => run.goes_on(),
+        ControlRequest::Pause | ControlRequest::Interrupt => run.ended().is_none(),
     }
 }

@@ -1,12 +1,13 @@
 //! Carries out what the course of a run says: judge, record, start, wait, write down.
 
 use super::super::{Engine, Error, Judged, TaskRef};
-use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, budget, not_here, refuse_unborn, state_of};
+use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, budget, not_here, refuse_untracked, state_of};
 use crate::base::{Period, Timestamp};
 use crate::decide::{
-    Case, Course, Effect, Ending, Event, Hindrance, Mode, Moment, News, Patience, Recorded, Spent,
+    Blocker, Ending, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, TaskView, Tick,
+    Usage,
 };
-use crate::run::{Files, Lock, RunState, Standing, Turn, Wish, WorkState, adopt_strays};
+use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
 use crate::store;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,9 +17,9 @@ pub(super) struct Drive<'a> {
     pub engine: &'a Engine,
     pub task: &'a TaskRef,
     pub options: &'a RunOptions,
-    pub files: &'a Files,
+    pub files: &'a RunFiles,
     pub stop: &'a StopFlag,
-    pub course: Course,
+    pub machine: RunMachine,
     /// The id of the run.
     pub id: String,
     pub started: Timestamp,
@@ -35,7 +36,7 @@ pub(super) struct Drive<'a> {
     /// When this process took it up, and what it had taken before.
     since: (Instant, Period),
     /// What is wished from the beginning, and by whom.
-    preset: Option<(Wish, String)>,
+    preset: Option<(ControlRequest, String)>,
     lock: Option<Lock>,
     /// When the record was written last.
     saved: Instant,
@@ -54,13 +55,13 @@ impl Engine {
         tell: &mut Tell<'_>,
     ) -> Result<RunEnd, Error> {
         let judged = self.judge(task)?;
-        refuse_unborn(&judged)?;
+        refuse_untracked(&judged)?;
         state_of(&judged)?;
         self.refuse_idle(&judged, options)?;
         if let (true, Some(store)) = (self.commits(), &self.store) {
             // What the repository does not allow is told before anybody is started.
             match store.begin().map(drop).map_err(Error::from) {
-                Err(error) if patience_for(&error) == Patience::Long => {}
+                Err(error) if retry_policy(&error) == RetryPolicy::Long => {}
                 other => other?,
             }
         }
@@ -74,12 +75,12 @@ impl Engine {
     pub(super) fn take_up(
         &mut self,
         judged: &Judged,
-        (options, stop, preset): (&RunOptions, &StopFlag, Option<(Wish, String)>),
+        (options, stop, preset): (&RunOptions, &StopFlag, Option<(ControlRequest, String)>),
         tell: &mut Tell<'_>,
     ) -> Result<Option<RunEnd>, Error> {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mut budget = budget(workflow, options);
-        let files = Files::of(&self.root, &judged.task.directory);
+        let files = RunFiles::of(&self.root, &judged.task.directory);
         let (now, known_mode) = (self.now(), state_of(judged)?.run.mode);
         let mode = |old: Option<Mode>| options.mode.or(known_mode).or(old).unwrap_or(Mode::Interactive);
         let mut was_interrupted = false;
@@ -87,12 +88,12 @@ impl Engine {
             let pid = std::process::id();
             let Some(old) = old.filter(RunState::goes_on) else {
                 let id = format!("{}-{pid}", now.seconds());
-                let (spent, standing) = (Spent::default(), Standing::Idle);
+                let (usage, standing) = (Usage::default(), RunStanding::Idle);
                 let (mode, max_turns) = (mode(None), budget.turns);
-                return RunState { id, pid, mode, started: now, updated: now, spent, max_turns, standing };
+                return RunState { id, pid, mode, started: now, updated: now, usage, max_turns, standing };
             };
             was_interrupted = old.ended().is_none();
-            let standing = old.unsettled().cloned().map_or(Standing::Idle, Standing::Working);
+            let standing = old.unsettled().cloned().map_or(RunStanding::Idle, RunStanding::Working);
             let max_turns = old.max_turns.min(budget.turns);
             RunState { pid, mode: mode(Some(old.mode)), max_turns, updated: now, standing, ..old }
         })?;
@@ -100,7 +101,7 @@ impl Engine {
         budget.turns = run.max_turns;
         let unsettled = run.unsettled().cloned();
         let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
-        adopt_strays();
+        adopt_orphans();
         self.driving = Some(judged.task.id.clone());
         tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
         let drive = Drive {
@@ -109,8 +110,8 @@ impl Engine {
             options,
             files: &files,
             stop,
-            since: (Instant::now(), run.spent.time),
-            course: Course::new(run.mode, budget, run.spent, work),
+            since: (Instant::now(), run.usage.time),
+            machine: RunMachine::new(run.mode, budget, run.usage, work),
             id: run.id,
             started: run.started,
             turn,
@@ -131,8 +132,8 @@ impl Engine {
 impl Drive<'_> {
     /// Effect after effect.
     fn go(mut self, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
-        let mut effect = self.step(Event::Begun, tell);
-        while effect != Effect::Over {
+        let mut effect = self.step(RunEvent::Begun, tell);
+        while effect != RunEffect::Over {
             effect = match self.save_if_due() {
                 Err(error) => self.unsaved(effect, error, tell),
                 Ok(()) => self.carry_out(effect, tell),
@@ -141,34 +142,34 @@ impl Drive<'_> {
         self.close()
     }
 
-    fn carry_out(&mut self, effect: Effect, tell: &mut Tell<'_>) -> Effect {
+    fn carry_out(&mut self, effect: RunEffect, tell: &mut Tell<'_>) -> RunEffect {
         match effect {
-            Effect::LookBack => self.look_back(tell),
-            Effect::Judge => self.judge(tell),
-            Effect::Record(deed) => self.record(deed, tell),
-            Effect::Perform => {
+            RunEffect::LookBack => self.look_back(tell),
+            RunEffect::Judge => self.judge(tell),
+            RunEffect::Record(command) => self.record(command, tell),
+            RunEffect::Perform => {
                 let tried = self.perform(tell);
-                self.step(Event::Performed(tried), tell)
+                self.step(RunEvent::Performed(tried), tell)
             }
-            Effect::Wait(time, following) => {
+            RunEffect::Wait(time, following) => {
                 self.judged = None;
                 self.wait(time);
-                self.step(Event::Waited(*following), tell)
+                self.step(RunEvent::Waited(*following), tell)
             }
-            Effect::Finish(heeded) => self.finish(heeded, tell),
-            Effect::Over => Effect::Over,
+            RunEffect::Finish(heeded) => self.finish(heeded, tell),
+            RunEffect::Over => RunEffect::Over,
         }
     }
 
     /// Tells the course what happened, and whoever watches what that means.
-    pub(super) fn step(&mut self, event: Event<'_>, tell: &mut Tell<'_>) -> Effect {
+    pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
         let now = self.now();
-        let effect = self.course.step(&now, event);
-        if effect == Effect::Perform {
-            let (number, started) = (self.course.spent.turns, self.engine.now());
+        let effect = self.machine.step(&now, event);
+        if effect == RunEffect::Perform {
+            let (number, started) = (self.machine.usage.turns, self.engine.now());
             self.turn = Some(Turn { number, started, process: None });
         }
-        for news in std::mem::take(&mut self.course.news) {
+        for news in std::mem::take(&mut self.machine.news) {
             match &news {
                 News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
                 News::Failed { work, why } => tell(&Happened::Failed { work, why, wait: work.again }),
@@ -177,54 +178,54 @@ impl Drive<'_> {
         effect
     }
 
-    fn judge(&mut self, tell: &mut Tell<'_>) -> Effect {
+    fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
         let judged = match self.judged.take().map_or_else(|| self.engine.judge(self.task), Ok) {
             Ok(judged) => judged,
-            Err(error) => return self.hinder(Effect::Judge, error, tell),
+            Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
         let has = |agent: &str| self.engine.command_for([agent], self.options).is_some();
         let effect = match case(&judged, &has) {
-            Ok(case) => self.step(Event::Judged(&case), tell),
-            Err(hindrance) => self.step(Event::Hindered(Effect::Judge, hindrance), tell),
+            Ok(case) => self.step(RunEvent::Judged(&case), tell),
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell),
         };
         self.judged = Some(judged);
         effect
     }
 
     /// Tells that an effect was not possible; that something passing hinders is told once.
-    pub(super) fn hinder(&mut self, effect: Effect, error: Error, tell: &mut Tell<'_>) -> Effect {
-        let patience = patience_for(&error);
+    pub(super) fn block(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
+        let retry = retry_policy(&error);
         let why = match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         };
-        if matches!(patience, Patience::Never(_)) {
+        if matches!(retry, RetryPolicy::Never(_)) {
             self.fault.get_or_insert(error);
         } else if !std::mem::replace(&mut self.is_held, true) {
             tell(&Happened::Held(&error));
         }
-        self.step(Event::Hindered(effect, Hindrance { patience, why }), tell)
+        self.step(RunEvent::Blocked(effect, Blocker { retry, why }), tell)
     }
 
     /// What time it is, and what is wished.
-    fn now(&self) -> Moment {
+    fn now(&self) -> Tick {
         let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
         let time = Period::from_milliseconds(self.since.1.milliseconds().saturating_add(here));
-        Moment { time, wish: self.wished() }
+        Tick { time, request: self.requested() }
     }
 
     /// The strongest that is wished, and by whom.
-    pub(super) fn wished(&self) -> Option<(Wish, String)> {
-        let said = self.files.wish().map(|control| wished_by(control.wish, &control.by));
-        let key = || (Wish::Interrupt, "it was interrupted".to_owned());
+    pub(super) fn requested(&self) -> Option<(ControlRequest, String)> {
+        let said = self.files.request().map(|control| requested_by(control.request, &control.by));
+        let key = || (ControlRequest::Interrupt, "it was interrupted".to_owned());
         let typed = self.stop.is_set().then(key);
-        [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(wish, _)| *wish)
+        [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(request, _)| *request)
     }
 
     fn wait(&self, time: Period) {
         let until = Instant::now() + Duration::from_millis(time.milliseconds());
         // What is wished is known already where the run is about to end.
-        while Instant::now() < until && (self.course.over.is_some() || self.wished().is_none()) {
+        while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none()) {
             sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
     }
@@ -232,7 +233,7 @@ impl Drive<'_> {
     /// Writes down what must be known before anything else is done. A record that somebody cleaned away
     /// is written again.
     fn save_if_due(&mut self) -> Result<(), Error> {
-        if self.course.unsaved || !self.files.has_record() {
+        if self.machine.unsaved || !self.files.has_record() {
             self.save()?;
         }
         Ok(())
@@ -240,7 +241,7 @@ impl Drive<'_> {
 
     pub(super) fn save(&mut self) -> Result<(), Error> {
         self.files.write(&self.known())?;
-        self.course.unsaved = false;
+        self.machine.unsaved = false;
         self.saved = Instant::now();
         Ok(())
     }
@@ -250,61 +251,61 @@ impl Drive<'_> {
     pub(super) fn keep_known(&mut self) {
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
-            self.course.spent.time = self.course.spent.time.max(self.now().time);
+            self.machine.usage.time = self.machine.usage.time.max(self.now().time);
             // It is tried again, and once more when the executor has ended.
             let _ = self.save();
         }
     }
 
     /// What could not be written down is not done.
-    fn unsaved(&mut self, effect: Effect, error: Error, tell: &mut Tell<'_>) -> Effect {
-        self.course.unsaved = false;
+    fn unsaved(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
+        self.machine.unsaved = false;
         match effect {
-            Effect::Perform => {
+            RunEffect::Perform => {
                 let tried = super::perform::not_started(error.to_string());
                 self.fault.get_or_insert(error);
-                self.step(Event::Performed(tried), tell)
+                self.step(RunEvent::Performed(tried), tell)
             }
-            effect => self.hinder(effect, error, tell),
+            effect => self.block(effect, error, tell),
         }
     }
 
     /// The run as its record tells it.
     pub(super) fn known(&self) -> RunState {
-        let work = self.course.doing.clone().zip(self.turn.clone());
+        let work = self.machine.doing.clone().zip(self.turn.clone());
         let work = work.map(|(work, turn)| WorkState { work, turn });
-        let standing = match (self.course.over.clone(), work) {
-            (Some((ending, why)), kept) => Standing::Ended { ending, why, kept },
-            (None, Some(work)) => Standing::Working(work),
-            (None, None) => Standing::Idle,
+        let standing = match (self.machine.over.clone(), work) {
+            (Some((ending, why)), kept) => RunStanding::Ended { ending, why, kept },
+            (None, Some(work)) => RunStanding::Working(work),
+            (None, None) => RunStanding::Idle,
         };
         RunState {
             id: self.id.clone(),
             pid: std::process::id(),
-            mode: self.course.mode,
+            mode: self.machine.mode,
             started: self.started,
             updated: self.engine.now(),
-            spent: self.course.spent.clone(),
-            max_turns: self.course.budget.turns,
+            usage: self.machine.usage.clone(),
+            max_turns: self.machine.budget.turns,
             standing,
         }
     }
 
-    fn finish(&mut self, heeded: Option<Wish>, tell: &mut Tell<'_>) -> Effect {
-        self.course.spent.time = self.course.spent.time.max(self.now().time);
+    fn finish(&mut self, heeded: Option<ControlRequest>, tell: &mut Tell<'_>) -> RunEffect {
+        self.machine.usage.time = self.machine.usage.time.max(self.now().time);
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
             Ok(control) => {
-                let wish = control.map(|control| wished_by(control.wish, &control.by));
-                self.step(Event::Finished(wish), tell)
+                let request = control.map(|control| requested_by(control.request, &control.by));
+                self.step(RunEvent::Finished(request), tell)
             }
-            Err(error) => self.hinder(Effect::Finish(heeded), error.into(), tell),
+            Err(error) => self.block(RunEffect::Finish(heeded), error.into(), tell),
         }
     }
 
     /// What the run came to.
     fn close(mut self) -> Result<RunEnd, Error> {
-        let (ending, reason) = self.course.over.take().unwrap_or((Ending::Error, String::new()));
+        let (ending, reason) = self.machine.over.take().unwrap_or((Ending::Error, String::new()));
         if let Some(error) = self.fault.take() {
             return Err(error);
         }
@@ -316,8 +317,8 @@ impl Drive<'_> {
             reason,
             judged,
             run: self.id,
-            turns: (self.course.spent.turns, self.course.budget.turns),
-            cost: self.course.spent.cost,
+            turns: (self.machine.usage.turns, self.machine.budget.turns),
+            cost: self.machine.usage.cost,
             interrupted: self.stop.is_set() && ending == Ending::Paused,
             due: None,
         })
@@ -325,22 +326,22 @@ impl Drive<'_> {
 }
 
 /// A wish of somebody, in words.
-pub(super) fn wished_by(wish: Wish, by: &str) -> (Wish, String) {
-    let done = if wish == Wish::Stop { "stopped" } else { "paused" };
-    (wish, format!("{by} {done} it"))
+pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest, String) {
+    let done = if request == ControlRequest::Stop { "stopped" } else { "paused" };
+    (request, format!("{by} {done} it"))
 }
 
 /// A judged task as the course sees it; a task of which nothing can be decided here is none.
 pub(super) fn case<'a>(
     judged: &'a Judged,
     has_executor: &'a dyn Fn(&str) -> bool,
-) -> Result<Case<'a>, Hindrance> {
-    let never = |ending, why: String| Hindrance { patience: Patience::Never(ending), why };
-    if judged.unborn {
+) -> Result<TaskView<'a>, Blocker> {
+    let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
+    if judged.untracked {
         return Err(never(Ending::Waiting, not_here(&judged.task.id)));
     }
     match (judged.workflow(), &judged.recorded) {
-        (Some(workflow), Recorded::Known(state)) => Ok(Case {
+        (Some(workflow), Recorded::Known(state)) => Ok(TaskView {
             workflow,
             state,
             facts: &judged.observed.facts,
@@ -352,13 +353,13 @@ pub(super) fn case<'a>(
 }
 
 /// How long an error is waited for.
-pub(super) fn patience_for(error: &Error) -> Patience {
+pub(super) fn retry_policy(error: &Error) -> RetryPolicy {
     match error {
         Error::Store(store::Error::Busy { .. } | store::Error::CommitOpen { .. } | store::Error::Moved) => {
-            Patience::Long
+            RetryPolicy::Long
         }
-        Error::Store(store::Error::NotNow { .. }) => Patience::Short,
-        error if error.code() == "unstable" => Patience::Short,
-        _ => Patience::Never(Ending::Error),
+        Error::Store(store::Error::NotNow { .. }) => RetryPolicy::Short,
+        error if error.code() == "unstable" => RetryPolicy::Short,
+        _ => RetryPolicy::Never(Ending::Error),
     }
 }

@@ -2,9 +2,9 @@
 
 mod answer;
 mod control;
-mod deeds;
 mod drive;
 mod perform;
+mod recording;
 mod runs;
 
 pub use answer::{Asked, Standstill};
@@ -14,8 +14,8 @@ pub use runs::RunInfo;
 use super::{Applied, Engine, Error, Judged, TaskRef};
 use crate::base::{Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
-use crate::decide::{Budget, Ending, Mode, Next, Spent, State, Work, next};
-use crate::run::{Fault, Files, unstartable};
+use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
+use crate::run::{RunFault, RunFiles, unstartable};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,7 +111,7 @@ pub struct RunEnd {
     /// Whether Ctrl-C ended it.
     pub interrupted: bool,
     /// What it would do next: for a dry run.
-    pub due: Option<Next>,
+    pub due: Option<NextStep>,
 }
 
 impl RunEnd {
@@ -125,7 +125,7 @@ impl RunEnd {
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
         match &self.due {
-            Some(Next::Perform(work)) => Some(work),
+            Some(NextStep::Perform(work)) => Some(work),
             _ => None,
         }
     }
@@ -138,21 +138,21 @@ impl Engine {
     /// What a run would do now; nothing is written and nobody is started.
     pub fn foresee_run(&self, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
         let judged = self.judge(task)?;
-        refuse_unborn(&judged)?;
+        refuse_untracked(&judged)?;
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
         let budget = budget(workflow, options);
         let due = self.next(&judged, &budget, mode, options)?;
         let (ending, reason) = match &due {
-            Next::End(ending, reason) => (*ending, reason.clone()),
-            Next::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name())),
-            Next::GiveUp { action, .. } => (Ending::Waiting, format!("`{action}` would be given up")),
-            Next::Answer { ask, .. } => {
+            NextStep::End(ending, reason) => (*ending, reason.clone()),
+            NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name())),
+            NextStep::GiveUp { action, .. } => (Ending::Waiting, format!("`{action}` would be given up")),
+            NextStep::Answer { ask, .. } => {
                 (Ending::Waiting, format!("question `{ask}` would be answered by its default"))
             }
-            Next::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
+            NextStep::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
         };
-        let due = (!matches!(due, Next::End(..))).then_some(due);
+        let due = (!matches!(due, NextStep::End(..))).then_some(due);
         let turns = (0, budget.turns);
         Ok(RunEnd { ending, reason, judged, run: String::new(), turns, cost: 0.0, interrupted: false, due })
     }
@@ -164,24 +164,24 @@ impl Engine {
         budget: &Budget,
         mode: Mode,
         options: &RunOptions,
-    ) -> Result<Next, Error> {
+    ) -> Result<NextStep, Error> {
         let has = |agent: &str| self.command_for([agent], options).is_some();
         Ok(match drive::case(judged, &has) {
-            Ok(case) => next(&case, &Spent::default(), budget, mode),
-            Err(hindrance) => Next::End(Ending::Error, hindrance.why),
+            Ok(case) => next(&case, &Usage::default(), budget, mode),
+            Err(blocker) => NextStep::End(Ending::Error, blocker.why),
         })
     }
 
     /// Refuses a run whose first executor cannot be started, before anything is counted or recorded. What
     /// an earlier one left needs none.
     fn refuse_idle(&self, judged: &Judged, options: &RunOptions) -> Result<(), Error> {
-        let last = Files::of(&self.root, &judged.task.directory).read()?;
+        let last = RunFiles::of(&self.root, &judged.task.directory).read()?;
         if last.is_some_and(|last| last.unsettled().is_some()) {
             return Ok(());
         }
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
-        let Next::Perform(work) = self.next(judged, &budget(workflow, options), mode, options)? else {
+        let NextStep::Perform(work) = self.next(judged, &budget(workflow, options), mode, options)? else {
             return Ok(());
         };
         let (executor, _) = self.executor_for(workflow, &work, options)?;
@@ -241,10 +241,10 @@ fn state_of(judged: &Judged) -> Result<&State, Error> {
     })
 }
 
-fn refuse_unborn(judged: &Judged) -> Result<(), Error> {
-    if judged.unborn {
+fn refuse_untracked(judged: &Judged) -> Result<(), Error> {
+    if judged.untracked {
         let hint = command(&["orch", "new", judged.task.id.as_str()]);
-        return Err(Diagnostic::error("unborn", not_here(&judged.task.id)).hint(hint).into());
+        return Err(Diagnostic::error("untracked", not_here(&judged.task.id)).hint(hint).into());
     }
     Ok(())
 }
@@ -259,11 +259,11 @@ fn cannot_start(why: &str) -> Error {
     Diagnostic::error("cannot-start", why).hint(hint).into()
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<RunFault> for Error {
+    fn from(fault: RunFault) -> Self {
         match fault {
-            Fault::Store(error) => error.into(),
-            Fault::Unreadable(problem) => (*problem).into(),
+            RunFault::Store(error) => error.into(),
+            RunFault::Unreadable(problem) => (*problem).into(),
         }
     }
 }

@@ -4,8 +4,8 @@ use super::super::{Error, Judged};
 use super::drive::{Drive, case};
 use super::{Happened, Tell};
 use crate::base::{Diagnostic, Period};
-use crate::decide::{self, ActionResult, Effect, Event, How, Left, Returned, Work};
-use crate::run::{Ended, Executor, Live, Performed, Process, RESULT, Wish, end_leftovers};
+use crate::decide::{self, ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
+use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
 use crate::view;
 use crate::workflow::{Action, Workflow};
 use serde_json::Value;
@@ -19,13 +19,13 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// A try that was none.
 pub(super) fn not_started(why: String) -> Returned {
-    Returned { how: How::NotStarted(why), result: None }
+    Returned { how: ExecutorExit::NotStarted(why), result: None }
 }
 
 impl Drive<'_> {
     /// Starts an executor for the work at hand, and waits for its end.
     pub(super) fn perform(&mut self, tell: &mut Tell<'_>) -> Returned {
-        let (Some(work), Some(judged)) = (self.course.doing.clone(), self.judged.take()) else {
+        let (Some(work), Some(judged)) = (self.machine.doing.clone(), self.judged.take()) else {
             return not_started("there is nothing to perform".to_owned());
         };
         let name = self.work_name().unwrap_or_default();
@@ -33,7 +33,7 @@ impl Drive<'_> {
             Ok(executor) => executor,
             Err(error) => return self.refuse_start(error),
         };
-        let (turn, turns) = (self.course.spent.turns, self.course.budget.turns);
+        let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
         let shown = log.strip_prefix(&self.engine.root).unwrap_or(&log).display().to_string();
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
@@ -58,7 +58,7 @@ impl Drive<'_> {
     fn executor(&self, judged: &Judged, work: &Work, name: &str) -> Result<Executor, Error> {
         let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
         let (config, mut times) = self.engine.executor_for(workflow, work, self.options)?;
-        let rest = self.course.budget.rest(self.course.spent.time);
+        let rest = self.machine.budget.rest(self.machine.usage.time);
         times.hard = times.hard.into_iter().chain(rest).min();
         self.files.create()?;
         Ok(Executor {
@@ -86,7 +86,7 @@ impl Drive<'_> {
                 return false;
             }
             looked.set(Some(Instant::now()));
-            files.wish().is_some_and(|control| control.wish == Wish::Stop)
+            files.request().is_some_and(|control| control.request == ControlRequest::Stop)
         };
         let performed = executor.perform(&wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
@@ -111,22 +111,22 @@ impl Drive<'_> {
     /// What a try came to. From here on its result counts, whatever becomes of this process.
     fn returned(&self, name: &str, performed: Performed, tell: &mut Tell<'_>) -> Returned {
         let how = match performed.ended {
-            Ended::Well => How::Well,
-            Ended::Stopped => How::Stopped,
-            Ended::Code(code) => How::Badly(format!("it ended with code {code}")),
-            Ended::Signal(signal) => How::Badly(format!("it was ended by signal {signal}")),
-            Ended::TooLong(limit) => How::TooLong(format!("it took longer than {limit}")),
-            Ended::Silent(limit) => How::Badly(format!("it printed nothing for {limit}")),
-            Ended::NotStarted(why) => How::NotStarted(why),
+            Ended::Well => ExecutorExit::Well,
+            Ended::Stopped => ExecutorExit::Stopped,
+            Ended::Code(code) => ExecutorExit::Badly(format!("it ended with code {code}")),
+            Ended::Signal(signal) => ExecutorExit::Badly(format!("it was ended by signal {signal}")),
+            Ended::TooLong(limit) => ExecutorExit::TooLong(format!("it took longer than {limit}")),
+            Ended::Silent(limit) => ExecutorExit::Badly(format!("it printed nothing for {limit}")),
+            Ended::NotStarted(why) => ExecutorExit::NotStarted(why),
         };
-        if how != How::Well {
+        if how != ExecutorExit::Well {
             // Should this process be killed now, it must not look finished.
             self.files.drop_result(name);
         }
         let result = performed.result.map(|result| {
             let value = result?;
             let read = ActionResult::read(&value)?;
-            if how == How::Well
+            if how == ExecutorExit::Well
                 && let Err(error) = self.files.keep_result(name, &value)
             {
                 let message = format!("its result could not be kept: {error}");
@@ -144,14 +144,14 @@ impl Drive<'_> {
     }
 
     /// Ends what an earlier process left running, and looks what it left of its work.
-    pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> Effect {
+    pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> RunEffect {
         let name = self.work_name().unwrap_or_default();
         let process = self.turn.as_mut().and_then(|turn| turn.process.take());
         let process = process.filter(Process::is_of_this_boot);
         let (group, started) = process.map(|process| (process.group, process.started)).unzip();
         let was_running = end_leftovers(group, started.flatten(), &self.files.result(&name), GRACE);
         self.was_running |= was_running;
-        let work = self.course.doing.as_ref().map_or("", |work| work.name()).to_owned();
+        let work = self.machine.doing.as_ref().map_or("", |work| work.name()).to_owned();
         if was_running {
             let message = format!("`{work}` was still running; it was ended");
             tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
@@ -163,14 +163,14 @@ impl Drive<'_> {
         }
         let judged = match self.engine.judge(self.task) {
             Ok(judged) => judged,
-            Err(error) => return self.hinder(Effect::LookBack, error, tell),
+            Err(error) => return self.block(RunEffect::LookBack, error, tell),
         };
         match case(&judged, &|_| false) {
             Ok(case) => {
-                let left = Left { was_running: self.was_running, result };
-                self.step(Event::Found(left, case.state), tell)
+                let left = Leftover { was_running: self.was_running, result };
+                self.step(RunEvent::Found(left, case.state), tell)
             }
-            Err(hindrance) => self.step(Event::Hindered(Effect::LookBack, hindrance), tell),
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::LookBack, blocker), tell),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::super::{Engine, Error, TaskRef};
 use super::RunEnd;
 use crate::base::{Diagnostic, Timestamp};
-use crate::run::{Fault, Files, RunState};
+use crate::run::{RunFault, RunFiles, RunState};
 
 /// A run, as it is known.
 pub struct RunInfo {
@@ -21,12 +21,12 @@ impl Engine {
     pub fn runs(&self) -> (Vec<RunInfo>, Vec<Diagnostic>) {
         let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
         for task in self.tasks() {
-            let files = Files::of(&self.root, &task.directory);
+            let files = RunFiles::of(&self.root, &task.directory);
             match files.read() {
                 Ok(None) => {}
                 Ok(Some(run)) => runs.push(RunInfo { is_driven: files.is_driven(), task, run }),
-                Err(Fault::Unreadable(problem)) => unreadable.push(*problem),
-                Err(Fault::Store(error)) => unreadable.push(Diagnostic::error("io", error.to_string())),
+                Err(RunFault::Unreadable(problem)) => unreadable.push(*problem),
+                Err(RunFault::Store(error)) => unreadable.push(Diagnostic::error("io", error.to_string())),
             }
         }
         (runs, unreadable)
@@ -35,7 +35,7 @@ impl Engine {
     /// Takes in what others have ordered since a run ended as waiting: whether it ended otherwise since, or
     /// the task stands elsewhere.
     pub fn overrule(&self, end: &mut RunEnd) -> Result<bool, Error> {
-        let files = Files::of(&self.root, &end.judged.task.directory);
+        let files = RunFiles::of(&self.root, &end.judged.task.directory);
         let judged = self.judge(&end.judged.task)?;
         let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
         let run = files.read()?.filter(|run| run.id == end.run);

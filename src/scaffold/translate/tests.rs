@@ -40,9 +40,9 @@ fn action(id: &str) -> SkillAction {
     }
 }
 
-fn translated(text: &str) -> Result<Translated, Refused> {
+fn translated(text: &str) -> Result<Translated, SkillRefused> {
     let (fields, actions) = (fields(), [action("action-init"), action("action-token-count")]);
-    translate(text, &Names { fields: &fields, actions: &actions, counts: Cell::new(false) })
+    translate(text, &FieldNames { fields: &fields, actions: &actions, counts: Cell::new(false) })
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! JSON without surprises: duplicate keys and lossy numbers are told, faults have a place.
 
-use super::{Verdict, conflict, text};
+use super::{ReadResult, conflict, text};
 use crate::base::{Diagnostic, Place, RepoPath};
 use crate::scan::span::{key_span, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -22,13 +22,13 @@ pub fn parse_json(path: &RepoPath, bytes: &[u8]) -> (Option<Value>, Vec<Diagnost
 }
 
 /// Parses JSON Lines into an array; a problem carries the line.
-pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> Verdict {
+pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     let text = match text(path, bytes) {
         Ok(text) => text,
-        Err(problem) => return Verdict::refused(*problem),
+        Err(problem) => return ReadResult::refused(*problem),
     };
     if let Some(problem) = conflict(path, text) {
-        return Verdict::refused(problem);
+        return ReadResult::refused(problem);
     }
     let mut values = Vec::new();
     let mut problems = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> Verdict {
         }
     }
     let broken = problems.iter().any(Diagnostic::is_error);
-    Verdict { data: (!broken).then_some(Value::Array(values)), problems }
+    ReadResult { data: (!broken).then_some(Value::Array(values)), problems }
 }
 
 /// What the parse noticed beside the value.

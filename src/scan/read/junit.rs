@@ -1,6 +1,6 @@
 //! A JUnit XML report: tests, failures, errors, skipped, counted from the test cases themselves.
 
-use super::Verdict;
+use super::ReadResult;
 use crate::base::{Diagnostic, Place, RepoPath};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -48,7 +48,7 @@ struct Report {
 }
 
 /// Reads a report. Document type declarations are refused, so that no entity can expand.
-pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
+pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut reader = Reader::from_str(text);
     let mut report = Report::default();
     let mut depth = 0_i64;
@@ -56,7 +56,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
         let refuse = |message: String, hint: &str| {
             let place = Place::at(path.as_str(), text, at, 1);
-            Verdict::refused(Diagnostic::error("junit-syntax", message).at(place).hint(hint))
+            ReadResult::refused(Diagnostic::error("junit-syntax", message).at(place).hint(hint))
         };
         match reader.read_event() {
             Err(error) => return refuse(format!("it is not XML: {error}"), "was it cut off?"),
@@ -82,7 +82,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
     }
     if report.suites.is_empty() {
         let message = "it is no JUnit report: it has no `testsuite`";
-        return Verdict::refused(
+        return ReadResult::refused(
             Diagnostic::error("not-junit", message).at(Place::file(path)).hint("write a JUnit XML report"),
         );
     }
@@ -92,7 +92,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
             .hint("tests count where they stand; of failures and errors, the larger number counts")
     };
     let problems = report.problems.iter().map(odd).collect();
-    Verdict { data: Some(report.value()), problems }
+    ReadResult { data: Some(report.value()), problems }
 }
 
 impl Report {
@@ -248,7 +248,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn verdict(text: &str) -> Verdict {
+    fn verdict(text: &str) -> ReadResult {
         read(&RepoPath::new("r.xml").expect("valid"), text)
     }
 

@@ -1,6 +1,6 @@
 //! What a Markdown document says about itself: front matter, headings, check boxes, words.
 
-use super::Verdict;
+use super::ReadResult;
 use crate::base::{Diagnostic, Place, RepoPath};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 const MAX_HEADINGS: usize = 10_000;
 
 /// Reads a document. `words` counts the words outside front matter and headings.
-pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
+pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let (front, body_start) = front_matter(text);
     let mut problems = Vec::new();
     let front_matter = match front.map(yaml) {
@@ -45,11 +45,11 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
         "boxes": {"total": seen.total, "done": seen.done, "open": seen.total - seen.done},
         "words": seen.words,
     });
-    Verdict { data: Some(data), problems }
+    ReadResult { data: Some(data), problems }
 }
 
 #[derive(Default)]
-struct Seen {
+struct MarkdownBody {
     headings: Vec<Value>,
     /// The line of the first heading that is one too many.
     cut_at: Option<u32>,
@@ -58,8 +58,8 @@ struct Seen {
     words: usize,
 }
 
-fn body(text: &str, lines_before: usize) -> Seen {
-    let mut seen = Seen::default();
+fn body(text: &str, lines_before: usize) -> MarkdownBody {
+    let mut seen = MarkdownBody::default();
     let mut heading: Option<(HeadingLevel, String, usize)> = None;
     // Counted onwards from heading to heading, for a document may have very many.
     let (mut counted, mut line) = (0, lines_before + 1);
@@ -219,7 +219,7 @@ mod tests {
         let most = of(MAX_HEADINGS);
         assert_eq!(most.problems, []);
         let verdict = of(MAX_HEADINGS + 2);
-        let headings = |verdict: &Verdict| verdict.data.as_ref().expect("data")["headings"].clone();
+        let headings = |verdict: &ReadResult| verdict.data.as_ref().expect("data")["headings"].clone();
         assert_eq!(headings(&verdict), headings(&most));
         assert_eq!(headings(&most)[MAX_HEADINGS - 1]["line"], MAX_HEADINGS + 3);
         let [problem] = &verdict.problems[..] else { panic!("{:?}", verdict.problems) };

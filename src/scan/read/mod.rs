@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 /// What a reader made of some bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct ReadResult {
     /// The value; `None` where there is none.
     pub data: Option<Value>,
     /// What is wrong or odd.
     pub problems: Vec<Diagnostic>,
 }
 
-impl Verdict {
+impl ReadResult {
     fn refused(problem: Diagnostic) -> Self {
         Self { data: None, problems: vec![problem] }
     }
@@ -32,33 +32,35 @@ impl Verdict {
 
 /// Reads bytes by a format. An empty file is never valid.
 #[must_use]
-pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> Verdict {
+pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let hint = "write it, or remove it";
-        return Verdict::refused(Diagnostic::error("empty", "it is empty").at(Place::file(path)).hint(hint));
+        return ReadResult::refused(
+            Diagnostic::error("empty", "it is empty").at(Place::file(path)).hint(hint),
+        );
     }
     match format {
         Format::Json => {
             let (data, problems) = parse_json(path, bytes);
-            Verdict { data, problems }
+            ReadResult { data, problems }
         }
         Format::Jsonl => json::lines(path, bytes),
         Format::Markdown => with_text(path, bytes, markdown::read),
         Format::Junit => with_text(path, bytes, junit::read),
         Format::Text => with_text(path, bytes, |_, text| {
-            Verdict::of(json!({"bytes": text.len(), "lines": text.lines().count()}))
+            ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().count()}))
         }),
         Format::Patch => with_text(path, bytes, patch::read),
     }
 }
 
-fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> Verdict) -> Verdict {
+fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> ReadResult) -> ReadResult {
     match text(path, bytes) {
         Ok(text) => match conflict(path, text) {
-            Some(problem) => Verdict::refused(problem),
+            Some(problem) => ReadResult::refused(problem),
             None => read(path, text),
         },
-        Err(problem) => Verdict::refused(*problem),
+        Err(problem) => ReadResult::refused(*problem),
     }
 }
 

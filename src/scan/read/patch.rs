@@ -1,11 +1,11 @@
 //! What a unified diff touches: files, and lines added and removed.
 
-use super::Verdict;
+use super::ReadResult;
 use crate::base::{Diagnostic, Place, RepoPath};
 use serde_json::json;
 
 /// Reads a diff as git or `diff -u` write it (see git-diff(1), "Generating patch text").
-pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
+pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut files: Vec<String> = Vec::new();
     let (mut added, mut removed, mut hunks) = (0_usize, 0_usize, 0_usize);
     // Lines left in the current hunk, before and after.
@@ -37,13 +37,13 @@ pub(super) fn read(path: &RepoPath, text: &str) -> Verdict {
     }
     if files.is_empty() && hunks == 0 {
         let message = "it holds no diff: no file and no hunk";
-        return Verdict::refused(
+        return ReadResult::refused(
             Diagnostic::error("not-a-patch", message)
                 .at(Place::file(path))
                 .hint("write it with: git diff > FILE"),
         );
     }
-    Verdict::of(json!({
+    ReadResult::of(json!({
         "bytes": text.len(),
         "lines": text.lines().count(),
         "files": files,

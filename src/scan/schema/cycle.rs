@@ -42,7 +42,7 @@ pub(super) fn cycles(path: &str, text: &str, schema: &Value) -> Vec<Diagnostic> 
 }
 
 /// A way from one schema to another that judges the same value.
-struct Step {
+struct CycleStep {
     /// Where it is said: the value of a reference, or the schema that stands within.
     from: String,
     target: String,
@@ -62,16 +62,16 @@ fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
 }
 
 /// From each schema, the schemas that judge the same value.
-fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<Step>> {
-    let names = Names::new(nodes);
+fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<CycleStep>> {
+    let names = SchemaNames::new(nodes);
     let of = |(pointer, schema): &'n (String, &Value)| {
         let within = inner(schema, pointer).into_iter().filter(|inner| inner.same_value);
-        let mut steps: Vec<Step> =
-            within.map(|inner| Step { from: inner.pointer.clone(), target: inner.pointer }).collect();
+        let mut steps: Vec<CycleStep> =
+            within.map(|inner| CycleStep { from: inner.pointer.clone(), target: inner.pointer }).collect();
         for key in ["$ref", "$dynamicRef"] {
             let reference = schema.get(key).and_then(Value::as_str);
             if let Some(target) = reference.and_then(|reference| names.target(reference, pointer)) {
-                steps.push(Step { from: format!("{pointer}/{key}"), target });
+                steps.push(CycleStep { from: format!("{pointer}/{key}"), target });
             }
         }
         (pointer.as_str(), steps)
@@ -80,14 +80,14 @@ fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<Step>> {
 }
 
 /// What references name: documents within the document by `$id`, places in them by anchor.
-struct Names<'n> {
+struct SchemaNames<'n> {
     /// Where a document begins, and its `$id`; the whole is the first.
     documents: Vec<(&'n str, &'n str)>,
     /// A document's place and an anchor in it, to the place of the anchor.
     anchors: HashMap<(&'n str, &'n str), &'n str>,
 }
 
-impl<'n> Names<'n> {
+impl<'n> SchemaNames<'n> {
     fn new(nodes: &'n [(String, &Value)]) -> Self {
         let text = |schema: &'n Value, key| schema.get(key).and_then(Value::as_str);
         let documents = nodes.iter().filter_map(|(pointer, schema)| {

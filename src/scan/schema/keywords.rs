@@ -67,7 +67,7 @@ pub(super) const KEYWORDS: [&str; 60] = [
 ];
 
 /// A schema within another one.
-pub(super) struct Inner<'s> {
+pub(super) struct Subschema<'s> {
     /// Where it stands, as a JSON pointer from the top.
     pub pointer: String,
     /// The schema.
@@ -77,7 +77,7 @@ pub(super) struct Inner<'s> {
 }
 
 /// The schemas that stand directly within a schema, in the order of the text.
-pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Inner<'s>> {
+pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Subschema<'s>> {
     let mut found = Vec::new();
     for (key, value) in schema.as_object().into_iter().flatten() {
         let below = format!("{pointer}/{}", escaped(key));
@@ -88,7 +88,7 @@ pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Inner<'s>> {
         match key.as_str() {
             "properties" | "patternProperties" | "$defs" | "dependentSchemas" | "definitions" => {
                 let members = value.as_object().into_iter().flat_map(Map::iter);
-                found.extend(members.map(|(name, schema)| Inner {
+                found.extend(members.map(|(name, schema)| Subschema {
                     pointer: format!("{below}/{}", escaped(name)),
                     schema,
                     same_value,
@@ -96,7 +96,7 @@ pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Inner<'s>> {
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
                 let items = value.as_array().into_iter().flatten().enumerate();
-                found.extend(items.map(|(index, schema)| Inner {
+                found.extend(items.map(|(index, schema)| Subschema {
                     pointer: format!("{below}/{index}"),
                     schema,
                     same_value,
@@ -112,7 +112,7 @@ pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Inner<'s>> {
             | "propertyNames"
             | "unevaluatedItems"
             | "unevaluatedProperties"
-            | "contentSchema" => found.push(Inner { pointer: below, schema: value, same_value }),
+            | "contentSchema" => found.push(Subschema { pointer: below, schema: value, same_value }),
             _ => {}
         }
     }

@@ -4,14 +4,14 @@ mod workflow;
 
 pub use workflow::workflow;
 
-use super::{LogEntry, Repository, Runner, Subject};
+use super::{LogEntry, Repository, RunnerView, Subject};
 use crate::base::{
     ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
     WorkflowName,
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    HistoryEntry, Kind, Move, Part, Transition, Tried, Truth, Verdict,
+    GuardPart, HistoryEntry, Kind, Move, Transition, Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
@@ -23,7 +23,7 @@ pub struct Sample {
     pub workflow: Workflow,
     pub system: System,
     pub directory: RepoPath,
-    pub runner: Option<Runner<'static>>,
+    pub runner: Option<RunnerView<'static>>,
 }
 
 impl Sample {
@@ -220,13 +220,13 @@ pub fn write_missing() -> Sample {
             line: Some(88),
             result: Truth::False,
             parts: vec![
-                Part {
+                GuardPart {
                     text: "plan.ready".to_owned(),
                     result: Truth::True,
                     saw: vec![saw("plan.ready", Some(json!(true)))],
                     within: None,
                 },
-                Part {
+                GuardPart {
                     text: "plan.changed || state.force == plan.data.size".to_owned(),
                     result: Truth::False,
                     saw: vec![
@@ -236,7 +236,7 @@ pub fn write_missing() -> Sample {
                     ],
                     within: None,
                 },
-                Part {
+                GuardPart {
                     text: "plan.data.size > 3".to_owned(),
                     result: Truth::False,
                     saw: vec![saw("plan.data.size", Some(json!(2)))],
@@ -250,7 +250,7 @@ pub fn write_missing() -> Sample {
             to: Some(phase("done")),
             line: Some(95),
             result: Truth::Error("no such key: lines".to_owned()),
-            parts: vec![Part {
+            parts: vec![GuardPart {
                 text: "patch.data.lines > 0".to_owned(),
                 result: Truth::Error("no such key: lines".to_owned()),
                 saw: vec![saw("patch.data", None)],

@@ -5,8 +5,8 @@ use crate::base::{Diagnostic, Timestamp};
 use crate::view::findings::Findings;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Applied, Direction, Do, Event, Explanations, Failure, Finding, Happening, Kind, Log, Status, Subject,
-    Suggestion, Suggestions, TransitionLine, Transitions,
+    AppliedView, Direction, Do, ErrorView, EventView, Explanations, Finding, Happening, Kind, Log, Status,
+    Subject, Suggestion, Suggestions, TransitionLine, Transitions,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -23,14 +23,14 @@ fn every_output_has_the_shape_of_its_schema() {
     conforms("status", &Status::new(repository(), &subjects, &findings));
     conforms("findings", &Findings::new(&findings));
     conforms("log", &Log::new(repository(), samples::log()));
-    conforms("error", &Failure::new("no-task", "there is no task", None));
+    conforms("error", &ErrorView::new("no-task", "there is no task", None));
 
     let (workflow, task, directory) = (samples::workflow(), samples::task(), samples::directory());
     let moves = [samples::create(), samples::advance(), samples::regress()];
     let commit = Some("c0ffee");
-    let applied: Vec<Applied<'_>> = moves
+    let applied: Vec<AppliedView<'_>> = moves
         .iter()
-        .map(|transition| Applied {
+        .map(|transition| AppliedView {
             task: &task,
             directory: &directory,
             workflow: &workflow,
@@ -53,7 +53,7 @@ fn every_output_has_the_shape_of_its_schema() {
         Happening::Stopped { reason: text() },
     ];
     for happening in happenings {
-        conforms("event", &Event::new(Timestamp::from_seconds(0), happening));
+        conforms("event", &EventView::new(Timestamp::from_seconds(0), happening));
     }
 }
 

@@ -3,7 +3,9 @@
 use super::numbered;
 use crate::base::Diagnostic;
 use crate::view::samples::{self, Sample};
-use crate::view::{Explanations, Paint, Runner, Status, Subject, Suggestions, pretty, prompt, suggestions};
+use crate::view::{
+    Explanations, Paint, RunnerView, Status, Subject, Suggestions, pretty, prompt, suggestions,
+};
 use snapbox::{IntoData, assert_data_eq, str};
 
 pub fn envelope(sample: &Sample) -> Suggestions {
@@ -130,7 +132,7 @@ t-42  codegen  run lint
 
 "#]],
     );
-    let stalled = Sample { runner: Some(Runner::Stalled("lint was chosen twice")), ..samples::run() };
+    let stalled = Sample { runner: Some(RunnerView::Stalled("lint was chosen twice")), ..samples::run() };
     check(
         &stalled,
         str![[r#"
@@ -141,7 +143,7 @@ t-42  codegen  stalled: decide
 
 "#]],
     );
-    let running = Sample { runner: Some(Runner::Running), ..samples::run() };
+    let running = Sample { runner: Some(RunnerView::Running), ..samples::run() };
     check(
         &running,
         str![[r#"

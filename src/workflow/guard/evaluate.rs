@@ -37,7 +37,7 @@ pub enum Lookup<'a> {
 
 /// How a guard came out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Held {
+pub struct GuardOutcome {
     /// Whether it holds, or why that cannot be said.
     pub result: Result<bool, String>,
     /// Its parts, each with what it saw.
@@ -67,7 +67,7 @@ const MAX_VISITS: usize = 4_000_000;
 impl Guard {
     /// Whether the guard holds, and why. As in CEL, a false part wins over one that fails.
     #[must_use]
-    pub fn holds(&self, scope: &dyn Scope) -> Held {
+    pub fn holds(&self, scope: &dyn Scope) -> GuardOutcome {
         let parts: Vec<HeldPart> = self.0.parts.iter().map(|part| self.hold(part, scope)).collect();
         let mut result = Ok(true);
         for part in &parts {
@@ -81,7 +81,7 @@ impl Guard {
                 Err(_) => {}
             }
         }
-        Held { result, parts }
+        GuardOutcome { result, parts }
     }
 
     /// The value of the expression; the error says why there is none.
@@ -235,16 +235,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    struct Json(Value);
+    struct JsonOf(Value);
 
-    impl Scope for Json {
+    impl Scope for JsonOf {
         fn look_up(&self, path: &[String]) -> Lookup<'_> {
             follow(&self.0, path, 0)
         }
     }
 
     fn holds(text: &str, scope: Value) -> Result<bool, String> {
-        Guard::parse(text).expect(text).holds(&Json(scope)).result
+        Guard::parse(text).expect(text).holds(&JsonOf(scope)).result
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let mut keys: Vec<&String> = map.keys().collect();
         keys.sort();
         for text in ["a.map(k, k)", "a.filter(k, true)", "a.map(k, a[k] >= 0, k)"] {
-            let value = Guard::parse(text).expect(text).value(&Json(json!({ "a": map })));
+            let value = Guard::parse(text).expect(text).value(&JsonOf(json!({ "a": map })));
             assert_eq!(value, Ok(json!(keys)), "{text}");
         }
         assert_eq!(
@@ -316,7 +316,8 @@ mod tests {
             "max < f",
         ] {
             if let Ok(guard) = Guard::parse(text) {
-                let (first, again) = (guard.value(&Json(scope.clone())), guard.value(&Json(scope.clone())));
+                let (first, again) =
+                    (guard.value(&JsonOf(scope.clone())), guard.value(&JsonOf(scope.clone())));
                 assert_eq!(first, again, "{text}");
             }
         }
@@ -334,7 +335,7 @@ mod tests {
     #[test]
     fn parts_say_what_they_saw() {
         let guard = Guard::parse("a.ok && a.n > 5 && a.gone == 1").expect("parses");
-        let held = guard.holds(&Json(json!({"a": {"ok": true, "n": 3}})));
+        let held = guard.holds(&JsonOf(json!({"a": {"ok": true, "n": 3}})));
         assert_eq!(held.result, Ok(false));
         assert_eq!(held.parts[1].result, Ok(false));
         assert_eq!(held.parts[1].saw, [("a.n".to_owned(), Some(json!(3)))]);

@@ -10,7 +10,7 @@ mod parse;
 mod value;
 mod walk;
 
-pub use evaluate::{Held, HeldPart, Lookup, Scope, follow};
+pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
 pub use parse::{GuardError, MAX_LENGTH};
 pub use walk::ValueKind;
 
@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 /// A parsed guard or named value.
 #[derive(Clone)]
-pub struct Guard(Arc<Inner>);
+pub struct Guard(Arc<GuardInner>);
 
-struct Inner {
+struct GuardInner {
     text: String,
     parts: Vec<ParsedPart>,
     kind: ValueKind,
@@ -47,7 +47,7 @@ impl Guard {
     /// The guard that always holds.
     #[must_use]
     pub fn always() -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(GuardInner {
             text: "true".to_owned(),
             parts: Vec::new(),
             kind: ValueKind::Bool,

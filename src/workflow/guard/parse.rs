@@ -1,6 +1,6 @@
 //! From text to a guard, refusing first what could overflow a stack or run for ever.
 
-use super::{Guard, Inner, ParsedPart, walk};
+use super::{Guard, GuardInner, ParsedPart, walk};
 use cel::IdedExpr;
 use cel::parser::PrattParser;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
         several => walk::of_operands(several.iter().map(|part| &part.expression)),
     };
     let nested_macros = parts.iter().any(|part| walk::macro_depth(&part.expression) > 1);
-    Ok(Guard(Arc::new(Inner { text: text.trim().to_owned(), parts, kind, nested_macros })))
+    Ok(Guard(Arc::new(GuardInner { text: text.trim().to_owned(), parts, kind, nested_macros })))
 }
 
 /// Whether a text denies the only path it reads; `None` if it says anything else of it than that.

@@ -7,7 +7,7 @@ mod reader;
 
 use super::Document;
 use crate::base::Diagnostic;
-use reader::{Entries, Reader, to_json};
+use reader::{BlockReader, Entries, to_json};
 use serde_json::Value;
 use std::ops::Range;
 use toml::de::DeTable;
@@ -126,7 +126,7 @@ pub(super) struct RawLimits {
 
 /// Reads the machine of a document.
 pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
-    let mut reader = Reader::new(document);
+    let mut reader = BlockReader::new(document);
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
     for error in errors {
         let span = error.span().unwrap_or(0..0);
@@ -137,7 +137,7 @@ pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     (raw, reader.problems)
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn workflow(&mut self, table: &DeTable<'_>) -> RawWorkflow {
         let mut raw = RawWorkflow::default();
         let mut top = Entries::new("a workflow document", table);

@@ -11,7 +11,7 @@ use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
 /// Reads values, and gathers what is wrong with them.
-pub(super) struct Reader<'d> {
+pub(super) struct BlockReader<'d> {
     document: &'d Document,
     pub problems: Vec<Diagnostic>,
 }
@@ -37,7 +37,7 @@ impl<'t, 'i> Entries<'t, 'i> {
     }
 }
 
-impl<'d> Reader<'d> {
+impl<'d> BlockReader<'d> {
     pub(super) fn new(document: &'d Document) -> Self {
         Self { document, problems: Vec::new() }
     }

@@ -119,8 +119,8 @@ fn a_directory_with_artifacts_is_adopted_as_it_is() {
     let world = World::ready();
     world.plan("old", 1);
     world.plan_review("old", true, 1);
-    let unborn = world.orch_json(&["suggest", "old"]);
-    assert_eq!(unborn["suggestions"][0]["diagnostics"][0]["code"], "unborn");
+    let untracked = world.orch_json(&["suggest", "old"]);
+    assert_eq!(untracked["suggestions"][0]["diagnostics"][0]["code"], "untracked");
     world.orch(&["next", "old"]).ends(1).says("orch new old");
     let before = world.read("tasks/old/planning/plan.json");
     world.orch(&["new", "old"]).succeeds().says("adopted");

@@ -3,8 +3,8 @@
 use super::play::{Play, facts, workflow};
 use orch::base::{Digest, Period};
 use orch::decide::{
-    ActionResult, Budget, Case, Doer, Ending, How, Mode, Next, Recorded, Returned, Spent, State, evaluate,
-    initial_state, next,
+    ActionResult, Budget, Ending, ExecutorExit, Mode, NextStep, Recorded, Returned, State, TaskView, Usage,
+    Worker, evaluate, initial_state, next,
 };
 use serde_json::{Value, json};
 
@@ -85,19 +85,19 @@ because = "what is left was given up; from the start"
 "#;
 
 /// What came of a run: how it ended, the state, what it used, and each thing that happened.
-type Played = (Ending, State, Spent, Vec<String>);
+type Played = (Ending, State, Usage, Vec<String>);
 
 /// Plays a run; `perform` is given the action and the number of the turn.
 fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Value>) -> Played {
     let workflow = workflow(text);
     let mut play = Play::new(&workflow, mode);
     play.perform = Box::new(|work, turn| match perform(work, turn) {
-        Some(value) => Returned { how: How::Well, result: Some(ActionResult::read(&value)) },
-        None => Returned { how: How::Badly("it died".to_owned()), result: None },
+        Some(value) => Returned { how: ExecutorExit::Well, result: Some(ActionResult::read(&value)) },
+        None => Returned { how: ExecutorExit::Badly("it died".to_owned()), result: None },
     });
     let (ending, _) = play.run();
     play.story.retain(|happened| !happened.starts_with("wait "));
-    (ending, play.state, play.course.spent, play.story)
+    (ending, play.state, play.machine.usage, play.story)
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn scripted_executors_end_as_they_should() {
         ),
     ];
     for (name, script, ending, expected) in cases {
-        let (ended, state, spent, story) = play(LOOP, Mode::Auto, &mut |action, turn| script(action, turn));
+        let (ended, state, usage, story) = play(LOOP, Mode::Auto, &mut |action, turn| script(action, turn));
         assert_eq!(ended, ending, "{name}: {story:?}");
-        assert!(spent.turns <= 30, "{name}");
+        assert!(usage.turns <= 30, "{name}");
         if !expected.is_empty() {
             assert_eq!(story.join(", "), expected, "{name}");
         }
@@ -167,13 +167,13 @@ fn whatever_executors_do_a_run_ends_within_its_budget() {
     for seed in 0..3_000_u64 {
         let mut at = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mode = if seed % 5 == 0 { Mode::Interactive } else { Mode::Auto };
-        let (ending, state, spent, story) = play(LOOP, mode, &mut |_, _| {
+        let (ending, state, usage, story) = play(LOOP, mode, &mut |_, _| {
             at ^= at << 13;
             at ^= at >> 7;
             at ^= at << 17;
             answers[usize::try_from(at % answers.len() as u64).expect("small")].clone()
         });
-        assert!(spent.turns <= 30, "{seed}: {story:?}");
+        assert!(usage.turns <= 30, "{seed}: {story:?}");
         assert!(state.run.errors <= 3, "{seed}: {story:?}");
         assert_eq!(mode == Mode::Interactive, ending == Ending::Waiting, "{seed}: {story:?}");
         if !endings.contains(&ending) {
@@ -192,24 +192,27 @@ fn limits_end_a_run_whatever_is_due() {
     state.extra.insert("asked".to_owned(), json!(true));
     let decision = evaluate(&workflow, &Recorded::Known(Box::new(state.clone())), &facts);
     let at = Budget { turns: 3, time: Some(Period::from_seconds(9)), cost: Some(1.0) };
-    let spent = Spent::default();
+    let usage = Usage::default();
     let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
-    let case = Case { workflow, state, facts, decision, has_executor: &|_| false };
-    let due = |spent: &Spent| next(&case, spent, &at, Mode::Auto);
-    let Next::Perform(work) = due(&spent) else { panic!("an action is due") };
+    let case = TaskView { workflow, state, facts, decision, has_executor: &|_| false };
+    let due = |usage: &Usage| next(&case, usage, &at, Mode::Auto);
+    let NextStep::Perform(work) = due(&usage) else { panic!("an action is due") };
     for used in [
-        Spent { turns: 3, ..spent.clone() },
-        Spent { time: Period::from_seconds(9), ..spent.clone() },
-        Spent { cost: 1.0, ..spent.clone() },
+        Usage { turns: 3, ..usage.clone() },
+        Usage { time: Period::from_seconds(9), ..usage.clone() },
+        Usage { cost: 1.0, ..usage.clone() },
     ] {
-        assert!(matches!(due(&used), Next::End(Ending::Exhausted, _)), "{used:?}");
+        assert!(matches!(due(&used), NextStep::End(Ending::Exhausted, _)), "{used:?}");
     }
-    let find = || Doer::Action("find".to_owned());
-    let seen = Spent { seen: vec![(find(), work.footing.ground)], ..spent.clone() };
-    assert!(matches!(due(&seen), Next::End(Ending::Stalled, _)));
+    let find = || Worker::Action("find".to_owned());
+    let seen = Usage { seen: vec![(find(), work.precondition.fingerprint)], ..usage.clone() };
+    assert!(matches!(due(&seen), NextStep::End(Ending::Stalled, _)));
     // An agent, or a question, of the same name is somebody else.
-    let other = Spent { seen: vec![(Doer::Agent("find".to_owned()), work.footing.ground)], ..spent.clone() };
-    assert!(matches!(due(&other), Next::Perform(_)));
-    let elsewhere = Spent { seen: vec![(find(), Digest::of_blob(b"other"))], ..spent };
-    assert!(matches!(due(&elsewhere), Next::Perform(_)));
+    let other = Usage {
+        seen: vec![(Worker::Agent("find".to_owned()), work.precondition.fingerprint)],
+        ..usage.clone()
+    };
+    assert!(matches!(due(&other), NextStep::Perform(_)));
+    let elsewhere = Usage { seen: vec![(find(), Digest::of_blob(b"other"))], ..usage };
+    assert!(matches!(due(&elsewhere), NextStep::Perform(_)));
 }

@@ -1,8 +1,8 @@
 //! The pure core from outside: stories as data, documents with faults, properties.
 
-mod course;
 mod documents;
 mod loops;
+mod machine;
 mod play;
 mod properties;
 mod stories;

@@ -2,8 +2,9 @@
 
 use orch::base::{Period, RepoPath, TaskId, Timestamp};
 use orch::decide::{
-    ActorKind, Budget, By, Case, Course, Deed, Effect, Ending, Event, Facts, Hindrance, How, Left, Mode,
-    Moment, News, Noted, Recorded, Recorder, Returned, Stamp, State, Wish, evaluate, initial_state,
+    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, Leftover, Mode, News,
+    RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State,
+    TaskView, Tick, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::collections::BTreeMap;
@@ -28,10 +29,10 @@ pub fn facts() -> Facts {
 /// What an executor comes back with, by its name and the number of the turn.
 type Perform<'p> = Box<dyn FnMut(&str, u32) -> Returned + 'p>;
 /// What stands in the way of an effect, and what is wished when it is to be carried out.
-type Hinder<'p> = Box<dyn FnMut(&Effect) -> (Option<Hindrance>, Option<Wish>) + 'p>;
+type Hinder<'p> = Box<dyn FnMut(&RunEffect) -> (Option<Blocker>, Option<ControlRequest>) + 'p>;
 
 /// Why a deed is refused.
-type Refuse<'p> = Box<dyn FnMut(&Deed) -> Option<String> + 'p>;
+type Refuse<'p> = Box<dyn FnMut(&RunCommand) -> Option<String> + 'p>;
 
 /// One run as it is played.
 pub struct Play<'p> {
@@ -39,15 +40,15 @@ pub struct Play<'p> {
     /// The state of the task.
     pub state: State,
     /// The run.
-    pub course: Course,
+    pub machine: RunMachine,
     /// What happened, in words.
     pub story: Vec<String>,
     pub perform: Perform<'p>,
     /// What an earlier process has left.
-    pub left: Option<Left>,
+    pub left: Option<Leftover>,
     /// How long each executor takes.
     pub took: Period,
-    pub hinder: Hinder<'p>,
+    pub block: Hinder<'p>,
     /// Why a deed is refused, beside what the workflow refuses.
     pub refuse: Refuse<'p>,
 }
@@ -60,69 +61,69 @@ impl<'p> Play<'p> {
         Self {
             workflow,
             state: initial_state(workflow),
-            course: Course::new(mode, budget, Default::default(), None),
+            machine: RunMachine::new(mode, budget, Default::default(), None),
             story: Vec::new(),
-            perform: Box::new(|_, _| Returned { how: How::Well, result: None }),
+            perform: Box::new(|_, _| Returned { how: ExecutorExit::Well, result: None }),
             left: None,
             took: Period::default(),
-            hinder: Box::new(|_| (None, None)),
+            block: Box::new(|_| (None, None)),
             refuse: Box::new(|_| None),
         }
     }
 
     /// Plays it to its end: what is left falls with every step.
     pub fn run(&mut self) -> (Ending, String) {
-        let mut effect = self.course.step(&self.moment(None), Event::Begun);
-        while effect != Effect::Over {
-            let left = self.course.left(&effect);
+        let mut effect = self.machine.step(&self.moment(None), RunEvent::Begun);
+        while effect != RunEffect::Over {
+            let left = self.machine.left(&effect);
             let following = self.carry_out(effect);
-            assert!(self.course.left(&following) < left, "{left:?} does not fall: {following:?}");
+            assert!(self.machine.left(&following) < left, "{left:?} does not fall: {following:?}");
             effect = following;
         }
-        self.course.over.clone().expect("it is over")
+        self.machine.over.clone().expect("it is over")
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Effect {
-        let (hindrance, wish) = (self.hinder)(&effect);
-        let mut now = self.moment(wish);
-        if let Some(hindrance) = hindrance {
-            return self.course.step(&now, Event::Hindered(effect, hindrance));
+    fn carry_out(&mut self, effect: RunEffect) -> RunEffect {
+        let (blocker, request) = (self.block)(&effect);
+        let mut now = self.moment(request);
+        if let Some(blocker) = blocker {
+            return self.machine.step(&now, RunEvent::Blocked(effect, blocker));
         }
         let following = match effect {
-            Effect::Judge => {
+            RunEffect::Judge => {
                 let decision =
                     evaluate(self.workflow, &Recorded::Known(Box::new(self.state.clone())), &facts());
                 let (workflow, state, facts, decision) = (self.workflow, &self.state, &facts(), &decision);
-                let case = Case { workflow, state, facts, decision, has_executor: &|_| false };
-                self.course.step(&now, Event::Judged(&case))
+                let case = TaskView { workflow, state, facts, decision, has_executor: &|_| false };
+                self.machine.step(&now, RunEvent::Judged(&case))
             }
-            Effect::Record(deed) => {
-                let noted = self.noted(&deed);
-                self.course.step(&now, Event::Recorded(deed, noted))
+            RunEffect::Record(command) => {
+                let noted = self.noted(&command);
+                self.machine.step(&now, RunEvent::Recorded(command, noted))
             }
-            Effect::Perform => {
-                let work = self.course.doing.clone().expect("work");
-                assert!(self.course.unsaved, "a turn is written down before anybody is started");
-                let returned = (self.perform)(work.name(), self.course.spent.turns);
+            RunEffect::Perform => {
+                let work = self.machine.doing.clone().expect("work");
+                assert!(self.machine.unsaved, "a turn is written down before anybody is started");
+                let returned = (self.perform)(work.name(), self.machine.usage.turns);
                 now.time = Period::from_milliseconds(now.time.milliseconds() + self.took.milliseconds());
-                self.course.step(&now, Event::Performed(returned))
+                self.machine.step(&now, RunEvent::Performed(returned))
             }
-            Effect::Wait(time, following) => {
+            RunEffect::Wait(time, following) => {
                 self.story.push(format!("wait {time}"));
                 now.time = Period::from_milliseconds(now.time.milliseconds() + time.milliseconds());
-                self.course.step(&now, Event::Waited(*following))
+                self.machine.step(&now, RunEvent::Waited(*following))
             }
-            Effect::Finish(_) => {
-                let wish = now.wish.take();
-                self.course.step(&now, Event::Finished(wish))
+            RunEffect::Finish(_) => {
+                let request = now.request.take();
+                self.machine.step(&now, RunEvent::Finished(request))
             }
-            Effect::LookBack => {
+            RunEffect::LookBack => {
                 let left = self.left.take().expect("something is left behind");
-                self.course.step(&now, Event::Found(left, &self.state))
+                self.machine.step(&now, RunEvent::Found(left, &self.state))
             }
-            Effect::Over => panic!("it was over"),
+            RunEffect::Over => panic!("it was over"),
         };
-        for news in std::mem::take(&mut self.course.news) {
+        for news in std::mem::take(&mut self.machine.news) {
             if let News::Done { work, .. } = news {
                 self.story.push(work.name().to_owned());
             }
@@ -130,31 +131,31 @@ impl<'p> Play<'p> {
         following
     }
 
-    fn noted(&mut self, deed: &Deed) -> Noted {
-        if let Some(why) = (self.refuse)(deed) {
-            return Noted::Refused(why);
+    fn noted(&mut self, command: &RunCommand) -> RecordOutcome {
+        if let Some(why) = (self.refuse)(command) {
+            return RecordOutcome::Refused(why);
         }
         let recorder = Recorder { own: stamp(), caller: stamp(), refuses: &|_| None, is_there: &|_| true };
-        let steps = match deed.steps(self.workflow, &self.state, &facts(), &recorder) {
+        let steps = match command.steps(self.workflow, &self.state, &facts(), &recorder) {
             Ok(steps) => steps,
-            Err(why) => return Noted::Refused(why),
+            Err(why) => return RecordOutcome::Refused(why),
         };
-        let Some(last) = steps.last() else { return Noted::Nothing };
-        match deed {
-            Deed::Moves => self.story.push(format!("to {}", last.transition.to)),
-            Deed::Answer { ask, .. } => self.story.push(format!("answer {ask}")),
-            Deed::GiveUp { action, .. } => self.story.push(format!("give up {action}")),
-            Deed::Order(wish) => self.story.push(wish.as_str().to_owned()),
+        let Some(last) = steps.last() else { return RecordOutcome::Nothing };
+        match command {
+            RunCommand::Moves => self.story.push(format!("to {}", last.transition.to)),
+            RunCommand::Answer { ask, .. } => self.story.push(format!("answer {ask}")),
+            RunCommand::GiveUp { action, .. } => self.story.push(format!("give up {action}")),
+            RunCommand::Order(request) => self.story.push(request.as_str().to_owned()),
             _ => {}
         }
         self.state = last.state.clone();
-        Noted::Done
+        RecordOutcome::Done
     }
 
-    fn moment(&self, wish: Option<Wish>) -> Moment {
-        Moment {
-            time: self.course.spent.time,
-            wish: wish.map(|wish| (wish, format!("{} it", wish.as_str()))),
+    fn moment(&self, request: Option<ControlRequest>) -> Tick {
+        Tick {
+            time: self.machine.usage.time,
+            request: request.map(|request| (request, format!("{} it", request.as_str()))),
         }
     }
 }

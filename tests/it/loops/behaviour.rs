@@ -1,6 +1,6 @@
 //! Executors as they are: the honest one, and every way not to be.
 
-use super::simulator::{Deed, Job, Machine};
+use super::simulator::{Job, Machine, Reply};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -71,22 +71,22 @@ pub struct Memory {
 }
 
 /// What an executor of this behaviour does.
-pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &mut Memory) -> Deed {
+pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &mut Memory) -> Reply {
     let action = machine.workflow.action(job.action).expect("known");
-    let printed = |result: Value| machine.deed(job, &result);
+    let printed = |result: Value| machine.reply(job, &result);
     let honest = || (machine.honest)(job);
     match behaviour {
         Behaviour::Succeeds => printed(honest()),
         Behaviour::Fails => printed(json!({"status": "failed", "message": "it did not work"})),
-        Behaviour::Hangs => Deed::Hung,
-        Behaviour::WritesGarbage => Deed::Printed("I did it! {stateUpdates: yes".to_owned(), Vec::new()),
-        Behaviour::WritesNothing => Deed::Printed(String::new(), Vec::new()),
+        Behaviour::Hangs => Reply::Hung,
+        Behaviour::WritesGarbage => Reply::Printed("I did it! {stateUpdates: yes".to_owned(), Vec::new()),
+        Behaviour::WritesNothing => Reply::Printed(String::new(), Vec::new()),
         Behaviour::Repeats => {
             let first = memory.first.entry(job.action.to_string()).or_insert_with(honest);
             printed(first.clone())
         }
         Behaviour::AsksForClarification => printed((machine.asking)(job)),
-        Behaviour::ClaimsDone => Deed::Printed("{\"summary\": \"all done\"}\n".to_owned(), Vec::new()),
+        Behaviour::ClaimsDone => Reply::Printed("{\"summary\": \"all done\"}\n".to_owned(), Vec::new()),
         Behaviour::Trespasses => {
             let mut result = honest();
             let phase_key = machine.workflow.phase_key.clone();
@@ -108,13 +108,13 @@ pub fn perform(machine: &Machine, behaviour: Behaviour, job: &Job<'_>, memory: &
             });
             printed(result)
         }
-        Behaviour::Dies => Deed::Died,
+        Behaviour::Dies => Reply::Died,
         // What becomes of the child is for tests with processes; here its parent has printed a number.
         Behaviour::Forks => match printed(honest()) {
-            Deed::Printed(output, files) => Deed::Printed(format!("[1] 4711\n{output}"), files),
+            Reply::Printed(output, files) => Reply::Printed(format!("[1] 4711\n{output}"), files),
             other => other,
         },
-        Behaviour::Flickers if job.before % 3 < 2 => Deed::Died,
+        Behaviour::Flickers if job.before % 3 < 2 => Reply::Died,
         Behaviour::Flickers => printed(honest()),
         Behaviour::Floods => {
             let mut result = honest();

@@ -3,7 +3,7 @@
 mod real;
 
 use super::matrix::outcomes;
-use super::simulator::{Deed, Ended, Job, Machine, Simulation, shipped};
+use super::simulator::{Ended, Job, Machine, Reply, Simulation, shipped};
 use crate::model::Chance;
 use orch::decide::{Ending, Kind, Mode, Verdict};
 use orch::workflow::{Signal, System};
@@ -111,15 +111,15 @@ fn files(job: &Job<'_>, result: &Value, path: &str) -> Option<String> {
     Some(value.to_string())
 }
 
-fn deed(job: &Job<'_>, result: &Value) -> Deed {
-    MACHINE.deed(job, result)
+fn reply(job: &Job<'_>, result: &Value) -> Reply {
+    MACHINE.reply(job, result)
 }
 
 /// Runs a task; what the script does not say goes well.
 fn run(task: &mut Simulation<'_>, mode: Mode, mut script: impl FnMut(&Job<'_>) -> Option<Value>) -> Ended {
     task.run(mode, &mut |job| {
         let result = script(job).unwrap_or_else(|| plain(job));
-        deed(job, &result)
+        reply(job, &result)
     })
 }
 
@@ -150,7 +150,7 @@ fn l2_when_every_task_is_done_the_tests_run() {
 #[test]
 fn l3_a_confirmed_hypothesis_does_not_validate_for_ever() {
     let mut task = MACHINE.task();
-    let ended = task.run(Mode::Auto, &mut |job| deed(job, &honest(job)));
+    let ended = task.run(Mode::Auto, &mut |job| reply(job, &honest(job)));
     assert_eq!(ended.ending, Ending::Completed);
     assert_eq!(task.at("/skill_state/debug/confirmed_hypothesis"), "H1");
     let expected = ["init", "develop", "develop", "validate", "debug", "develop", "validate", "complete"];
@@ -268,7 +268,7 @@ fn l7_neither_plane_writes_what_is_the_others() {
 #[test]
 fn l12_what_keeps_failing_ends_the_loop() {
     let mut task = MACHINE.task();
-    let ended = task.run(Mode::Auto, &mut |_| Deed::Printed("no JSON".to_owned(), Vec::new()));
+    let ended = task.run(Mode::Auto, &mut |_| Reply::Printed("no JSON".to_owned(), Vec::new()));
     assert_eq!((ended.ending, ended.turns), (Ending::Failed, 3));
     assert_eq!(task.at("/failure_reason"), "no plan could be made");
     // At the menu there is more to try, until too much was given up.
@@ -280,7 +280,7 @@ fn l12_what_keeps_failing_ends_the_loop() {
     }
     for action in ["develop", "debug", "validate"] {
         picked(&mut task, action);
-        task.run(Mode::Interactive, &mut |_| Deed::Died);
+        task.run(Mode::Interactive, &mut |_| Reply::Died);
     }
     assert_eq!(task.at("/failure_reason"), "too many actions were given up");
     assert_eq!(task.phase(), "failed");
@@ -304,9 +304,9 @@ fn tests_passed_is_believed_only_where_a_test_did() {
 fn a_file_of_progress_that_says_something_else_is_a_failure() {
     let mut task = MACHINE.task();
     let ended = task.run(Mode::Auto, &mut |job| {
-        let Deed::Printed(output, mut files) = deed(job, &plain(job)) else { panic!("printed") };
+        let Reply::Printed(output, mut files) = reply(job, &plain(job)) else { panic!("printed") };
         files[0].1 = Some(planned(3)["stateUpdates"]["skill_state"]["develop"].to_string());
-        Deed::Printed(output, files)
+        Reply::Printed(output, files)
     });
     assert_eq!((ended.ending, ended.turns), (Ending::Failed, 3));
 }
@@ -333,8 +333,8 @@ fn every_order_leads_where_the_table_says() {
         let mut task = MACHINE.task();
         if *from == "running" {
             task.run(*mode, &mut |job| match job.action.as_str() {
-                "init" => deed(job, &plain(job)),
-                _ => Deed::Printed("{\"continue\": false}".to_owned(), Vec::new()),
+                "init" => reply(job, &plain(job)),
+                _ => Reply::Printed("{\"continue\": false}".to_owned(), Vec::new()),
             });
         }
         assert_eq!(task.phase(), *from);
@@ -353,7 +353,7 @@ fn pausing_refunds_nothing() {
         let ended = task.run(Mode::Auto, &mut |job| {
             let mut result = hopeless(job).unwrap_or_else(|| plain(job));
             result["continue"] = json!(false);
-            deed(job, &result)
+            reply(job, &result)
         });
         if ended.ending != Ending::Paused {
             break;

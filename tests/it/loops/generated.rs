@@ -1,7 +1,7 @@
 //! Workflows made of a skill's configuration: where their ancestor went round for ever, they end.
 
 use super::matrix::slice;
-use super::simulator::{Deed, Ended, Job, Machine, Simulation};
+use super::simulator::{Ended, Job, Machine, Reply, Simulation};
 use crate::harness::project;
 use crate::model::Chance;
 use orch::decide::{Ending, Mode, Verdict};
@@ -58,7 +58,7 @@ fn run(
     mode: Mode,
     mut script: impl FnMut(&Job<'_>) -> Option<Value>,
 ) -> Ended {
-    task.run(mode, &mut |job| machine.deed(job, &script(job).unwrap_or_else(|| honest(job))))
+    task.run(mode, &mut |job| machine.reply(job, &script(job).unwrap_or_else(|| honest(job))))
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn g3_what_has_failed_stays_failed() {
         let machine = machine(fixture, Strategy::Priority);
         let mut task = machine.task();
         let mut dies = |job: &Job<'_>| match job.action.as_str() {
-            name if name == failing || name == "abort" => Deed::Died,
-            _ => machine.deed(job, &honest(job)),
+            name if name == failing || name == "abort" => Reply::Died,
+            _ => machine.reply(job, &honest(job)),
         };
         let ended = task.run(Mode::Auto, &mut dies);
         assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, phase), "{fixture}");
@@ -118,8 +118,8 @@ fn g3_an_abort_that_works_runs_once() {
     let machine = machine("hostile", Strategy::Priority);
     let mut task = machine.task();
     let ended = task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-        "in_" => Deed::Died,
-        _ => machine.deed(job, &honest(job)),
+        "in_" => Reply::Died,
+        _ => machine.reply(job, &honest(job)),
     });
     assert_eq!(ended.ending, Ending::Failed);
     assert_eq!(task.trace, ["spec_review", "in_", "in_", "in_", "abort"]);
@@ -184,8 +184,8 @@ fn g5_a_limit_of_its_own_is_no_success() {
     let machine = machine_of(&config(&["error_count > 0"]), Strategy::State);
     let mut task = machine.task();
     task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-        "process" => Deed::Died,
-        _ => machine.deed(job, &honest(job)),
+        "process" => Reply::Died,
+        _ => machine.reply(job, &honest(job)),
     });
     assert_eq!(task.phase(), "failed");
 }
@@ -277,14 +277,14 @@ fn g11_nothing_starts_before_the_specification_was_reviewed() {
         let machine = machine("issue-triage", strategy);
         let mut task = machine.task();
         let ended =
-            task.run(Mode::Auto, &mut |_| Deed::Printed("{\"summary\": \"read\"}".to_owned(), Vec::new()));
+            task.run(Mode::Auto, &mut |_| Reply::Printed("{\"summary\": \"read\"}".to_owned(), Vec::new()));
         assert_eq!((ended.ending, task.phase().as_str()), (Ending::Waiting, "spec_review"), "{strategy:?}");
         assert!(task.trace.iter().all(|action| action == "spec_review"), "{:?}", task.trace);
         // A review that leaves questions open is one for a person.
         let mut task = machine.task();
         let open = json!({"status": "incomplete", "specs_loaded": ["README.md"]}).to_string();
         let ended = task.run(Mode::Auto, &mut |_| {
-            Deed::Printed(
+            Reply::Printed(
                 "{\"summary\": \"read\"}".to_owned(),
                 vec![("spec-review.json".to_owned(), Some(open.clone()))],
             )
@@ -293,8 +293,8 @@ fn g11_nothing_starts_before_the_specification_was_reviewed() {
         // And it has to stay.
         let mut task = machine.task();
         task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-            "init" => Deed::Printed("{\"continue\": false, \"summary\": \"\"}".to_owned(), Vec::new()),
-            _ => machine.deed(job, &honest(job)),
+            "init" => Reply::Printed("{\"continue\": false, \"summary\": \"\"}".to_owned(), Vec::new()),
+            _ => machine.reply(job, &honest(job)),
         });
         task.write("spec-review.json", Some(String::new()));
         assert!(matches!(task.decide().verdict, Verdict::Inconsistent { .. }), "{strategy:?}");

@@ -4,10 +4,10 @@ use crate::core::world::World;
 use crate::model::Chance;
 use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
-    ActionResult, ActorKind, Budget, By, Case, Course, Decision, ERRORS_WINDOW, Effect, Ending, Event, Facts,
-    HISTORY_WINDOW, HistoryEntry, How, Mode, Moment, Noted, Recorded, Recorder, Returned, Stamp, State, Step,
-    Transition, Verdict, Work, answer, apply, asked, data_of, evaluate, initial_state, patch, pick, reopen,
-    settle, signalled,
+    ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
+    HISTORY_WINDOW, HistoryEntry, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect, RunEvent,
+    RunMachine, Stamp, State, Step, TaskView, Tick, Transition, Verdict, Work, answer, apply, asked, data_of,
+    evaluate, initial_state, patch, pick, reopen, settle, signalled,
 };
 use orch::record::{read_state, write_state};
 use orch::scan::Schema;
@@ -44,7 +44,7 @@ pub struct Job<'a> {
 
 /// What came of an executor.
 #[derive(Debug, Clone)]
-pub enum Deed {
+pub enum Reply {
     /// It ended by itself, having printed this and written these files; a text of `None` is a new one.
     Printed(String, Vec<(String, Option<String>)>),
     /// It ended without a word.
@@ -78,7 +78,7 @@ pub struct Simulation<'m> {
     files: World,
     written: u32,
     /// Its last run.
-    course: Option<Course>,
+    last_run: Option<RunMachine>,
 }
 
 impl Machine {
@@ -96,12 +96,12 @@ impl Machine {
 
     /// What an executor leaves behind that reports this, and writes what its action has to and what it
     /// says that it wrote.
-    pub fn deed(&self, job: &Job<'_>, result: &Value) -> Deed {
+    pub fn reply(&self, job: &Job<'_>, result: &Value) -> Reply {
         let outputs = self.workflow.action(job.action).expect("known").outputs.iter().map(String::as_str);
         let said = result["outputFiles"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let paths: BTreeSet<&str> = outputs.chain(said).collect();
         let files = paths.into_iter().map(|path| (path.to_owned(), (self.files)(job, result, path)));
-        Deed::Printed(format!("working\n{result}\n"), files.collect())
+        Reply::Printed(format!("working\n{result}\n"), files.collect())
     }
 
     /// A new task.
@@ -109,69 +109,70 @@ impl Machine {
         let files = World::new(Arc::clone(&self.workflow));
         let (state, facts) = (initial_state(&self.workflow), files.facts());
         let (told, trace) = (Vec::new(), Vec::new());
-        Simulation { machine: self, state, told, trace, facts, files, written: 0, course: None }
+        Simulation { machine: self, state, told, trace, facts, files, written: 0, last_run: None }
     }
 }
 
 impl Simulation<'_> {
     /// Runs the task until the run ends. One that goes on has what is left of its limits.
-    pub fn run(&mut self, mode: Mode, perform: &mut dyn FnMut(&Job<'_>) -> Deed) -> Ended {
+    pub fn run(&mut self, mode: Mode, perform: &mut dyn FnMut(&Job<'_>) -> Reply) -> Ended {
         let limits = self.machine.workflow.limits;
         let budget = Budget { turns: limits.turns, time: limits.time, cost: limits.cost };
-        let last = self.course.take().filter(|last| last.over.as_ref().is_some_and(|(end, _)| end.goes_on()));
-        let (spent, doing) = last.map(|last| (last.spent, last.doing)).unwrap_or_default();
-        let before = spent.turns;
-        let mut course = Course::new(mode, budget, spent, doing);
-        let mut effect = course.step(&moment(&course), Event::Begun);
-        while effect != Effect::Over {
-            let left = course.left(&effect);
-            let following = self.carry_out(&mut course, effect, perform);
-            assert!(course.left(&following) < left, "{left:?} does not fall: {following:?}");
+        let last =
+            self.last_run.take().filter(|last| last.over.as_ref().is_some_and(|(end, _)| end.goes_on()));
+        let (usage, doing) = last.map(|last| (last.usage, last.doing)).unwrap_or_default();
+        let before = usage.turns;
+        let mut machine = RunMachine::new(mode, budget, usage, doing);
+        let mut effect = machine.step(&moment(&machine), RunEvent::Begun);
+        while effect != RunEffect::Over {
+            let left = machine.left(&effect);
+            let following = self.carry_out(&mut machine, effect, perform);
+            assert!(machine.left(&following) < left, "{left:?} does not fall: {following:?}");
             effect = following;
         }
         self.holds();
-        assert!(course.spent.turns <= limits.turns, "{} turns", course.spent.turns);
-        let (ending, reason) = course.over.clone().expect("it is over");
-        let turns = course.spent.turns - before;
-        self.course = Some(course);
+        assert!(machine.usage.turns <= limits.turns, "{} turns", machine.usage.turns);
+        let (ending, reason) = machine.over.clone().expect("it is over");
+        let turns = machine.usage.turns - before;
+        self.last_run = Some(machine);
         Ended { ending, reason, turns }
     }
 
     /// Carries out an effect, and tells the course what came of it.
     fn carry_out(
         &mut self,
-        course: &mut Course,
-        effect: Effect,
-        perform: &mut dyn FnMut(&Job<'_>) -> Deed,
-    ) -> Effect {
-        let mut now = moment(course);
+        machine: &mut RunMachine,
+        effect: RunEffect,
+        perform: &mut dyn FnMut(&Job<'_>) -> Reply,
+    ) -> RunEffect {
+        let mut now = moment(machine);
         match effect {
-            Effect::Judge => {
+            RunEffect::Judge => {
                 let workflow = Arc::clone(&self.machine.workflow);
                 let (state, facts, decision) = (self.state.clone(), self.facts.clone(), self.decide());
                 let (workflow, state, facts, decision) = (&*workflow, &state, &facts, &decision);
-                let case = Case { workflow, state, facts, decision, has_executor: &|_| true };
-                course.step(&now, Event::Judged(&case))
+                let case = TaskView { workflow, state, facts, decision, has_executor: &|_| true };
+                machine.step(&now, RunEvent::Judged(&case))
             }
-            Effect::Record(deed) => {
-                let noted = self.noted(&deed);
-                course.step(&now, Event::Recorded(deed, noted))
+            RunEffect::Record(command) => {
+                let noted = self.noted(&command);
+                machine.step(&now, RunEvent::Recorded(command, noted))
             }
-            Effect::Perform => {
-                assert!(course.unsaved, "a turn is written down before anybody is started");
-                let work = course.doing.clone().expect("work");
+            RunEffect::Perform => {
+                assert!(machine.unsaved, "a turn is written down before anybody is started");
+                let work = machine.doing.clone().expect("work");
                 let (tried, took) = self.perform(&work, perform);
                 now.time = Period::from_milliseconds(now.time.milliseconds() + took.milliseconds());
-                course.step(&now, Event::Performed(tried))
+                machine.step(&now, RunEvent::Performed(tried))
             }
-            Effect::Wait(_, following) => course.step(&now, Event::Waited(*following)),
-            Effect::Finish(_) => course.step(&now, Event::Finished(None)),
-            Effect::LookBack | Effect::Over => panic!("nothing is left behind"),
+            RunEffect::Wait(_, following) => machine.step(&now, RunEvent::Waited(*following)),
+            RunEffect::Finish(_) => machine.step(&now, RunEvent::Finished(None)),
+            RunEffect::LookBack | RunEffect::Over => panic!("nothing is left behind"),
         }
     }
 
     /// Records what a run does, as the engine does.
-    fn noted(&mut self, deed: &orch::decide::Deed) -> Noted {
+    fn noted(&mut self, command: &orch::decide::RunCommand) -> RecordOutcome {
         let workflow = Arc::clone(&self.machine.workflow);
         let recorder = Recorder {
             own: self.stamp(),
@@ -179,34 +180,34 @@ impl Simulation<'_> {
             refuses: &|state| self.refused(state),
             is_there: &|path| self.files.files.contains_key(path),
         };
-        match deed.steps(&workflow, &self.state, &self.facts, &recorder) {
-            Err(why) => Noted::Refused(why),
-            Ok(steps) if steps.is_empty() => Noted::Nothing,
+        match command.steps(&workflow, &self.state, &self.facts, &recorder) {
+            Err(why) => RecordOutcome::Refused(why),
+            Ok(steps) if steps.is_empty() => RecordOutcome::Nothing,
             Ok(steps) => {
                 steps.into_iter().for_each(|step| self.take(step.state));
-                Noted::Done
+                RecordOutcome::Done
             }
         }
     }
 
     /// Performs one action; what came of it, and how long it took.
-    fn perform(&mut self, work: &Work, perform: &mut dyn FnMut(&Job<'_>) -> Deed) -> (Returned, Period) {
+    fn perform(&mut self, work: &Work, perform: &mut dyn FnMut(&Job<'_>) -> Reply) -> (Returned, Period) {
         let action = work.action().cloned().unwrap_or_else(|| panic!("{} is no action", work.name()));
         let own = data_of(&self.machine.workflow, &self.state);
         let before = self.trace.iter().filter(|name| *name == work.name()).count();
         self.trace.push(work.name().to_owned());
-        let badly = |why: &str| Returned { how: How::Badly(why.to_owned()), result: None };
+        let badly = |why: &str| Returned { how: ExecutorExit::Badly(why.to_owned()), result: None };
         match perform(&Job { action: &action, state: &own, before }) {
-            Deed::Printed(output, files) => {
+            Reply::Printed(output, files) => {
                 for (path, text) in files {
                     self.write(&path, text);
                 }
                 let result = ActionResult::find(&output).map(|found| ActionResult::read(&found));
-                (Returned { how: How::Well, result }, Period::default())
+                (Returned { how: ExecutorExit::Well, result }, Period::default())
             }
-            Deed::Died => (badly("it was ended by signal 9"), Period::default()),
-            Deed::Hung => {
-                let how = How::TooLong("it took longer than 30m".to_owned());
+            Reply::Died => (badly("it was ended by signal 9"), Period::default()),
+            Reply::Hung => {
+                let how = ExecutorExit::TooLong("it took longer than 30m".to_owned());
                 (Returned { how, result: None }, Period::from_seconds(1800))
             }
         }
@@ -336,8 +337,8 @@ impl Simulation<'_> {
 }
 
 /// No time goes by but that which executors take, and nobody wishes anything.
-fn moment(course: &Course) -> Moment {
-    Moment { time: course.spent.time, wish: None }
+fn moment(machine: &RunMachine) -> Tick {
+    Tick { time: machine.usage.time, request: None }
 }
 
 /// A workflow that ships.

@@ -7,7 +7,7 @@ mod real;
 mod traces;
 
 use super::matrix::outcomes;
-use super::simulator::{Deed, Ended, Job, Machine, Simulation, shipped};
+use super::simulator::{Ended, Job, Machine, Reply, Simulation, shipped};
 use crate::model::Chance;
 use orch::decide::Mode;
 use serde_json::{Map, Value, json};
@@ -148,8 +148,8 @@ fn verified(job: &Job<'_>, verdict: impl Fn(u64) -> &'static str) -> Value {
 }
 
 /// An executor that reports this and writes what its action has to.
-fn deed(job: &Job<'_>, result: &Value) -> Deed {
-    MACHINE.deed(job, result)
+fn reply(job: &Job<'_>, result: &Value) -> Reply {
+    MACHINE.reply(job, result)
 }
 
 /// A task whose target a person has named, with these further answers.
@@ -167,7 +167,7 @@ fn begun_on<'m>(machine: &'m Machine, more: &Value) -> Simulation<'m> {
 
 /// Runs a task; `special` says what an action does that does not do the plain thing.
 fn run(task: &mut Simulation<'_>, mode: Mode, special: impl Fn(&Job<'_>) -> Option<Value>) -> Ended {
-    task.run(mode, &mut |job| deed(job, &special(job).unwrap_or_else(|| plain(job))))
+    task.run(mode, &mut |job| reply(job, &special(job).unwrap_or_else(|| plain(job))))
 }
 
 /// How often an action was started.

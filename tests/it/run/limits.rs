@@ -83,7 +83,7 @@ fn a_wish_does_not_outlive_the_process_that_it_was_said_to() {
     for wish in ["pause", "stop"] {
         let task = Loop::new(GOOD);
         task.world.orch(&["run", "t", "--auto", "--max-turns", "2"]).ends(1);
-        let control = format!("{{\"wish\": \"{wish}\", \"by\": \"Ann\"}}");
+        let control = format!("{{\"request\": \"{wish}\", \"by\": \"Ann\"}}");
         task.world.write("tasks/t/.orch/control.json", control);
         assert_eq!(task.run_json()["ending"], "completed");
         assert!(!task.world.path("tasks/t/.orch/control.json").exists());

@@ -59,7 +59,7 @@ fn artifacts_left_behind_by_a_branch_switch_are_not_new_work() {
 }
 
 #[test]
-fn a_state_that_is_only_in_the_work_tree_is_unborn() {
+fn a_state_that_is_only_in_the_work_tree_is_untracked() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);

@@ -4,7 +4,7 @@ use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::super::{next, report};
 use crate::base::TaskId;
 use crate::cli::{Cli, Command, Global};
-use crate::engine::{Applied, Caller, Engine, Order, Outcome, Plan};
+use crate::engine::{AdvancePlan, Applied, Caller, Engine, Order, TaskOutcome};
 use crate::store::Store;
 use crate::view::{Direction, Explanations, Paint, Style, Suggestion};
 use clap::Parser;
@@ -79,10 +79,15 @@ impl<'a> Stage<'a> {
     pub(super) fn settle(&self) -> Result<(), Failure> {
         let mut engine = self.engine()?;
         let task = engine.task(TASK)?;
-        let plan =
-            Plan { may: &|due| !due.by_human, once: false, own: true, dry_run: false, adopt: &|_| false };
+        let plan = AdvancePlan {
+            may: &|due| !due.by_human,
+            once: false,
+            own: true,
+            dry_run: false,
+            adopt: &|_| false,
+        };
         for outcome in engine.advance(std::slice::from_ref(&task), &plan)? {
-            if let Outcome::Applied(applied) = outcome {
+            if let TaskOutcome::Applied(applied) = outcome {
                 self.moved(&applied)?;
             }
         }

@@ -18,7 +18,7 @@ pub(super) struct Slot {
 
 /// What is in the place of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SlotState {
     Absent,
     /// Ours, as it would be written now.
     Installed,
@@ -44,7 +44,7 @@ pub(super) enum Did {
     Left,
 }
 
-impl State {
+impl SlotState {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Absent => "absent",
@@ -82,17 +82,19 @@ impl Slot {
         Self { name, file, before, text }
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> SlotState {
         if !is_there(&self.file) {
-            return State::Absent;
+            return SlotState::Absent;
         }
         let bytes = read_regular(&self.file).unwrap_or_default();
         match author(self.name, &bytes) {
-            Author::Orch if bytes == self.text.as_bytes() && is_executable(&self.file) => State::Installed,
-            Author::Orch => State::Outdated,
-            Author::Edited => State::Edited,
-            Author::Other if self.has_before() => State::Replaced,
-            Author::Other => State::Other,
+            Author::Orch if bytes == self.text.as_bytes() && is_executable(&self.file) => {
+                SlotState::Installed
+            }
+            Author::Orch => SlotState::Outdated,
+            Author::Edited => SlotState::Edited,
+            Author::Other if self.has_before() => SlotState::Replaced,
+            Author::Other => SlotState::Other,
         }
     }
 
@@ -105,12 +107,12 @@ impl Slot {
     pub(super) fn refusal(&self) -> Option<Failure> {
         let (name, file, before) = (self.name.as_str(), self.file.display(), self.before.display());
         let (code, message, hint) = match self.state() {
-            State::Edited => (
+            SlotState::Edited => (
                 "hook-edited",
                 format!("the {name} hook of orch was edited since it was installed"),
                 format!("move your own lines to {before}, remove {file}, and install again"),
             ),
-            State::Replaced => (
+            SlotState::Replaced => (
                 "hook-replaced",
                 format!("another {name} hook was put in the place of orch's, which runs {name}.before-orch"),
                 format!("keep one of {file} and {before}, and install again"),
@@ -123,28 +125,28 @@ impl Slot {
     pub(super) fn install(&self) -> Result<Did, Failure> {
         let state = self.state();
         match state {
-            State::Installed => return Ok(Did::Unchanged),
-            State::Edited | State::Replaced => return Ok(Did::Left),
-            State::Other => rename(&self.file, &self.before)?,
-            State::Absent | State::Outdated => {}
+            SlotState::Installed => return Ok(Did::Unchanged),
+            SlotState::Edited | SlotState::Replaced => return Ok(Did::Left),
+            SlotState::Other => rename(&self.file, &self.before)?,
+            SlotState::Absent | SlotState::Outdated => {}
         }
         if let Err(error) = write_executable(&self.file, self.text.as_bytes()) {
-            if state == State::Other {
+            if state == SlotState::Other {
                 rename(&self.before, &self.file)?;
             }
             return Err(Failure::new(ExitCode::Fault, "io", error.to_string()));
         }
-        Ok(if state == State::Outdated { Did::Updated } else { Did::Installed })
+        Ok(if state == SlotState::Outdated { Did::Updated } else { Did::Installed })
     }
 
     pub(super) fn uninstall(&self) -> Result<Option<Did>, Failure> {
         match self.state() {
-            State::Edited | State::Replaced => Ok(Some(Did::Left)),
-            State::Other => Ok(None),
+            SlotState::Edited | SlotState::Replaced => Ok(Some(Did::Left)),
+            SlotState::Other => Ok(None),
             // Also where ours is gone already: what it made room for comes back.
             _ if self.has_before() => rename(&self.before, &self.file).map(|()| Some(Did::Restored)),
-            State::Absent => Ok(None),
-            State::Installed | State::Outdated => {
+            SlotState::Absent => Ok(None),
+            SlotState::Installed | SlotState::Outdated => {
                 fs::remove_file(&self.file).map_err(|error| io(&self.file, &error))?;
                 Ok(Some(Did::Removed))
             }

@@ -12,7 +12,7 @@ use crate::view::{Style, TransitionLine};
 const FACES: [char; 4] = ['|', '/', '-', '\\'];
 
 /// Shows what happens, and gathers what was recorded.
-pub(super) struct Live<'u> {
+pub(super) struct RunDisplay<'u> {
     ui: &'u Ui,
     screen: Screen,
     /// Whether the answer is one document, which the recorded lines are a part of.
@@ -24,7 +24,7 @@ pub(super) struct Live<'u> {
     pub transitions: Vec<TransitionLine>,
 }
 
-impl<'u> Live<'u> {
+impl<'u> RunDisplay<'u> {
     pub(super) fn new(ui: &'u Ui, json: bool) -> Self {
         let screen = Screen::new(ui);
         Self { ui, screen, json, work: String::new(), ticks: 0, transitions: Vec::new() }

@@ -1,6 +1,6 @@
 //! The questions that `orch workflow new` asks a person, and the configuration that they make.
 
-use crate::scaffold::{self, Fault, Strategy};
+use crate::scaffold::{self, SkillFault, Strategy};
 use serde_json::{Value, json};
 
 /// Where the configuration holds its fields.
@@ -128,7 +128,7 @@ fn conditions(
 }
 
 /// What is wrong since there is something at this pointer.
-fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<Fault> {
+fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<SkillFault> {
     let (skill, faults) = scaffold::read(config);
     let is_whole = !faults.iter().any(|fault| fault.diagnostic.is_error());
     if is_whole {
@@ -136,13 +136,13 @@ fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<Faul
         let found = scaffold::scaffold("new", &skill, strategy).err()?;
         return found.into_iter().find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());
     }
-    let is_there = |fault: &Fault| {
+    let is_there = |fault: &SkillFault| {
         fault.pointer.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     faults.into_iter().find(|fault| fault.diagnostic.is_error() && is_there(fault))
 }
 
-fn refuse(words: &mut dyn Words, fault: &Fault, text: &str) {
+fn refuse(words: &mut dyn Words, fault: &SkillFault, text: &str) {
     if let Some(span) = &fault.span {
         let width = |part: Option<&str>| part.map_or(0, |part| part.chars().count());
         let (before, meant) = (width(text.get(..span.start)), width(text.get(span.clone())));

@@ -4,7 +4,7 @@ use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
 use crate::base::{Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
 use crate::engine::Engine;
-use crate::scaffold::{self, Fault, Files, Skill, Strategy};
+use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, span};
 use crate::store::durable::write_atomic;
 use crate::view::{findings, pretty};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// cannot be translated is refused with its position. Without, a person at a terminal is asked. A
 /// file that is there already and says something else is left alone unless `--force` is given.
 #[derive(Debug, Args)]
-pub struct NewArgs {
+pub struct WorkflowNewArgs {
     /// The name of the workflow.
     name: String,
     /// The configuration to make it of.
@@ -27,7 +27,7 @@ pub struct NewArgs {
     from: Option<PathBuf>,
     /// By what the next action is chosen; `priority` unless given or answered.
     #[arg(long)]
-    strategy: Option<Choice>,
+    strategy: Option<StrategyArg>,
     /// Write files anew that are there already, and say which.
     #[arg(long)]
     force: bool,
@@ -35,7 +35,7 @@ pub struct NewArgs {
 
 /// By what the next action is chosen.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum Choice {
+pub enum StrategyArg {
     /// The first that can run, in order of priority, each once.
     Priority,
     /// A person picks.
@@ -44,25 +44,25 @@ pub enum Choice {
     State,
 }
 
-impl From<Choice> for Strategy {
-    fn from(choice: Choice) -> Self {
+impl From<StrategyArg> for Strategy {
+    fn from(choice: StrategyArg) -> Self {
         match choice {
-            Choice::Priority => Self::Priority,
-            Choice::User => Self::User,
-            Choice::State => Self::State,
+            StrategyArg::Priority => Self::Priority,
+            StrategyArg::User => Self::User,
+            StrategyArg::State => Self::State,
         }
     }
 }
 
 /// A configuration and where it came from.
-struct Config {
+struct SkillConfig {
     path: String,
     text: String,
     value: Value,
     strategy: Strategy,
 }
 
-pub(super) fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let name = WorkflowName::new(&args.name)
         .map_err(|error| Failure::new(ExitCode::Usage, "workflow-name", error.to_string()))?;
     let engine = opened(&name, context, ui)?;
@@ -95,11 +95,11 @@ fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Engine, Fai
 fn made_of(
     name: &str,
     skill: &Skill,
-    mut faults: Vec<Fault>,
-    config: &Config,
+    mut faults: Vec<SkillFault>,
+    config: &SkillConfig,
     context: &Context,
     ui: &Ui,
-) -> Result<Files, Failure> {
+) -> Result<GeneratedFiles, Failure> {
     let mut files = None;
     if !faults.iter().any(|fault| fault.diagnostic.is_error()) {
         match scaffold::scaffold(name, skill, config.strategy) {
@@ -132,7 +132,7 @@ fn made_of(
 }
 
 /// A fault at its line and column.
-fn placed(fault: Fault, config: &Config) -> Diagnostic {
+fn placed(fault: SkillFault, config: &SkillConfig) -> Diagnostic {
     if fault.diagnostic.place.is_some() {
         return fault.diagnostic;
     }
@@ -151,12 +151,12 @@ fn placed(fault: Fault, config: &Config) -> Diagnostic {
 }
 
 fn from_file(
-    args: &NewArgs,
+    args: &WorkflowNewArgs,
     path: &Path,
     engine: &Engine,
     context: &Context,
     ui: &Ui,
-) -> Result<Config, Failure> {
+) -> Result<SkillConfig, Failure> {
     let shown = path.display().to_string();
     let cannot = |why: &str| {
         Failure::new(ExitCode::Usage, "config-unreadable", format!("{shown} cannot be read: {why}"))
@@ -177,7 +177,7 @@ fn from_file(
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let strategy = args.strategy.map(Strategy::from).unwrap_or_default();
     match value {
-        Some(value) => Ok(Config { path: shown, text, value, strategy }),
+        Some(value) => Ok(SkillConfig { path: shown, text, value, strategy }),
         None => {
             let problems: Vec<Diagnostic> = problems
                 .into_iter()
@@ -197,7 +197,7 @@ fn from_file(
     }
 }
 
-fn from_answers(args: &NewArgs, engine: &Engine, ui: &Ui) -> Result<Config, Failure> {
+fn from_answers(args: &WorkflowNewArgs, engine: &Engine, ui: &Ui) -> Result<SkillConfig, Failure> {
     if !ui.interactive {
         let message = "there is nobody to ask: this is no terminal";
         let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
@@ -212,7 +212,7 @@ fn from_answers(args: &NewArgs, engine: &Engine, ui: &Ui) -> Result<Config, Fail
     let Some((value, strategy)) = answers else {
         return Err(Failure::new(ExitCode::Interrupted, "interrupted", "not finished; nothing is written"));
     };
-    Ok(Config { path: "your answers".to_owned(), text: format!("{value:#}\n"), value, strategy })
+    Ok(SkillConfig { path: "your answers".to_owned(), text: format!("{value:#}\n"), value, strategy })
 }
 
 /// A person at a terminal.
@@ -234,11 +234,11 @@ fn taken(paths: &[String]) -> Failure {
 }
 
 fn write(
-    args: &NewArgs,
+    args: &WorkflowNewArgs,
     engine: &Engine,
     context: &Context,
     ui: &Ui,
-    files: &Files,
+    files: &GeneratedFiles,
     strategy: Strategy,
 ) -> Result<ExitCode, Failure> {
     let directory = engine.config().system.to_string();

@@ -83,16 +83,16 @@ fn live(seeds: std::ops::Range<u64>, tally: &Mutex<Tally>) {
     for ((seed, past), ids) in pasts.iter().zip(&ids) {
         let told = || tell(*seed, past, ids);
         for tip in std::iter::once(past.head).chain(past.other) {
-            alone.extend(verdicts(&replay(&engine, *seed, past, ids, tip, tally, &told)));
+            alone.extend(validations(&replay(&engine, *seed, past, ids, tip, tally, &told)));
             tips.push(ids[tip].to_string());
         }
     }
     together(&world, &engine, &tips, alone);
 }
 
-type Verdicts = BTreeMap<(Digest, String), (Standing, Option<String>)>;
+type ValidationCache = BTreeMap<(Digest, String), (Standing, Option<String>)>;
 
-fn verdicts(audit: &Audit) -> Verdicts {
+fn validations(audit: &Audit) -> ValidationCache {
     let changes = audit.changes.iter();
     changes
         .map(|change| {
@@ -104,12 +104,12 @@ fn verdicts(audit: &Audit) -> Verdicts {
 
 /// A commit that joins all of these histories makes a long one, which is replayed from both ends: what
 /// each comes to is what it came to alone.
-fn together(world: &World, engine: &Engine, tips: &[String], alone: Verdicts) {
+fn together(world: &World, engine: &Engine, tips: &[String], alone: ValidationCache) {
     let tree = format!("{}^{{tree}}", tips[0]);
     let mut arguments = vec!["commit-tree", &tree, "-m", "all"];
     tips.iter().for_each(|tip| arguments.extend(["-p", tip]));
     let all = world.git(&arguments);
-    let mut found = verdicts(&engine.audit(Some(all.trim())).expect("an audit"));
+    let mut found = validations(&engine.audit(Some(all.trim())).expect("an audit"));
     let end = Digest::parse(all.trim()).expect("an id");
     found.retain(|(commit, _), _| *commit != end);
     assert_eq!(found, alone, "{tips:?}");
@@ -184,16 +184,16 @@ fn ask_otherwise(
     let range = format!("{}..{}", ids[begin], ids[tip]);
     let before = past.ancestors(begin);
     let part = engine.audit(Some(&range)).expect("an audit");
-    let verdicts = |audit: &Audit| -> Vec<(usize, String, Standing)> {
+    let validations = |audit: &Audit| -> Vec<(usize, String, Standing)> {
         let changes = audit.changes.iter();
-        let mut verdicts: Vec<_> = changes
+        let mut validations: Vec<_> = changes
             .map(|change| (number(change.commit.id), change.task.id.to_string(), change.proof.standing))
             .filter(|(commit, ..)| !before.contains(commit))
             .collect();
-        verdicts.sort();
-        verdicts
+        validations.sort();
+        validations
     };
-    assert_eq!(verdicts(&part), verdicts(audit), "{range}\n{}", told());
+    assert_eq!(validations(&part), validations(audit), "{range}\n{}", told());
     agrees(&engine.check_range(&ids[tip].to_string()).expect("a check"), forged, ids, told);
     for commit in forged.iter().copied().chain([tip]) {
         let alone: Vec<usize> = forged.iter().copied().filter(|forged| *forged == commit).collect();

@@ -7,7 +7,7 @@ use crate::model::Chance;
 use orch::base::{Digest, RepoPath, TaskId, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
 use orch::record::{read_state, settled_lines, transcript_line, write_state};
-use orch::scan::{Files, Limits, Matcher, Schemas, Verdicts, observe};
+use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
@@ -22,7 +22,7 @@ const WORKFLOW: &str = include_str!("../../../../fixtures/workflows/valid/lifecy
 
 static MATCHER: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LIFECYCLE));
 static SCHEMAS: LazyLock<Schemas> = LazyLock::new(Schemas::default);
-static VERDICTS: LazyLock<Verdicts> = LazyLock::new(Verdicts::default);
+static VERDICTS: LazyLock<ValidationCache> = LazyLock::new(ValidationCache::default);
 
 /// A commit.
 pub struct Commit {
@@ -210,13 +210,13 @@ fn takes_over(before: &Tree, after: &Tree) -> bool {
 
 /// Observes a task in a tree.
 pub fn look(tree: &Tree, task: &str) -> Seen {
-    let mut files = Files::default();
+    let mut files = FileSet::default();
     for (path, text) in below(tree, task) {
         files.put(RepoPath::new(path).expect("valid"), text.as_bytes().to_vec());
     }
     let directory = RepoPath::new(format!("tasks/{task}")).expect("valid");
     let id = TaskId::new(task).expect("valid");
-    let limits = Limits::default();
+    let limits = ReadLimits::default();
     let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &directory, &limits)
         .expect("files in memory can be read");
     let recorded = match whole(tree, task) {

@@ -1,7 +1,7 @@
 //! The development loop with the real binary and real processes. The executor is a script that says what
 //! the pure play of the same loop says, turn by turn.
 
-use super::super::simulator::Deed;
+use super::super::simulator::Reply;
 use super::{MACHINE, honest, plain};
 use crate::harness::World;
 use orch::decide::Mode;
@@ -25,12 +25,12 @@ fn loop_in(world: &World) -> Vec<String> {
     let mut turns = Vec::new();
     let mut task = MACHINE.task();
     task.run(Mode::Auto, &mut |job| {
-        let deed = MACHINE.deed(job, &honest(job));
-        turns.push((job.action.to_string(), deed.clone()));
-        deed
+        let reply = MACHINE.reply(job, &honest(job));
+        turns.push((job.action.to_string(), reply.clone()));
+        reply
     });
-    for (turn, (action, deed)) in turns.iter().enumerate() {
-        let Deed::Printed(output, files) = deed else { panic!("{action} printed nothing") };
+    for (turn, (action, reply)) in turns.iter().enumerate() {
+        let Reply::Printed(output, files) = reply else { panic!("{action} printed nothing") };
         let turn = turn + 1;
         world.write(&format!("play/{turn}/action"), action);
         world.write(&format!("play/{turn}/output"), output);
@@ -152,12 +152,12 @@ fn files_that_hold_half_of_a_state_are_not_taken_for_a_whole_one() {
 fn plain_debug() -> String {
     let mut found = String::new();
     MACHINE.task().run(Mode::Auto, &mut |job| {
-        let deed = MACHINE.deed(job, &plain(job));
-        if let (Deed::Printed(_, files), "init") = (&deed, job.action.as_str()) {
+        let reply = MACHINE.reply(job, &plain(job));
+        if let (Reply::Printed(_, files), "init") = (&reply, job.action.as_str()) {
             let file = files.iter().find(|(path, _)| path == "progress/debug.json");
             found = file.and_then(|(_, text)| text.clone()).expect("written");
         }
-        deed
+        reply
     });
     found
 }

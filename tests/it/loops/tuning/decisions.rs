@@ -1,7 +1,7 @@
 //! The decisions T-10 to T-20, and the limits of what an action may say.
 
-use super::{AREAS, MACHINE, begun, count, deed, found, issue, plain, run};
-use crate::loops::simulator::Deed;
+use super::{AREAS, MACHINE, begun, count, found, issue, plain, reply, run};
+use crate::loops::simulator::Reply;
 use orch::decide::{Ending, Mode};
 use orch::workflow::{Signal, System};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
     ] {
         let mut task = begun(&json!({}));
         task.run(Mode::Auto, &mut |job| {
-            if broken.contains(&job.action.as_str()) { Deed::Died } else { deed(job, &plain(job)) }
+            if broken.contains(&job.action.as_str()) { Reply::Died } else { reply(job, &plain(job)) }
         });
         // What was skipped is missing, so none of these is completed; only the last one was cut short.
         assert_eq!((task.phase().as_str(), task.state.run.errors), ("failed", errors), "{broken:?}");
@@ -143,7 +143,7 @@ fn t17_three_failures_skip_an_action_and_three_skips_end_the_task() {
     // A success forgets the failures before it.
     let mut task = begun(&json!({}));
     task.run(Mode::Auto, &mut |job| {
-        if job.before < 2 && job.action.as_str() == "init" { Deed::Died } else { deed(job, &plain(job)) }
+        if job.before < 2 && job.action.as_str() == "init" { Reply::Died } else { reply(job, &plain(job)) }
     });
     assert_eq!((task.phase().as_str(), task.state.run.errors), ("completed", 0));
 }
@@ -172,7 +172,7 @@ fn t17_what_was_skipped_is_not_called_done() {
         let answers = json!({"gemini_analysis_requested": broken == "gemini_analysis"});
         let mut task = begun(&answers);
         let work = urgent(severity, "diagnose_context", broken);
-        let ended = task.run(Mode::Auto, &mut |job| deed(job, &work(job)));
+        let ended = task.run(Mode::Auto, &mut |job| reply(job, &work(job)));
         assert_eq!((task.phase().as_str(), task.state.run.errors), (phase, 1), "{broken}: {}", ended.reason);
         let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
         assert_eq!(moved.rule.as_deref(), Some(rule), "{broken}");
@@ -217,9 +217,9 @@ fn t19_output_that_is_no_result_is_a_failure() {
         let mut task = begun(&json!({"focus_areas": ["memory"]}));
         task.run(Mode::Auto, &mut |job| match job.action.as_str() {
             "diagnose_memory" => {
-                Deed::Printed(output.to_owned(), vec![("diagnosis/memory-diagnosis.json".to_owned(), None)])
+                Reply::Printed(output.to_owned(), vec![("diagnosis/memory-diagnosis.json".to_owned(), None)])
             }
-            _ => deed(job, &plain(job)),
+            _ => reply(job, &plain(job)),
         });
         assert_eq!((count(&task, "diagnose_memory"), task.at("/diagnosis")), (3, json!({})), "{output}");
     }
@@ -394,7 +394,7 @@ fn a_person_may_stop_it_everywhere_and_take_it_up_again() {
 #[test]
 fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
     let mut task = begun(&json!({}));
-    task.run(Mode::Auto, &mut |_| Deed::Died);
+    task.run(Mode::Auto, &mut |_| Reply::Died);
     assert_eq!(task.phase(), "failed");
     task.reopen(None);
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);

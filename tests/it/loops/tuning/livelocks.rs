@@ -1,7 +1,7 @@
 //! Where the machine's ancestors went round for ever, each under its name; here each comes to an end.
 
-use super::{AREAS, MACHINE, asking, begun, count, deed, found, plain, run};
-use crate::loops::simulator::{Deed, Machine, compiled};
+use super::{AREAS, MACHINE, asking, begun, count, found, plain, reply, run};
+use crate::loops::simulator::{Machine, Reply, compiled};
 use orch::decide::{Ending, Kind, Mode};
 use orch::workflow::System;
 use serde_json::json;
@@ -10,15 +10,15 @@ use serde_json::json;
 fn t1_what_has_failed_does_not_abort_again() {
     let mut task = begun(&json!({}));
     let ended = task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-        "init" => Deed::Died,
-        _ => deed(job, &plain(job)),
+        "init" => Reply::Died,
+        _ => reply(job, &plain(job)),
     });
     assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
     assert_eq!(task.trace, ["init", "init", "init", "abort"]);
     assert_eq!(run(&mut task, Mode::Auto, |_| None).turns, 0);
     // Nor where not even the report of it can be written.
     let mut task = begun(&json!({}));
-    let ended = task.run(Mode::Auto, &mut |_| Deed::Died);
+    let ended = task.run(Mode::Auto, &mut |_| Reply::Died);
     assert_eq!((ended.ending, task.phase().as_str()), (Ending::Failed, "failed"));
     assert_eq!(task.trace, ["init", "init", "init", "abort", "abort", "abort"]);
 }
@@ -154,8 +154,8 @@ fn t7_a_deep_analysis_does_not_call_for_itself() {
     // One that cannot be performed is tried twice, and the rest goes on without it.
     let mut task = begun(&json!({"focus_areas": ["architecture", "memory"]}));
     let ended = task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-        "gemini_analysis" => Deed::Hung,
-        _ => deed(job, &plain(job)),
+        "gemini_analysis" => Reply::Hung,
+        _ => reply(job, &plain(job)),
     });
     assert_eq!((ended.ending, count(&task, "gemini_analysis")), (Ending::Completed, 2));
     assert_eq!(count(&task, "diagnose_memory"), 1);
@@ -261,7 +261,7 @@ fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
                 "diagnose_memory" => json!({"summary": "all done"}),
                 _ => urgent(job).unwrap_or_else(|| plain(job)),
             };
-            machine.deed(job, &result)
+            machine.reply(job, &result)
         });
         assert_eq!(ended.ending, Ending::Stalled, "{decision}: {} {:?}", ended.reason, task.trace);
     }
@@ -276,7 +276,7 @@ fn a_default_answer_that_does_not_help_is_not_given_for_ever() {
     let machine = Machine::new(workflow, super::honest, asking, super::person);
     let mut task = super::begun_on(&machine, &json!({"focus_areas": ["context"]}));
     let ended =
-        task.run(Mode::Auto, &mut |job| machine.deed(job, &urgent(job).unwrap_or_else(|| plain(job))));
+        task.run(Mode::Auto, &mut |job| machine.reply(job, &urgent(job).unwrap_or_else(|| plain(job))));
     assert_eq!(ended.ending, Ending::Waiting, "{:?}", task.trace);
     assert!(ended.reason.contains("the answer by default has not helped"), "{}", ended.reason);
     assert_eq!((task.trace.len(), ended.turns), (5, 7), "{:?}", task.trace);

@@ -1,7 +1,7 @@
 //! The prompts say what the machine accepts: each example in them is a result that it takes.
 
-use super::{AREAS, MACHINE, begun, deed, found, plain, run};
-use crate::loops::simulator::Deed;
+use super::{AREAS, MACHINE, begun, found, plain, reply, run};
+use crate::loops::simulator::Reply;
 use orch::decide::Mode;
 use orch::workflow::System;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn every_example_is_accepted_at_the_first_try() {
             "analyze_requirements" => plain(job),
             action => example(action),
         };
-        deed(job, &result)
+        reply(job, &result)
     });
     assert_eq!(task.phase(), "exhausted", "{ended:?}");
     for action in MACHINE.workflow.actions.iter().filter(|action| action.name.as_str() != "abort") {
@@ -51,8 +51,8 @@ fn every_example_is_accepted_at_the_first_try() {
 fn the_example_of_the_abort_is_accepted() {
     let mut task = begun(&json!({}));
     task.run(Mode::Auto, &mut |job| match job.action.as_str() {
-        "abort" => deed(job, &example("abort")),
-        _ => Deed::Died,
+        "abort" => reply(job, &example("abort")),
+        _ => Reply::Died,
     });
     assert_eq!(task.trace, ["init", "init", "init", "abort"]);
 }

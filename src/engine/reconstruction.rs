@@ -3,24 +3,24 @@
 use super::archive::Archive;
 use super::code::{code_out_of_reach, told};
 use super::proof::Proving;
-use super::records::Step;
+use super::records::RecordedStep;
 use super::{Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Digest, PhaseId, RepoPath};
 use crate::decide::{HistoryEntry, State};
-use crate::scan::{Files, Observed, Source};
+use crate::scan::{FileSet, Observed, Source};
 use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
 use std::collections::BTreeMap;
 
 /// What a step recorded of artifacts, beside the evidence that it names.
 #[derive(Default)]
-pub(super) struct Noted {
+pub(super) struct NotedDigests {
     /// What they were when a phase was entered or left; `None` if absent.
     seen: BTreeMap<ArtifactName, Option<Digest>>,
     /// What was used up.
     spent: BTreeMap<ArtifactName, Digest>,
 }
 
-impl Noted {
+impl NotedDigests {
     /// What stands in a state and not in the one before it.
     pub(super) fn since(before: Option<&State>, after: &State) -> Self {
         let mut noted = Self::default();
@@ -71,12 +71,12 @@ pub(super) struct Restoring<'a> {
     pub archive: &'a Archive<'a>,
     pub loaded: &'a Loaded,
     /// What the task holds in the end, which tells where its artifacts lie.
-    pub latest: &'a Files,
+    pub latest: &'a FileSet,
 }
 
 impl Restoring<'_> {
     /// Puts the evidence of a step there, as far as this clone has it.
-    pub(super) fn evidence(&self, entry: &HistoryEntry, files: &mut Files) -> Result<(), Error> {
+    pub(super) fn evidence(&self, entry: &HistoryEntry, files: &mut FileSet) -> Result<(), Error> {
         for (path, digest) in &entry.evidence {
             let (Ok(path), Some(digest)) = (self.task.file(path), Digest::parse(digest)) else { continue };
             if let Some(bytes) = self.archive.blob(digest)? {
@@ -90,12 +90,12 @@ impl Restoring<'_> {
     pub(super) fn recorded<'d>(
         &self,
         digests: impl IntoIterator<Item = (&'d ArtifactName, Option<Digest>)>,
-        files: &mut Files,
+        files: &mut FileSet,
     ) -> Result<(), Error> {
         digests.into_iter().try_for_each(|(artifact, digest)| self.put(artifact, digest, files))
     }
 
-    fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut Files) -> Result<(), Error> {
+    fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut FileSet) -> Result<(), Error> {
         let (Some(workflow), Some(matcher)) = (&self.loaded.workflow, &self.loaded.matcher) else {
             return Ok(());
         };
@@ -128,21 +128,21 @@ impl Restoring<'_> {
 impl Proving<'_> {
     /// What the task may have held at a step in the middle of several: a squash keeps only the end,
     /// but every step names its evidence, and records more. The rest may have been there or not.
-    pub(super) fn moments(
+    pub(super) fn reconstructions(
         &self,
         loaded: &Loaded,
         old: &dyn Source,
-        steps: &[Step],
+        steps: &[RecordedStep],
         index: usize,
-    ) -> Result<Vec<Files>, Error> {
+    ) -> Result<Vec<FileSet>, Error> {
         let task = self.change.task;
         let limit = self.change.after.setting.config.limit_bytes;
-        let latest = Files::of(self.change.after.source, &task.directory, limit)?;
+        let latest = FileSet::of(self.change.after.source, &task.directory, limit)?;
         let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
-        let mut named = Files::of(old, &task.directory, limit)?;
+        let mut named = FileSet::of(old, &task.directory, limit)?;
         let mut recorded = named.clone();
-        let mut own = Files::default();
-        let mut spent = Files::default();
+        let mut own = FileSet::default();
+        let mut spent = FileSet::default();
         for (number, step) in steps.iter().enumerate().take(index + 1) {
             restoring.recorded(step.noted.seen(), &mut recorded)?;
             restoring.evidence(&step.entry, &mut named)?;
@@ -155,7 +155,7 @@ impl Proving<'_> {
         }
         let evidence = steps.iter().flat_map(|step| &step.entry.evidence);
         let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
-        let with_rest = |files: &Files| {
+        let with_rest = |files: &FileSet| {
             let mut files = files.clone();
             for path in latest.paths().filter(|path| !evidence.contains(path)) {
                 if let Some(bytes) = latest.bytes(path) {
@@ -189,7 +189,7 @@ impl Proving<'_> {
     /// Why a step that does not derive may be honest all the same.
     pub(super) fn excuse(
         &self,
-        steps: &[Step],
+        steps: &[RecordedStep],
         index: usize,
         workflow: &Workflow,
         observed: &Observed,

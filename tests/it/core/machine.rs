@@ -4,15 +4,16 @@ use super::loops::LOOP;
 use super::play::{Play, workflow};
 use orch::base::{ActionName, Period};
 use orch::decide::{
-    ActionResult, Course, Deed, Doer, Effect, Ending, Hindrance, How, Left, Mode, Patience, Returned, Wish,
+    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, Leftover, Mode, RetryPolicy, Returned,
+    RunCommand, RunEffect, RunMachine, Worker,
 };
 use serde_json::{Value, json};
 
 fn well(value: Value) -> Returned {
-    Returned { how: How::Well, result: Some(ActionResult::read(&value)) }
+    Returned { how: ExecutorExit::Well, result: Some(ActionResult::read(&value)) }
 }
 
-fn ended(how: How) -> Returned {
+fn ended(how: ExecutorExit) -> Returned {
     Returned { how, result: None }
 }
 
@@ -24,36 +25,36 @@ fn good(name: &str, turn: u32) -> Returned {
     })
 }
 
-fn hindrance(patience: Patience) -> Hindrance {
-    Hindrance { patience, why: "something is in the way".to_owned() }
+fn blocker(retry: RetryPolicy) -> Blocker {
+    Blocker { retry, why: "something is in the way".to_owned() }
 }
 
 #[test]
 fn what_cannot_be_recorded_is_waited_for_as_long_as_it_makes_sense() {
     let hour = Period::from_seconds(3600);
     let minute = Period::from_seconds(60);
-    for (patience, limit, ending, taken) in [
-        (Patience::Long, None, Ending::Waiting, hour),
-        (Patience::Long, Some(minute), Ending::Exhausted, minute),
-        (Patience::Short, None, Ending::Waiting, minute),
-        (Patience::Short, Some(Period::from_seconds(9)), Ending::Exhausted, Period::from_seconds(9)),
-        (Patience::Never(Ending::Error), None, Ending::Error, Period::default()),
-        (Patience::Never(Ending::Waiting), Some(minute), Ending::Waiting, Period::default()),
+    for (retry, limit, ending, taken) in [
+        (RetryPolicy::Long, None, Ending::Waiting, hour),
+        (RetryPolicy::Long, Some(minute), Ending::Exhausted, minute),
+        (RetryPolicy::Short, None, Ending::Waiting, minute),
+        (RetryPolicy::Short, Some(Period::from_seconds(9)), Ending::Exhausted, Period::from_seconds(9)),
+        (RetryPolicy::Never(Ending::Error), None, Ending::Error, Period::default()),
+        (RetryPolicy::Never(Ending::Waiting), Some(minute), Ending::Waiting, Period::default()),
     ] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
-        play.course.budget.time = limit;
+        play.machine.budget.time = limit;
         play.perform = Box::new(good);
-        play.hinder = Box::new(move |effect| match effect {
-            Effect::Record(Deed::Result { .. }) => (Some(hindrance(patience)), None),
+        play.block = Box::new(move |effect| match effect {
+            RunEffect::Record(RunCommand::Result { .. }) => (Some(blocker(retry)), None),
             _ => (None, None),
         });
         let (how, why) = play.run();
-        assert_eq!((how, play.course.spent.time), (ending, taken), "{patience:?} {limit:?}");
+        assert_eq!((how, play.machine.usage.time), (ending, taken), "{retry:?} {limit:?}");
         assert_eq!(why, "something is in the way");
         // What was paid for is kept for the next run.
-        assert!(play.course.doing.is_some());
-        assert_eq!(play.course.spent.turns, 2);
+        assert!(play.machine.doing.is_some());
+        assert_eq!(play.machine.usage.turns, 2);
         let waits: Vec<&str> = play.story.iter().skip(1).map(String::as_str).take(6).collect();
         if taken >= minute {
             assert_eq!(
@@ -70,43 +71,44 @@ fn what_passes_is_recorded_after_all() {
     let mut play = Play::new(&workflow, Mode::Auto);
     play.perform = Box::new(good);
     let mut tried = 0;
-    play.hinder = Box::new(move |effect| {
-        tried += u32::from(matches!(effect, Effect::Record(_)));
+    play.block = Box::new(move |effect| {
+        tried += u32::from(matches!(effect, RunEffect::Record(_)));
         (
             (tried % 3 > 0)
-                .then(|| hindrance(Patience::Long))
-                .filter(|_| matches!(effect, Effect::Record(_))),
+                .then(|| blocker(RetryPolicy::Long))
+                .filter(|_| matches!(effect, RunEffect::Record(_))),
             None,
         )
     });
     assert_eq!(play.run().0, Ending::Completed);
-    assert_eq!((play.course.spent.turns, play.course.spent.cost), (3, 1.5));
+    assert_eq!((play.machine.usage.turns, play.machine.usage.cost), (3, 1.5));
 }
 
 #[test]
 fn a_wish_ends_whatever_is_waited_for_and_is_told_in_its_words() {
-    for (wish, ending, told) in [
-        (Wish::Interrupt, Ending::Paused, "interrupt it"),
-        (Wish::Pause, Ending::Paused, "pause it"),
-        (Wish::Stop, Ending::Stopped, "stop it"),
+    for (request, ending, told) in [
+        (ControlRequest::Interrupt, Ending::Paused, "interrupt it"),
+        (ControlRequest::Pause, Ending::Paused, "pause it"),
+        (ControlRequest::Stop, Ending::Stopped, "stop it"),
     ] {
         // While a default answer is held, while a result is, and before a further try.
         for at in 0..3 {
             let workflow = workflow(LOOP);
             let mut play = Play::new(&workflow, Mode::Auto);
             play.perform = Box::new(move |name, turn| match at {
-                2 => ended(How::Badly("no".to_owned())),
+                2 => ended(ExecutorExit::Badly("no".to_owned())),
                 _ => good(name, turn),
             });
-            play.hinder = Box::new(move |effect| match (effect, at) {
-                (Effect::Record(Deed::Answer { .. }), 0) | (Effect::Record(Deed::Result { .. }), 1) => {
-                    (Some(hindrance(Patience::Long)), None)
+            play.block = Box::new(move |effect| match (effect, at) {
+                (RunEffect::Record(RunCommand::Answer { .. }), 0)
+                | (RunEffect::Record(RunCommand::Result { .. }), 1) => {
+                    (Some(blocker(RetryPolicy::Long)), None)
                 }
-                (Effect::Wait(..), _) => (None, Some(wish)),
+                (RunEffect::Wait(..), _) => (None, Some(request)),
                 _ => (None, None),
             });
-            assert_eq!(play.run(), (ending, told.to_owned()), "{wish:?} at {at}");
-            assert_eq!(play.course.doing.is_some(), at == 1);
+            assert_eq!(play.run(), (ending, told.to_owned()), "{request:?} at {at}");
+            assert_eq!(play.machine.doing.is_some(), at == 1);
         }
     }
 }
@@ -117,16 +119,16 @@ fn a_wish_that_comes_while_the_end_is_written_is_heard() {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Interactive);
         if performs {
-            play.course.mode = Mode::Auto;
+            play.machine.mode = Mode::Auto;
             play.perform = Box::new(good);
         }
         let mut asked = 0;
-        play.hinder = Box::new(move |effect| {
-            let closes = matches!(effect, Effect::Finish(_));
+        play.block = Box::new(move |effect| {
+            let closes = matches!(effect, RunEffect::Finish(_));
             asked += u32::from(closes);
             // First a pause, then a stop; what is said twice is heard once.
-            let wish = if asked < 2 { Wish::Pause } else { Wish::Stop };
-            (None, closes.then_some(wish))
+            let request = if asked < 2 { ControlRequest::Pause } else { ControlRequest::Stop };
+            (None, closes.then_some(request))
         });
         assert_eq!(play.run().0, ending);
     }
@@ -134,13 +136,17 @@ fn a_wish_that_comes_while_the_end_is_written_is_heard() {
 
 #[test]
 fn what_is_refused_ends_the_run_instead_of_going_round() {
-    type Which = fn(&Deed) -> bool;
+    type Which = fn(&RunCommand) -> bool;
     let refusals: [(Which, Ending, &str); 4] = [
-        (|deed| matches!(deed, Deed::Start), Ending::Error, "no"),
-        (|deed| matches!(deed, Deed::Moves), Ending::Error, "no"),
-        (|deed| matches!(deed, Deed::Answer { .. }), Ending::Waiting, "the answer by default is refused: no"),
+        (|command| matches!(command, RunCommand::Start), Ending::Error, "no"),
+        (|command| matches!(command, RunCommand::Moves), Ending::Error, "no"),
         (
-            |deed| matches!(deed, Deed::GiveUp { .. }),
+            |command| matches!(command, RunCommand::Answer { .. }),
+            Ending::Waiting,
+            "the answer by default is refused: no",
+        ),
+        (
+            |command| matches!(command, RunCommand::GiveUp { .. }),
             Ending::Error,
             "`find` failed too often, and that is refused: no",
         ),
@@ -148,8 +154,8 @@ fn what_is_refused_ends_the_run_instead_of_going_round() {
     for (refused, ending, reason) in refusals {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
-        play.perform = Box::new(|_, _| ended(How::Badly("no".to_owned())));
-        play.refuse = Box::new(move |deed| refused(deed).then(|| "no".to_owned()));
+        play.perform = Box::new(|_, _| ended(ExecutorExit::Badly("no".to_owned())));
+        play.refuse = Box::new(move |command| refused(command).then(|| "no".to_owned()));
         assert_eq!(play.run(), (ending, reason.to_owned()));
     }
 }
@@ -171,46 +177,48 @@ fn rules_that_go_round_in_circles_end_the_run_with_their_reason() {
 fn every_further_try_is_waited_for() {
     let workflow = workflow(LOOP);
     let mut play = Play::new(&workflow, Mode::Auto);
-    play.perform = Box::new(|_, _| ended(How::Badly("no".to_owned())));
+    play.perform = Box::new(|_, _| ended(ExecutorExit::Badly("no".to_owned())));
     assert_eq!(play.run().0, Ending::Failed);
     let expected = "answer more, wait 2s, give up find, to running, wait 2s, give up find, to running, \
         wait 2s, give up find, to failed";
     assert_eq!(play.story.join(", "), expected);
-    assert_eq!(play.course.spent.turns, 7);
+    assert_eq!(play.machine.usage.turns, 7);
 }
 
 #[test]
 fn only_what_has_failed_counts_as_failed() {
-    let find = Doer::Action("find".to_owned());
+    let find = Worker::Action("find".to_owned());
     let long = || "it took longer than 9s".to_owned();
     for (how, took, failures, ending, turns) in [
-        (How::Badly("no".to_owned()), 1, 1, Ending::Paused, 2),
-        (How::TooLong(long()), 1, 1, Ending::Paused, 2),
+        (ExecutorExit::Badly("no".to_owned()), 1, 1, Ending::Paused, 2),
+        (ExecutorExit::TooLong(long()), 1, 1, Ending::Paused, 2),
         // The limit is that of the run: nobody's failure.
-        (How::TooLong(long()), 9, 0, Ending::Exhausted, 2),
-        (How::Stopped, 1, 0, Ending::Paused, 2),
-        (How::NotStarted("no such program".to_owned()), 1, 0, Ending::Error, 1),
+        (ExecutorExit::TooLong(long()), 9, 0, Ending::Exhausted, 2),
+        (ExecutorExit::Stopped, 1, 0, Ending::Paused, 2),
+        (ExecutorExit::NotStarted("no such program".to_owned()), 1, 0, Ending::Error, 1),
     ] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
         let named = format!("{how:?}");
         let has_begun = std::rc::Rc::new(std::cell::Cell::new(false));
         let begun = std::rc::Rc::clone(&has_begun);
-        play.course.budget.time = Some(Period::from_seconds(9));
+        play.machine.budget.time = Some(Period::from_seconds(9));
         play.took = Period::from_seconds(took);
         play.perform = Box::new(move |_, _| {
             begun.set(true);
             ended(how.clone())
         });
         // Where the run may go on, somebody ends it after the first try.
-        play.hinder = Box::new(move |effect| match effect {
-            Effect::Judge | Effect::Wait(..) if has_begun.get() && took < 9 => (None, Some(Wish::Interrupt)),
+        play.block = Box::new(move |effect| match effect {
+            RunEffect::Judge | RunEffect::Wait(..) if has_begun.get() && took < 9 => {
+                (None, Some(ControlRequest::Interrupt))
+            }
             _ => (None, None),
         });
         assert_eq!(play.run().0, ending, "{named}");
-        let spent = &play.course.spent;
-        assert_eq!((spent.failures_of(&find), spent.turns), (failures, turns), "{named}");
-        assert!(play.course.doing.is_none());
+        let usage = &play.machine.usage;
+        assert_eq!((usage.failures_of(&find), usage.turns), (failures, turns), "{named}");
+        assert!(play.machine.doing.is_none());
     }
 }
 
@@ -229,14 +237,14 @@ fn the_sum_of_costs_stays_a_number() {
     let mut play = Play::new(&workflow, Mode::Auto);
     play.perform = Box::new(|_, turn| well(json!({"stateUpdates": {"notes": [turn]}, "cost": 1e308})));
     assert_eq!(play.run().0, Ending::Exhausted);
-    assert_eq!(play.course.spent.cost, f64::MAX);
+    assert_eq!(play.machine.usage.cost, f64::MAX);
 }
 
 #[test]
 fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
-    let find = Doer::Action("find".to_owned());
+    let find = Worker::Action("find".to_owned());
     let result = || Some(ActionResult::read(&json!({"stateUpdates": {"found": 2}, "cost": 0.5})));
-    let told = |was_running, result| Left { was_running, result };
+    let told = |was_running, result| Leftover { was_running, result };
     // Whether it had been recorded already, what it left, and whether that counts as a failure.
     for (is_recorded, left, failures, finds) in [
         (false, told(false, result()), 0, 1),
@@ -249,8 +257,10 @@ fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
         let workflow = workflow(LOOP);
         let mut first = Play::new(&workflow, Mode::Auto);
         first.perform = Box::new(good);
-        first.hinder = Box::new(|effect| match effect {
-            Effect::Record(Deed::Result { .. }) => (Some(hindrance(Patience::Never(Ending::Error))), None),
+        first.block = Box::new(|effect| match effect {
+            RunEffect::Record(RunCommand::Result { .. }) => {
+                (Some(blocker(RetryPolicy::Never(Ending::Error))), None)
+            }
             _ => (None, None),
         });
         assert_eq!(first.run().0, Ending::Error);
@@ -261,20 +271,22 @@ fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
             let mut other = Play::new(&workflow, Mode::Auto);
             other.state.clone_from(&first.state);
             other.perform = Box::new(good);
-            other.course.budget.turns = 1;
+            other.machine.budget.turns = 1;
             other.run();
             again.state = other.state;
         }
-        let (spent, doing) = (first.course.spent.clone(), first.course.doing.clone());
-        again.course = Course::new(Mode::Auto, first.course.budget, spent, doing);
+        let (usage, doing) = (first.machine.usage.clone(), first.machine.doing.clone());
+        again.machine = RunMachine::new(Mode::Auto, first.machine.budget, usage, doing);
         let named = format!("{is_recorded} {left:?}");
         again.left = Some(left);
-        again.hinder = Box::new(|effect| (None, matches!(effect, Effect::Judge).then_some(Wish::Interrupt)));
+        again.block = Box::new(|effect| {
+            (None, matches!(effect, RunEffect::Judge).then_some(ControlRequest::Interrupt))
+        });
         assert_eq!(again.run().0, Ending::Paused, "{named}");
         let done = again.state.tally(&ActionName::new("find").expect("a name")).done;
-        assert_eq!((again.course.spent.failures_of(&find), done), (failures, finds), "{named}");
+        assert_eq!((again.machine.usage.failures_of(&find), done), (failures, finds), "{named}");
         // Its turn was counted when it began, and what it has cost is counted when it is settled.
         let cost = if named.contains("cost: 0.5") { 0.5 } else { 0.0 };
-        assert_eq!((again.course.spent.turns, again.course.spent.cost), (2, cost), "{named}");
+        assert_eq!((again.machine.usage.turns, again.machine.usage.cost), (2, cost), "{named}");
     }
 }

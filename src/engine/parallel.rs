@@ -7,7 +7,7 @@
 use super::archive::{Archive, HeldRecords, Settings};
 use super::audit::{Audited, replay};
 use super::{Engine, Error};
-use crate::scan::Verdicts;
+use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
@@ -24,7 +24,7 @@ const MOST_HELPERS: usize = 7;
 const STACK: usize = 8 << 20;
 
 /// A piece that was replayed before its turn.
-struct Ahead {
+struct ReplayedPiece {
     changes: Vec<Audited>,
     held: HeldRecords,
 }
@@ -59,7 +59,7 @@ impl Engine {
         is_whole: bool,
     ) -> Result<Vec<Audited>, Error> {
         // What is known to be valid is not taken from the clone's own notes: an audit trusts git alone.
-        let verdicts = Verdicts::default();
+        let validations = ValidationCache::default();
         let archive = Archive::new(store, &self.history, is_whole);
         let all: Vec<&[Visited]> = commits.chunks(PIECE).collect();
         let pieces = Pieces(Mutex::new(all.iter().copied().enumerate().collect()));
@@ -72,9 +72,9 @@ impl Engine {
             let settings = Settings::default();
             while let Some((number, piece)) = pieces.last() {
                 let archive = Archive::new(&store, &settings, is_whole);
-                let changes = replay(&store, &archive, &verdicts, piece);
+                let changes = replay(&store, &archive, &validations, piece);
                 if let (Ok(changes), Some(held)) = (changes, archive.into_held()) {
-                    done.insert(number, Ahead { changes, held });
+                    done.insert(number, ReplayedPiece { changes, held });
                 }
             }
             done
@@ -87,19 +87,19 @@ impl Engine {
             let mut changes = Vec::new();
             let mut next = 0;
             while let Some((number, piece)) = pieces.first() {
-                let found = replay(store, &archive, &verdicts, piece);
+                let found = replay(store, &archive, &validations, piece);
                 changes.extend(found.inspect_err(|_| pieces.drop_all())?);
                 next = number + 1;
             }
-            let mut ahead: BTreeMap<usize, Ahead> =
+            let mut ahead: BTreeMap<usize, ReplayedPiece> =
                 helpers.into_iter().flat_map(|helper| helper.join().unwrap_or_default()).collect();
             for (number, piece) in all.iter().enumerate().skip(next) {
                 match ahead.remove(&number) {
-                    Some(Ahead { changes: found, held }) => {
+                    Some(ReplayedPiece { changes: found, held }) => {
                         archive.note_all(held);
                         changes.extend(found);
                     }
-                    None => changes.extend(replay(store, &archive, &verdicts, piece)?),
+                    None => changes.extend(replay(store, &archive, &validations, piece)?),
                 }
             }
             Ok(changes)

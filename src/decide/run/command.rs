@@ -1,6 +1,6 @@
 //! What a run records: each deed becomes steps for the task as it is at that moment, or is refused.
 
-use super::{Footing, Wish};
+use super::{ControlRequest, Precondition};
 use crate::base::{ActionName, Digest, RuleId};
 use crate::decide::{
     ActionResult, ActorKind, By, Facts, Mode, PatchOp, Recorded, Stamp, State, Step, Transition, accept,
@@ -10,7 +10,7 @@ use crate::workflow::{Signal, Workflow};
 
 /// Something that a run records.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum RunCommand {
     /// Every transition that is due.
     Moves,
     /// What answers to the order to begin.
@@ -24,7 +24,7 @@ pub enum Deed {
         /// The rule that asked for it.
         rule: RuleId,
         /// What it was begun on.
-        footing: Footing,
+        precondition: Precondition,
         /// What it says.
         result: Box<ActionResult>,
     },
@@ -44,10 +44,10 @@ pub enum Deed {
         /// The answer.
         patch: Vec<PatchOp>,
         /// What it is given on.
-        ground: Digest,
+        fingerprint: Digest,
     },
     /// What answers to an order to end.
-    Order(Wish),
+    Order(ControlRequest),
     /// That the run has ended, in words.
     End(String),
 }
@@ -64,7 +64,7 @@ pub struct Recorder<'a> {
     pub is_there: &'a dyn Fn(&str) -> bool,
 }
 
-impl Deed {
+impl RunCommand {
     /// The steps that record it for a task as it is now; none, where there is nothing to record. The
     /// error says why it is refused.
     pub fn steps(
@@ -102,12 +102,12 @@ impl Deed {
         match self {
             Self::Moves => Ok(None),
             Self::Start => ordered(Signal::Start),
-            Self::Order(wish) => wish.signal().map_or(Ok(None), ordered),
+            Self::Order(request) => request.signal().map_or(Ok(None), ordered),
             Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
             Self::End(told) if workflow.has_actions() => Ok(end(workflow, state, facts, told)),
             Self::Begin(_) | Self::End(_) => Ok(None),
-            Self::Result { action, rule, footing, result } => {
-                footing.check(workflow, state)?;
+            Self::Result { action, rule, precondition, result } => {
+                precondition.check(workflow, state)?;
                 refuse_missing(workflow, action, result, recorder.is_there)?;
                 let reason = reason_of(result, action);
                 accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 /// What work was begun on, so that its result is taken into no other state than a later one of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Footing {
+pub struct Precondition {
     /// What the decision rested on.
-    pub ground: Digest,
+    pub fingerprint: Digest,
     /// The phase.
     pub phase: PhaseId,
     /// How often that had been entered.
@@ -21,7 +21,7 @@ pub struct Footing {
     pub last: Option<(u64, Digest)>,
 }
 
-impl Footing {
+impl Precondition {
     /// What a decision of a rule rests on.
     #[must_use]
     pub(super) fn of(
@@ -32,7 +32,7 @@ impl Footing {
     ) -> Self {
         let (phase, entered) = standing(workflow, state);
         Self {
-            ground: ground(workflow, state, facts, rule),
+            fingerprint: fingerprint(workflow, state, facts, rule),
             phase,
             entered,
             done: action.map_or(0, |action| state.tally(action).done),
@@ -96,7 +96,7 @@ fn told(entry: &crate::decide::HistoryEntry) -> Digest {
 /// Numbers that the bookkeeping of the deciding `run` rule sets are left out: that it counts its turns
 /// is no progress.
 #[must_use]
-pub fn ground(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&RuleId>) -> Digest {
+pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&RuleId>) -> Digest {
     let mut own = data_of(workflow, state);
     let rule = workflow.rules.iter().find(|known| Some(&known.id) == rule);
     for (pointer, _) in rule.iter().flat_map(|rule| &rule.set) {
@@ -116,7 +116,7 @@ pub fn ground(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&R
 
 /// What a decision asks for, as far as the rules see it: what they saw, and what is still expected. Bytes that
 /// no rule looks at, such as the time in a report that is stale all the same, make no other of it.
-pub(super) fn demand(decision: &Decision) -> Digest {
+pub(super) fn goal(decision: &Decision) -> Digest {
     let mut text =
         format!("{:?} {} {:?} {}\n", decision.phase, decision.attempt, decision.rule, decision.reason);
     for expected in &decision.expects {

@@ -12,27 +12,27 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A content, the schema that accepts it, and how the content was read.
-type Known = (Digest, Digest, Format);
+type ValidDigests = (Digest, Digest, Format);
 
 /// A file that grows beyond this is begun anew.
 const MAX_BYTES: u64 = 128 << 10;
 
 /// Contents that a schema is known to accept.
 #[derive(Default)]
-pub struct Verdicts {
+pub struct ValidationCache {
     kept_in: Option<PathBuf>,
     only_read: bool,
-    inner: Mutex<Inner>,
+    inner: Mutex<CacheInner>,
 }
 
 #[derive(Default)]
-struct Inner {
-    valid: HashSet<Known>,
+struct CacheInner {
+    valid: HashSet<ValidDigests>,
     loaded: HashSet<u8>,
-    new: Vec<Known>,
+    new: Vec<ValidDigests>,
 }
 
-impl Verdicts {
+impl ValidationCache {
     /// Verdicts that are kept in a directory, which is made when first needed.
     #[must_use]
     pub fn kept_in(directory: PathBuf) -> Self {
@@ -67,7 +67,7 @@ impl Verdicts {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, CacheInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,13 +100,13 @@ impl Verdicts {
     }
 }
 
-impl Drop for Verdicts {
+impl Drop for ValidationCache {
     fn drop(&mut self) {
         self.keep();
     }
 }
 
-fn parse(line: &str) -> Option<Known> {
+fn parse(line: &str) -> Option<ValidDigests> {
     let mut words = line.split(' ');
     let known = (Digest::parse(words.next()?)?, Digest::parse(words.next()?)?, Format::named(words.next()?)?);
     words.next().is_none().then_some(known)
@@ -121,16 +121,16 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let (a, b, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"b"), Digest::of_blob(b"s"));
         {
-            let verdicts = Verdicts::kept_in(home.path().join("valid"));
-            assert!(!verdicts.is_valid(a, schema, Format::Json));
-            verdicts.note_valid(a, schema, Format::Json);
-            verdicts.note_valid(b, schema, Format::Markdown);
+            let validations = ValidationCache::kept_in(home.path().join("valid"));
+            assert!(!validations.is_valid(a, schema, Format::Json));
+            validations.note_valid(a, schema, Format::Json);
+            validations.note_valid(b, schema, Format::Markdown);
         }
-        let verdicts = Verdicts::kept_in(home.path().join("valid"));
-        assert!(verdicts.is_valid(a, schema, Format::Json));
-        assert!(verdicts.is_valid(b, schema, Format::Markdown));
-        assert!(!verdicts.is_valid(a, schema, Format::Markdown));
-        assert!(!verdicts.is_valid(a, b, Format::Json));
+        let validations = ValidationCache::kept_in(home.path().join("valid"));
+        assert!(validations.is_valid(a, schema, Format::Json));
+        assert!(validations.is_valid(b, schema, Format::Markdown));
+        assert!(!validations.is_valid(a, schema, Format::Markdown));
+        assert!(!validations.is_valid(a, b, Format::Json));
     }
 
     #[test]
@@ -139,6 +139,6 @@ mod tests {
         let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
         let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));
         fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
-        assert!(!Verdicts::kept_in(home.path().to_owned()).is_valid(content, schema, Format::Json));
+        assert!(!ValidationCache::kept_in(home.path().to_owned()).is_valid(content, schema, Format::Json));
     }
 }

@@ -4,7 +4,7 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs;
 
 /// What we look at of a process.
-pub(super) struct Seen {
+pub(super) struct ProcessEntry {
     /// Whether it has ended and only waits to be laid to rest by its parent.
     pub is_dead: bool,
     parent: i32,
@@ -15,11 +15,11 @@ pub(super) struct Seen {
 }
 
 /// Reads what the system shows of a process; `None` where it is gone, or nothing is shown.
-pub(super) fn look(pid: i32) -> Option<Seen> {
+pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold anything, blanks and brackets included; the fields follow its last bracket.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
-    Some(Seen {
+    Some(ProcessEntry {
         is_dead: matches!(fields.next()?, "Z" | "X"),
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,

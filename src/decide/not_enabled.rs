@@ -8,12 +8,12 @@ use super::evaluate::Judge;
 use super::scope::TaskScope;
 use super::{Facts, State};
 use crate::base::ActionName;
-use crate::workflow::guard::{Held, HeldPart};
+use crate::workflow::guard::{GuardOutcome, HeldPart};
 use crate::workflow::{Guard, Outcome, Phase, Rule, Workflow};
 use serde_json::Value;
 
 /// Why `rule` cannot have decided on `action` here, whatever files lay there; `None` where it can.
-pub(super) fn undue(
+pub(super) fn not_enabled(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
@@ -47,7 +47,7 @@ pub(super) fn undue(
 }
 
 /// The first part that does not hold whatever files lie there.
-fn broken(workflow: &Workflow, held: &Held) -> Option<String> {
+fn broken(workflow: &Workflow, held: &GuardOutcome) -> Option<String> {
     let fixed = |part: &&HeldPart| !part_looks_at_files(workflow, &part.saw);
     let part = held.parts.iter().filter(fixed).find(|part| part.result != Ok(true))?;
     Some(format!("`{}` does not hold", part.text))

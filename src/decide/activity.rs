@@ -6,10 +6,10 @@
 use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::look;
 use super::evaluate::Judge;
+use super::not_enabled::not_enabled;
 use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
-use super::undue::undue;
 use super::{Change, Ending, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
 use crate::base::{ActionName, PhaseId, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
@@ -228,7 +228,7 @@ pub(super) fn running<'w>(
     };
     let found =
         found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))?;
-    match undue(workflow, state, facts, (phase, found, action)) {
+    match not_enabled(workflow, state, facts, (phase, found, action)) {
         Some(why) => Err(format!("the rules do not run `{action}` here: {why}")),
         None => Ok(found),
     }

@@ -10,14 +10,14 @@ const MOST: usize = 8 << 20;
 /// Blobs in two generations. When the young one is full it grows old, and what nobody asked for since
 /// the last time is forgotten.
 #[derive(Default)]
-pub(super) struct Recent {
+pub(super) struct BlobCache {
     young: HashMap<Oid, Rc<[u8]>>,
     old: HashMap<Oid, Rc<[u8]>>,
     /// How many bytes the young ones have.
     bytes: usize,
 }
 
-impl Recent {
+impl BlobCache {
     pub(super) fn get(&mut self, id: Oid) -> Option<Rc<[u8]>> {
         if let Some(known) = self.young.get(&id) {
             return Some(Rc::clone(known));
@@ -48,7 +48,7 @@ mod tests {
     fn what_nobody_asks_for_is_forgotten() {
         let id = |number: u8| Oid::from_bytes(&[number; 20]).expect("an id");
         let blob: Rc<[u8]> = vec![0; MOST / 8].into();
-        let mut recent = Recent::default();
+        let mut recent = BlobCache::default();
         for number in 0..8 {
             recent.put(id(number), Rc::clone(&blob));
         }

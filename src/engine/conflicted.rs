@@ -11,13 +11,13 @@ use crate::record::{Event, read_state, read_transcript, sides, united_lines, wit
 use crate::store::{Unmerged, durable};
 
 /// Both sides of a file, and what they come from, where it is known.
-pub(super) struct Torn {
+pub(super) struct Conflicted {
     pub base: Option<Vec<u8>>,
     pub ours: Vec<u8>,
     pub theirs: Vec<u8>,
 }
 
-impl Torn {
+impl Conflicted {
     /// The sides that conflict markers tell apart; `None` where there are none.
     pub(super) fn in_text(bytes: &[u8]) -> Option<Self> {
         let sides = sides(std::str::from_utf8(bytes).ok()?)?;
@@ -57,23 +57,23 @@ impl Engine {
             }
         }
         tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
-        let mut torn = Vec::new();
+        let mut conflicted = Vec::new();
         for task in tasks {
             // What cannot be told apart is in pieces, too.
-            let is_whole = |path: RepoPath| matches!(self.torn(&path, &unmerged), Ok(None));
+            let is_whole = |path: RepoPath| matches!(self.conflicted(&path, &unmerged), Ok(None));
             if !(is_whole(task.state_path()?) && is_whole(task.transcript_path()?)) {
-                torn.push(task);
+                conflicted.push(task);
             }
         }
-        Ok(torn)
+        Ok(conflicted)
     }
 
     /// Whether a task's record is in pieces that tell different stories.
     pub(super) fn would_forget(&self, task: &TaskRef) -> Result<bool, Error> {
         let unmerged = self.unmerged()?;
-        let differ = |torn: &Torn| torn.ours != torn.theirs;
-        let state = self.torn_state(task, &unmerged).ok().flatten();
-        let transcript = self.torn(&task.transcript_path()?, &unmerged).ok().flatten();
+        let differ = |conflicted: &Conflicted| conflicted.ours != conflicted.theirs;
+        let state = self.conflicted_state(task, &unmerged).ok().flatten();
+        let transcript = self.conflicted(&task.transcript_path()?, &unmerged).ok().flatten();
         Ok(state.as_ref().is_some_and(differ) || transcript.as_ref().is_some_and(differ))
     }
 
@@ -92,7 +92,11 @@ impl Engine {
     }
 
     /// Both sides of a file, from the index or from its own conflict markers.
-    pub(super) fn torn(&self, path: &RepoPath, unmerged: &[Unmerged]) -> Result<Option<Torn>, Error> {
+    pub(super) fn conflicted(
+        &self,
+        path: &RepoPath,
+        unmerged: &[Unmerged],
+    ) -> Result<Option<Conflicted>, Error> {
         if let (Some(store), Some(one)) = (&self.store, unmerged.iter().find(|one| one.path == *path)) {
             let blob = |stage: usize| -> Result<Option<Vec<u8>>, Error> {
                 Ok(one.stages[stage].map(|blob| store.blob(blob)).transpose()?.flatten())
@@ -102,20 +106,26 @@ impl Engine {
                 let hint = format!("git add {path} to keep it, or git rm {path}");
                 return Err(Error::NotNow { code: "removed-and-moved", message, hint: Some(hint) });
             };
-            return Ok(Some(Torn { base: blob(0)?, ours, theirs }));
+            return Ok(Some(Conflicted { base: blob(0)?, ours, theirs }));
         }
         let bytes = durable::read_regular(&path.under(&self.root)).unwrap_or_default();
-        Ok(Torn::in_text(&bytes))
+        Ok(Conflicted::in_text(&bytes))
     }
 
     /// Both sides of a state. Git joins what does not overlap outside of the markers, so what can be cut
     /// out at them is a side only if its seal is whole; else the commits are asked.
-    pub(super) fn torn_state(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<Option<Torn>, Error> {
+    pub(super) fn conflicted_state(
+        &self,
+        task: &TaskRef,
+        unmerged: &[Unmerged],
+    ) -> Result<Option<Conflicted>, Error> {
         let path = task.state_path()?;
         let is_unmerged = unmerged.iter().any(|one| one.path == path);
-        let found = self.torn(&path, unmerged)?;
+        let found = self.conflicted(&path, unmerged)?;
         if is_unmerged
-            || found.as_ref().is_some_and(|torn| self.is_whole(&torn.ours) && self.is_whole(&torn.theirs))
+            || found.as_ref().is_some_and(|conflicted| {
+                self.is_whole(&conflicted.ours) && self.is_whole(&conflicted.theirs)
+            })
         {
             return Ok(found);
         }
@@ -143,7 +153,7 @@ impl Engine {
 
     /// Both sides of a state as the commits hold them that it was made of: of a merge, both parents; of
     /// a rebase or a cherry-pick the one parent, and what the transcript tells beside.
-    fn torn_commit(&self, task: &TaskRef, has_markers: bool) -> Result<Option<Torn>, Error> {
+    fn torn_commit(&self, task: &TaskRef, has_markers: bool) -> Result<Option<Conflicted>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
         let Some(head) = store.head()?.commit else { return Ok(None) };
         let path = task.state_path()?;
@@ -159,7 +169,7 @@ impl Engine {
                 let base = store.merge_bases(ours, theirs)?.first().copied();
                 let base = base.map(|base| store.read_at(base, &path)).transpose()?.flatten();
                 let both = (store.read_at(ours, &path)?, store.read_at(theirs, &path)?);
-                Ok(both.0.zip(both.1).map(|(ours, theirs)| Torn { base, ours, theirs }))
+                Ok(both.0.zip(both.1).map(|(ours, theirs)| Conflicted { base, ours, theirs }))
             }
             [parent] if has_markers => {
                 let Some(ours) = store.read_at(parent, &path)? else { return Ok(None) };
@@ -179,7 +189,7 @@ impl Engine {
         ours: Vec<u8>,
         known: &[u8],
         now: &[u8],
-    ) -> Result<Option<Torn>, Error> {
+    ) -> Result<Option<Conflicted>, Error> {
         let named = workflow_named_in(&ours);
         let loaded = self.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))?;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
@@ -194,7 +204,7 @@ impl Engine {
             Some(write_state(&state, &workflow.phase_key, &self.state_schema()).into_bytes())
         };
         let base = from.and_then(text);
-        Ok(text(last).map(|theirs| Torn { base, ours, theirs }))
+        Ok(text(last).map(|theirs| Conflicted { base, ours, theirs }))
     }
 }
 

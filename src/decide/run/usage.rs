@@ -6,7 +6,7 @@ use std::fmt;
 
 /// What a run has used and seen so far.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Spent {
+pub struct Usage {
     /// How often an executor was started, or a question answered by its default.
     pub turns: u32,
     /// What results have reported as their cost.
@@ -14,14 +14,14 @@ pub struct Spent {
     /// How long it has taken.
     pub time: Period,
     /// Failures in a row, of each action or agent.
-    pub failures: BTreeMap<Doer, u32>,
+    pub failures: BTreeMap<Worker, u32>,
     /// What was done, and on which ground.
-    pub seen: Vec<(Doer, Digest)>,
+    pub seen: Vec<(Worker, Digest)>,
 }
 
 /// Who or what is counted: an action, an agent and a question may have one name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Doer {
+pub enum Worker {
     /// An action.
     Action(String),
     /// The agent of a phase.
@@ -41,7 +41,7 @@ pub struct Budget {
     pub cost: Option<f64>,
 }
 
-impl Spent {
+impl Usage {
     /// An executor is started, or a question answered.
     pub(super) fn begin(&mut self) {
         self.turns = self.turns.saturating_add(1);
@@ -58,20 +58,20 @@ impl Spent {
     }
 
     /// A try has failed.
-    pub(super) fn fail(&mut self, doer: Doer) {
-        let failures = self.failures.entry(doer).or_default();
+    pub(super) fn fail(&mut self, worker: Worker) {
+        let failures = self.failures.entry(worker).or_default();
         *failures = failures.saturating_add(1);
     }
 
     /// Failures do not count any more: the work is done, or that it was given up is recorded, and another
     /// phase may try it anew.
-    pub(super) fn forgive(&mut self, doer: &Doer) {
-        self.failures.remove(doer);
+    pub(super) fn forgive(&mut self, worker: &Worker) {
+        self.failures.remove(worker);
     }
 
     /// Something was done on a ground.
-    pub(super) fn see(&mut self, doer: Doer, ground: Digest) {
-        let pair = (doer, ground);
+    pub(super) fn see(&mut self, worker: Worker, fingerprint: Digest) {
+        let pair = (worker, fingerprint);
         if !self.seen.contains(&pair) {
             self.seen.push(pair);
         }
@@ -79,8 +79,8 @@ impl Spent {
 
     /// How often something has failed in a row.
     #[must_use]
-    pub fn failures_of(&self, doer: &Doer) -> u32 {
-        self.failures.get(doer).copied().unwrap_or_default()
+    pub fn failures_of(&self, worker: &Worker) -> u32 {
+        self.failures.get(worker).copied().unwrap_or_default()
     }
 
     /// Which limit is reached, in words.
@@ -107,8 +107,8 @@ impl Budget {
     }
 }
 
-impl Doer {
-    /// The doer that [`Doer`] prints as this text.
+impl Worker {
+    /// The doer that [`Worker`] prints as this text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;
@@ -122,7 +122,7 @@ impl Doer {
     }
 }
 
-impl fmt::Display for Doer {
+impl fmt::Display for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Action(name) => write!(f, "action:{name}"),

@@ -1,24 +1,25 @@
 //! The loop of a run as a machine: it is told what happened, and says what is to be done.
 
-use super::footing::demand;
+use super::precondition::goal;
 use super::{
-    Budget, Case, Deed, Doer, Effect, Ending, Event, Hindrance, How, Job, Left, Moment, News, Next, Noted,
-    Patience, Returned, Spent, Wish, Work, ground, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, RecordOutcome,
+    RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, TaskView, Tick, Usage, Work, Worker, fingerprint,
+    next,
 };
 use crate::base::{Digest, Period};
 use crate::decide::{ActionResult, Mode, State};
 
 /// One run as it goes on.
 ///
-/// It always ends: see [`Course::left`].
+/// It always ends: see [`RunMachine::left`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course {
+pub struct RunMachine {
     /// How it goes about questions.
     pub mode: Mode,
     /// What it may use.
     pub budget: Budget,
     /// What it has used and seen.
-    pub spent: Spent,
+    pub usage: Usage,
     /// What an executor was started for, until that is recorded, counted as failed or given back.
     pub doing: Option<Work>,
     /// How it ends, once that is clear.
@@ -34,11 +35,11 @@ pub struct Course {
     /// Whether nothing can be recorded any more.
     blind: bool,
     /// The strongest wish that was heeded.
-    pub(super) heeded: Option<Wish>,
+    pub(super) heeded: Option<ControlRequest>,
     /// That an action asked to stop here.
     rest: Option<String>,
     /// What the decision demands of the agent at work.
-    demand: Option<Digest>,
+    goal: Option<Digest>,
     /// An agent's work of which it is not known yet whether anything has come of it.
     doubted: Option<Doubt>,
     /// The number of turns after which a try was waited for.
@@ -48,7 +49,7 @@ pub struct Course {
     /// How many records may be made before the next turn.
     pub(super) records: u32,
     /// How long what hinders may still be waited for, and how often it was.
-    pub(super) patience: (u64, u32),
+    pub(super) retry: (u64, u32),
 }
 
 /// An agent's work that may have come to nothing.
@@ -56,7 +57,7 @@ pub struct Course {
 struct Doubt {
     work: Work,
     /// What the decision demanded of it.
-    demand: Digest,
+    goal: Digest,
     /// Why it has failed, if it has not ended well.
     why: Option<String>,
 }
@@ -72,14 +73,14 @@ const ORDER: u64 = 5_000;
 /// The first wait for what hinders, and the longest, in milliseconds.
 const HELD: (u64, u64) = (200, 5_000);
 
-impl Course {
+impl RunMachine {
     /// A run that has used this much, and has this work to settle first.
     #[must_use]
-    pub fn new(mode: Mode, budget: Budget, spent: Spent, doing: Option<Work>) -> Self {
+    pub fn new(mode: Mode, budget: Budget, usage: Usage, doing: Option<Work>) -> Self {
         Self {
             mode,
             budget,
-            spent,
+            usage,
             doing,
             over: None,
             unsaved: false,
@@ -89,81 +90,81 @@ impl Course {
             blind: false,
             heeded: None,
             rest: None,
-            demand: None,
+            goal: None,
             doubted: None,
             waited: None,
             refused: None,
             records: RECORDS,
-            patience: (LONG, 0),
+            retry: (LONG, 0),
         }
     }
 
     /// Takes in what happened, and says what is to be done.
-    pub fn step(&mut self, now: &Moment, event: Event<'_>) -> Effect {
-        self.spent.time = self.spent.time.max(now.time);
+    pub fn step(&mut self, now: &Tick, event: RunEvent<'_>) -> RunEffect {
+        self.usage.time = self.usage.time.max(now.time);
         match event {
-            Event::Begun if self.doing.is_some() => Effect::LookBack,
-            Event::Begun => self.go_on(now),
-            Event::Found(left, state) => self.found(now, left, state),
-            Event::Judged(case) => self.judged(now, case),
-            Event::Recorded(deed, noted) => self.recorded(now, deed, noted),
-            Event::Performed(tried) => self.performed(now, tried),
-            Event::Waited(effect) => match &now.wish {
-                Some(wish) if self.over.is_none() => self.heed(wish),
+            RunEvent::Begun if self.doing.is_some() => RunEffect::LookBack,
+            RunEvent::Begun => self.go_on(now),
+            RunEvent::Found(left, state) => self.found(now, left, state),
+            RunEvent::Judged(case) => self.judged(now, case),
+            RunEvent::Recorded(command, noted) => self.recorded(now, command, noted),
+            RunEvent::Performed(tried) => self.performed(now, tried),
+            RunEvent::Waited(effect) => match &now.request {
+                Some(request) if self.over.is_none() => self.heed(request),
                 _ => effect,
             },
-            Event::Hindered(effect, hindrance) => self.hindered(now, effect, hindrance),
-            Event::Finished(wish) => match wish {
-                Some((wish, why)) if Some(wish) > self.heeded => self.reopen(&(wish, why)),
-                _ => Effect::Over,
+            RunEvent::Blocked(effect, blocker) => self.blocked(now, effect, blocker),
+            RunEvent::Finished(request) => match request {
+                Some((request, why)) if Some(request) > self.heeded => self.reopen(&(request, why)),
+                _ => RunEffect::Over,
             },
         }
     }
 
     /// What comes after something is settled.
-    fn go_on(&mut self, now: &Moment) -> Effect {
-        if let Some(wish) = &now.wish {
-            return self.heed(wish);
+    fn go_on(&mut self, now: &Tick) -> RunEffect {
+        if let Some(request) = &now.request {
+            return self.heed(request);
         }
         if self.begun {
-            return Effect::Judge;
+            return RunEffect::Judge;
         }
         self.begun = true;
-        Effect::Record(Deed::Start)
+        RunEffect::Record(RunCommand::Start)
     }
 
-    fn judged(&mut self, now: &Moment, case: &Case<'_>) -> Effect {
+    fn judged(&mut self, now: &Tick, case: &TaskView<'_>) -> RunEffect {
         self.look_for_progress(case);
-        if let Some(wish) = &now.wish {
-            return self.heed(wish);
+        if let Some(request) = &now.request {
+            return self.heed(request);
         }
-        let following = next(case, &self.spent, &self.budget, self.mode);
-        if !matches!(following, Next::Apply | Next::End(..))
+        let following = next(case, &self.usage, &self.budget, self.mode);
+        if !matches!(following, NextStep::Apply | NextStep::End(..))
             && let Some(why) = self.rest.take()
         {
             return self.end(Ending::Paused, why);
         }
         match following {
-            Next::End(ending, reason) => self.end(ending, reason),
-            Next::Apply => Effect::Record(Deed::Moves),
-            Next::GiveUp { action, rule, failures } => {
-                Effect::Record(Deed::GiveUp { action, rule, failures })
+            NextStep::End(ending, reason) => self.end(ending, reason),
+            NextStep::Apply => RunEffect::Record(RunCommand::Moves),
+            NextStep::GiveUp { action, rule, failures } => {
+                RunEffect::Record(RunCommand::GiveUp { action, rule, failures })
             }
-            Next::Answer { ask, patch, ground } => {
+            NextStep::Answer { ask, patch, fingerprint } => {
                 self.begin();
-                Effect::Record(Deed::Answer { ask, patch, ground })
+                RunEffect::Record(RunCommand::Answer { ask, patch, fingerprint })
             }
-            Next::Perform(work) if self.must_wait(&work) => {
-                self.waited = Some(self.spent.turns);
+            NextStep::Perform(work) if self.must_wait(&work) => {
+                self.waited = Some(self.usage.turns);
                 self.unsaved = true;
-                let rest = self.budget.rest(self.spent.time).unwrap_or(work.wait);
-                Effect::Wait(work.wait.min(rest), Box::new(Effect::Judge))
+                let rest = self.budget.rest(self.usage.time).unwrap_or(work.wait);
+                RunEffect::Wait(work.wait.min(rest), Box::new(RunEffect::Judge))
             }
-            Next::Perform(work) => {
+            NextStep::Perform(work) => {
                 self.begin();
-                self.demand = work.action().is_none().then(|| demand(case.decision));
+                self.goal = work.action().is_none().then(|| goal(case.decision));
                 self.doing = Some(work);
-                Effect::Perform
+                RunEffect::Perform
             }
         }
     }
@@ -171,13 +172,13 @@ impl Course {
     /// An agent whose files leave the rules where they were has failed, whatever it wrote; one whose files
     /// move the task has not, however it ended. Where nothing at all has changed, trying again would be the
     /// same once more.
-    fn look_for_progress(&mut self, case: &Case<'_>) {
-        let Some(Doubt { mut work, demand: before, why }) = self.doubted.take() else { return };
-        let ground = || ground(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
-        let has_moved = demand(case.decision) != before;
-        let has_failed = !has_moved && (why.is_some() || ground() != work.footing.ground);
+    fn look_for_progress(&mut self, case: &TaskView<'_>) {
+        let Some(Doubt { mut work, goal: before, why }) = self.doubted.take() else { return };
+        let fingerprint = || fingerprint(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
+        let has_moved = goal(case.decision) != before;
+        let has_failed = !has_moved && (why.is_some() || fingerprint() != work.precondition.fingerprint);
         if !has_failed {
-            self.spent.forgive(&work.doer());
+            self.usage.forgive(&work.worker());
             work.again = None;
         }
         let told = has_failed.then(|| case.decision.reason.clone());
@@ -187,22 +188,22 @@ impl Course {
     }
 
     fn must_wait(&self, work: &Work) -> bool {
-        work.wait > Period::default() && self.waited != Some(self.spent.turns)
+        work.wait > Period::default() && self.waited != Some(self.usage.turns)
     }
 
     /// A turn begins: it is counted before anything is done.
     fn begin(&mut self) {
-        self.spent.begin();
+        self.usage.begin();
         self.records = RECORDS;
         self.acted = true;
         self.unsaved = true;
     }
 
-    fn found(&mut self, now: &Moment, left: Left, state: &State) -> Effect {
+    fn found(&mut self, now: &Tick, left: Leftover, state: &State) -> RunEffect {
         let Some(work) = &self.doing else { return self.go_on(now) };
         let cost = cost_of(left.result.as_ref());
         match (&work.job, left.result) {
-            (Job::Action { action, .. }, result) if work.footing.is_recorded(state, action) => {
+            (Job::Action { action, .. }, result) if work.precondition.is_recorded(state, action) => {
                 self.succeed(cost, result.and_then(Result::ok));
                 self.go_on(now)
             }
@@ -212,22 +213,22 @@ impl Course {
         }
     }
 
-    fn performed(&mut self, now: &Moment, tried: Returned) -> Effect {
+    fn performed(&mut self, now: &Tick, tried: Returned) -> RunEffect {
         let cost = cost_of(tried.result.as_ref());
         match tried.how {
-            How::NotStarted(why) => {
-                self.spent.take_back();
+            ExecutorExit::NotStarted(why) => {
+                self.usage.take_back();
                 self.doing = None;
                 self.blind = true;
                 self.end(Ending::Error, why)
             }
             // Nobody's failure: it begins anew when the run goes on.
-            How::Stopped => self.drop_work(now, cost),
-            How::TooLong(_) if self.budget.rest(self.spent.time) == Some(Period::default()) => {
+            ExecutorExit::Stopped => self.drop_work(now, cost),
+            ExecutorExit::TooLong(_) if self.budget.rest(self.usage.time) == Some(Period::default()) => {
                 self.drop_work(now, cost)
             }
-            How::TooLong(why) | How::Badly(why) => self.fail(now, why, cost),
-            How::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
+            ExecutorExit::TooLong(why) | ExecutorExit::Badly(why) => self.fail(now, why, cost),
+            ExecutorExit::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
                 (Some(Job::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
                 (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why, cost),
                 (Some(Job::Action { .. }), None) => self.fail(now, "it left no result".to_owned(), cost),
@@ -244,87 +245,87 @@ impl Course {
     }
 
     /// Takes in the result of an action: it is to be recorded.
-    fn take_in(&mut self, now: &Moment, result: ActionResult) -> Effect {
+    fn take_in(&mut self, now: &Tick, result: ActionResult) -> RunEffect {
         if result.failed {
             return self.fail(now, failure_in(&result), result.cost);
         }
         match self.doing.clone() {
-            Some(Work { job: Job::Action { action, rule }, footing, .. }) => {
+            Some(Work { job: Job::Action { action, rule }, precondition, .. }) => {
                 self.acted = true;
-                Effect::Record(Deed::Result { action, rule, footing, result: Box::new(result) })
+                RunEffect::Record(RunCommand::Result { action, rule, precondition, result: Box::new(result) })
             }
             _ => self.go_on(now),
         }
     }
 
-    fn recorded(&mut self, now: &Moment, deed: Deed, noted: Noted) -> Effect {
+    fn recorded(&mut self, now: &Tick, command: RunCommand, noted: RecordOutcome) -> RunEffect {
         if self.over.is_some() {
-            return self.close(&deed);
+            return self.close(&command);
         }
         self.records = self.records.saturating_sub(1);
-        self.patience = (LONG, 0);
+        self.retry = (LONG, 0);
         let refused = match &noted {
-            Noted::Done => None,
-            Noted::Nothing => Some("there was nothing to record"),
-            Noted::Refused(why) => Some(why.as_str()),
+            RecordOutcome::Done => None,
+            RecordOutcome::Nothing => Some("there was nothing to record"),
+            RecordOutcome::Refused(why) => Some(why.as_str()),
         };
-        match (deed, refused) {
-            (Deed::Result { result, .. }, None) => {
+        match (command, refused) {
+            (RunCommand::Result { result, .. }, None) => {
                 self.succeed(result.cost, Some(*result));
                 self.go_on(now)
             }
-            (Deed::Result { result, .. }, Some(why)) => self.fail(now, why.to_owned(), result.cost),
-            (Deed::Answer { ask, ground, .. }, None) => {
-                self.spent.see(Doer::Question(ask), ground);
-                Effect::Judge
+            (RunCommand::Result { result, .. }, Some(why)) => self.fail(now, why.to_owned(), result.cost),
+            (RunCommand::Answer { ask, fingerprint, .. }, None) => {
+                self.usage.see(Worker::Question(ask), fingerprint);
+                RunEffect::Judge
             }
-            (Deed::Answer { .. }, Some(why)) => {
+            (RunCommand::Answer { .. }, Some(why)) => {
                 self.end(Ending::Waiting, format!("the answer by default is refused: {why}"))
             }
-            (Deed::GiveUp { action, .. }, None) => {
-                self.spent.forgive(&Doer::Action(action.to_string()));
+            (RunCommand::GiveUp { action, .. }, None) => {
+                self.usage.forgive(&Worker::Action(action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
-                Effect::Judge
+                RunEffect::Judge
             }
             // Somebody may have moved the task meanwhile; who is refused twice is refused.
-            (Deed::GiveUp { .. }, Some(_))
-                if self.refused.replace(self.spent.turns) != Some(self.spent.turns) =>
+            (RunCommand::GiveUp { .. }, Some(_))
+                if self.refused.replace(self.usage.turns) != Some(self.usage.turns) =>
             {
-                Effect::Judge
+                RunEffect::Judge
             }
-            (Deed::GiveUp { action, .. }, Some(why)) => {
+            (RunCommand::GiveUp { action, .. }, Some(why)) => {
                 self.end(Ending::Error, format!("`{action}` failed too often, and that is refused: {why}"))
             }
-            (deed, _) => match noted {
-                Noted::Refused(why) => self.end(Ending::Error, why),
+            (command, _) => match noted {
+                RecordOutcome::Refused(why) => self.end(Ending::Error, why),
                 _ if self.records == 0 => {
                     let reason = format!("the task moved {RECORDS} times with nothing performed in between");
                     self.end(Ending::Error, reason)
                 }
-                _ if deed == Deed::Start => Effect::Record(Deed::Begin(self.mode)),
-                _ => Effect::Judge,
+                _ if command == RunCommand::Start => RunEffect::Record(RunCommand::Begin(self.mode)),
+                _ => RunEffect::Judge,
             },
         }
     }
 
     /// Waits for what hinders, or ends.
-    fn hindered(&mut self, now: &Moment, effect: Effect, hindrance: Hindrance) -> Effect {
+    fn blocked(&mut self, now: &Tick, effect: RunEffect, blocker: Blocker) -> RunEffect {
         if self.over.is_some() {
-            return self.hindered_at_the_end(effect, &hindrance);
+            return self.hindered_at_the_end(effect, &blocker);
         }
-        if let Some(wish) = &now.wish {
-            return self.heed(wish);
+        if let Some(request) = &now.request {
+            return self.heed(request);
         }
-        let ends = |ending| (ending, hindrance.why.clone());
-        let (most, ending) = match hindrance.patience {
-            Patience::Long => (LONG, Ending::Waiting),
-            Patience::Short => (SHORT, Ending::Waiting),
-            Patience::Never(ending) => (0, ending),
+        let ends = |ending| (ending, blocker.why.clone());
+        let (most, ending) = match blocker.retry {
+            RetryPolicy::Long => (LONG, Ending::Waiting),
+            RetryPolicy::Short => (SHORT, Ending::Waiting),
+            RetryPolicy::Never(ending) => (0, ending),
         };
-        let (patience, times) = self.patience;
-        let waited = LONG - patience;
-        let rest = self.budget.rest(self.spent.time).map_or(LONG, Period::milliseconds);
+        let (retry, times) = self.retry;
+        let waited = LONG - retry;
+        let rest = self.budget.rest(self.usage.time).map_or(LONG, Period::milliseconds);
         let wait = (HELD.0 << times.min(10)).min(HELD.1).min(most.saturating_sub(waited)).min(rest);
         if wait == 0 {
             self.blind = true;
@@ -332,37 +333,37 @@ impl Course {
             let (ending, why) = if is_out_of_time { ends(Ending::Exhausted) } else { ends(ending) };
             return self.end(ending, why);
         }
-        self.patience = (patience - wait, times.saturating_add(1));
-        Effect::Wait(Period::from_milliseconds(wait), Box::new(effect))
+        self.retry = (retry - wait, times.saturating_add(1));
+        RunEffect::Wait(Period::from_milliseconds(wait), Box::new(effect))
     }
 
     /// Only what answers to an order is waited for at the end, and not for long.
-    fn hindered_at_the_end(&mut self, effect: Effect, hindrance: &Hindrance) -> Effect {
-        let Effect::Record(deed) = &effect else { return Effect::Over };
-        let (patience, _) = self.patience;
-        let is_passing = !matches!(hindrance.patience, Patience::Never(_));
-        if matches!(deed, Deed::Order(_)) && is_passing && LONG - patience < ORDER {
-            self.patience = (patience - HELD.0, 0);
-            return Effect::Wait(Period::from_milliseconds(HELD.0), Box::new(effect));
+    fn hindered_at_the_end(&mut self, effect: RunEffect, blocker: &Blocker) -> RunEffect {
+        let RunEffect::Record(command) = &effect else { return RunEffect::Over };
+        let (retry, _) = self.retry;
+        let is_passing = !matches!(blocker.retry, RetryPolicy::Never(_));
+        if matches!(command, RunCommand::Order(_)) && is_passing && LONG - retry < ORDER {
+            self.retry = (retry - HELD.0, 0);
+            return RunEffect::Wait(Period::from_milliseconds(HELD.0), Box::new(effect));
         }
-        if let (Deed::Order(_), Some((_, reason))) = (deed, &mut self.over) {
-            reason.push_str(&format!("; what answers to that could not be recorded: {}", hindrance.why));
+        if let (RunCommand::Order(_), Some((_, reason))) = (command, &mut self.over) {
+            reason.push_str(&format!("; what answers to that could not be recorded: {}", blocker.why));
         }
-        self.close(deed)
+        self.close(command)
     }
 
     /// Work is done and settled.
     fn succeed(&mut self, cost: f64, result: Option<ActionResult>) {
         let Some(work) = self.doing.take() else { return };
-        self.spent.pay(cost);
-        self.spent.see(work.doer(), work.footing.ground);
-        match self.demand.take() {
-            None => self.spent.forgive(&work.doer()),
+        self.usage.pay(cost);
+        self.usage.see(work.worker(), work.precondition.fingerprint);
+        match self.goal.take() {
+            None => self.usage.forgive(&work.worker()),
             // The files of an agent will say whether anything has come of its work; until then it counts as
             // failed. No state tells of it as one tells of a result.
-            Some(demand) => {
-                self.spent.fail(work.doer());
-                self.doubted = Some(Doubt { work: work.clone(), demand, why: None });
+            Some(goal) => {
+                self.usage.fail(work.worker());
+                self.doubted = Some(Doubt { work: work.clone(), goal, why: None });
                 self.unsaved = true;
             }
         }
@@ -375,64 +376,64 @@ impl Course {
     }
 
     /// A try has failed.
-    fn fail(&mut self, now: &Moment, why: String, cost: f64) -> Effect {
+    fn fail(&mut self, now: &Tick, why: String, cost: f64) -> RunEffect {
         if let Some(work) = self.doing.take() {
-            self.spent.pay(cost);
-            self.spent.fail(work.doer());
+            self.usage.pay(cost);
+            self.usage.fail(work.worker());
             self.acted = true;
-            match self.demand.take() {
-                Some(demand) => self.doubted = Some(Doubt { work, demand, why: Some(why) }),
+            match self.goal.take() {
+                Some(goal) => self.doubted = Some(Doubt { work, goal, why: Some(why) }),
                 None => self.news.push(News::Failed { work, why }),
             }
         }
         self.go_on(now)
     }
 
-    fn drop_work(&mut self, now: &Moment, cost: f64) -> Effect {
-        self.spent.pay(cost);
+    fn drop_work(&mut self, now: &Tick, cost: f64) -> RunEffect {
+        self.usage.pay(cost);
         self.doing = None;
         self.go_on(now)
     }
 
-    fn heed(&mut self, (wish, why): &(Wish, String)) -> Effect {
-        self.heeded = Some(*wish);
-        self.patience = (LONG, 0);
-        self.over = Some((wish.ending(), why.clone()));
-        match wish.signal() {
-            Some(_) => Effect::Record(Deed::Order(*wish)),
+    fn heed(&mut self, (request, why): &(ControlRequest, String)) -> RunEffect {
+        self.heeded = Some(*request);
+        self.retry = (LONG, 0);
+        self.over = Some((request.ending(), why.clone()));
+        match request.signal() {
+            Some(_) => RunEffect::Record(RunCommand::Order(*request)),
             None => self.tell_end(),
         }
     }
 
     /// Something was wished while the end was written down. A task that is done stays done.
-    fn reopen(&mut self, wished: &(Wish, String)) -> Effect {
+    fn reopen(&mut self, requested: &(ControlRequest, String)) -> RunEffect {
         if matches!(self.over, Some((Ending::Completed | Ending::Failed, _))) {
-            self.heeded = Some(wished.0);
-            return Effect::Finish(self.heeded);
+            self.heeded = Some(requested.0);
+            return RunEffect::Finish(self.heeded);
         }
         self.acted = false;
-        self.heed(wished)
+        self.heed(requested)
     }
 
-    fn end(&mut self, ending: Ending, reason: String) -> Effect {
+    fn end(&mut self, ending: Ending, reason: String) -> RunEffect {
         self.over = Some((ending, reason));
         self.tell_end()
     }
 
-    fn tell_end(&self) -> Effect {
+    fn tell_end(&self) -> RunEffect {
         match &self.over {
             Some((ending, reason)) if self.acted && !self.blind => {
-                Effect::Record(Deed::End(format!("the run ended as {}: {reason}", ending.as_str())))
+                RunEffect::Record(RunCommand::End(format!("the run ended as {}: {reason}", ending.as_str())))
             }
-            _ => Effect::Finish(self.heeded),
+            _ => RunEffect::Finish(self.heeded),
         }
     }
 
     /// What comes after something was recorded at the end, whether that was possible or not.
-    fn close(&self, deed: &Deed) -> Effect {
-        match deed {
-            Deed::Order(_) => self.tell_end(),
-            _ => Effect::Finish(self.heeded),
+    fn close(&self, command: &RunCommand) -> RunEffect {
+        match command {
+            RunCommand::Order(_) => self.tell_end(),
+            _ => RunEffect::Finish(self.heeded),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Recording what a run does, as the repository allows it.
 
-use super::super::{Engine, Error, Judged, Outcome};
+use super::super::{Engine, Error, Judged, TaskOutcome};
 use super::drive::{Drive, case};
 use super::{Happened, Tell};
 use crate::base::{Diagnostic, RepoPath};
-use crate::decide::{Deed, Effect, Event, Hindrance, Noted, Recorder, Step};
+use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Step};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::path::Path;
@@ -14,20 +14,20 @@ enum Unmade {
     /// The workflow does not allow it.
     Refused(String),
     /// The task is not here, or cannot be read.
-    Hindered(Hindrance),
+    Blocked(Blocker),
 }
 
 impl Drive<'_> {
     /// Records a deed for the task as it is then.
-    pub(super) fn record(&mut self, deed: Deed, tell: &mut Tell<'_>) -> Effect {
+    pub(super) fn record(&mut self, command: RunCommand, tell: &mut Tell<'_>) -> RunEffect {
         self.judged = None;
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
         let steps_of = |engine: &Engine, judged: &Judged| -> Result<Vec<Step>, Error> {
             // What is behind a link is nobody's task, whatever lies there.
             engine.refuse_link(judged)?;
             let made = match case(judged, &|_| false) {
-                Ok(case) => engine.steps_for(&deed, judged, case.workflow).map_err(Unmade::Refused),
-                Err(hindrance) => Err(Unmade::Hindered(hindrance)),
+                Ok(case) => engine.steps_for(&command, judged, case.workflow).map_err(Unmade::Refused),
+                Err(blocker) => Err(Unmade::Blocked(blocker)),
             };
             let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
             unmade.replace(why);
@@ -37,36 +37,36 @@ impl Drive<'_> {
         let why = unmade.into_inner();
         match (outcomes, why) {
             (Err(error), _) => {
-                self.keep_durably(&deed, tell);
-                self.hinder(Effect::Record(deed), error, tell)
+                self.keep_durably(&command, tell);
+                self.block(RunEffect::Record(command), error, tell)
             }
-            (Ok(_), Some(Unmade::Hindered(hindrance))) => {
-                self.keep_durably(&deed, tell);
-                self.step(Event::Hindered(Effect::Record(deed), hindrance), tell)
+            (Ok(_), Some(Unmade::Blocked(blocker))) => {
+                self.keep_durably(&command, tell);
+                self.step(RunEvent::Blocked(RunEffect::Record(command), blocker), tell)
             }
             (Ok(_), Some(Unmade::Refused(why))) => {
                 self.is_held = false;
-                self.step(Event::Recorded(deed, Noted::Refused(why)), tell)
+                self.step(RunEvent::Recorded(command, RecordOutcome::Refused(why)), tell)
             }
             (Ok(outcomes), None) => {
                 self.is_held = false;
                 let noted = self.told(outcomes, tell);
-                self.step(Event::Recorded(deed, noted), tell)
+                self.step(RunEvent::Recorded(command, noted), tell)
             }
         }
     }
 
     /// Tells what was applied, and keeps how the task was judged after it.
-    fn told(&mut self, outcomes: Vec<Outcome>, tell: &mut Tell<'_>) -> Noted {
-        let mut noted = Noted::Nothing;
+    fn told(&mut self, outcomes: Vec<TaskOutcome>, tell: &mut Tell<'_>) -> RecordOutcome {
+        let mut noted = RecordOutcome::Nothing;
         for outcome in outcomes {
-            if let Outcome::Applied(applied) = outcome {
+            if let TaskOutcome::Applied(applied) = outcome {
                 tell(&Happened::Applied(&applied));
                 if let Err(error) = self.engine.renew_suggestion(&applied.judged) {
                     let message = format!("suggestion.json could not be brought up to date: {error}");
                     tell(&Happened::Note(&Diagnostic::warning("suggestion", message)));
                 }
-                noted = Noted::Done;
+                noted = RecordOutcome::Done;
                 // With a note, the task may not lie there as it was recorded.
                 self.judged = applied.notes.is_empty().then_some(applied.judged);
             }
@@ -75,8 +75,8 @@ impl Drive<'_> {
     }
 
     /// A result that cannot be recorded yet must outlast the machine.
-    fn keep_durably(&self, deed: &Deed, tell: &mut Tell<'_>) {
-        let (Deed::Result { .. }, Some(name)) = (deed, self.work_name()) else { return };
+    fn keep_durably(&self, command: &RunCommand, tell: &mut Tell<'_>) {
+        let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else { return };
         if let Err(error) = self.files.sync_result(&name) {
             let message = format!("its result may not outlast the machine: {error}");
             tell(&Happened::Note(&Diagnostic::warning("result-kept", message)));
@@ -88,7 +88,7 @@ impl Engine {
     /// The steps by which a deed is recorded, or why it is refused.
     pub(super) fn steps_for(
         &self,
-        deed: &Deed,
+        command: &RunCommand,
         judged: &Judged,
         workflow: &Workflow,
     ) -> Result<Vec<Step>, String> {
@@ -99,7 +99,7 @@ impl Engine {
             refuses: &|state| self.refused_data(workflow, state),
             is_there: &|path| is_there(self.root(), judged, path),
         };
-        deed.steps(workflow, state, &judged.observed.facts, &recorder)
+        command.steps(workflow, state, &judged.observed.facts, &recorder)
     }
 }
 

@@ -1,60 +1,60 @@
 //! What the course of a run is told, and what it says is to be done.
 
-use super::{Case, Deed, Ending, Wish, Work};
+use super::{ControlRequest, Ending, RunCommand, TaskView, Work};
 use crate::base::Period;
 use crate::decide::{ActionResult, State};
 
 /// What time it is, and what is wished.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Moment {
+pub struct Tick {
     /// How long the run has taken.
     pub time: Period,
     /// What is wished of it, and by whom, in words.
-    pub wish: Option<(Wish, String)>,
+    pub request: Option<(ControlRequest, String)>,
 }
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Look what an earlier process left of the work: [`Event::Found`].
+pub enum RunEffect {
+    /// Look what an earlier process left of the work: [`RunEvent::Found`].
     LookBack,
-    /// Judge the task: [`Event::Judged`].
+    /// Judge the task: [`RunEvent::Judged`].
     Judge,
-    /// Record something: [`Event::Recorded`].
-    Record(Deed),
-    /// Start an executor for the work: [`Event::Performed`].
+    /// Record something: [`RunEvent::Recorded`].
+    Record(RunCommand),
+    /// Start an executor for the work: [`RunEvent::Performed`].
     Perform,
-    /// Wait so long, or until something is wished, and go on with this: [`Event::Waited`].
+    /// Wait so long, or until something is wished, and go on with this: [`RunEvent::Waited`].
     Wait(Period, Box<Self>),
-    /// Write the end down, unless something stronger is wished by then: [`Event::Finished`].
-    Finish(Option<Wish>),
+    /// Write the end down, unless something stronger is wished by then: [`RunEvent::Finished`].
+    Finish(Option<ControlRequest>),
     /// Nothing: it is over.
     Over,
 }
 
 /// What has happened.
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// The run begins, or goes on.
     Begun,
     /// This is what an earlier process left.
-    Found(Left, &'a State),
+    Found(Leftover, &'a State),
     /// The task was judged.
-    Judged(&'a Case<'a>),
+    Judged(&'a TaskView<'a>),
     /// Something was recorded, or was not.
-    Recorded(Deed, Noted),
+    Recorded(RunCommand, RecordOutcome),
     /// An executor has ended.
     Performed(Returned),
     /// What was to be waited for is over; this comes next.
-    Waited(Effect),
+    Waited(RunEffect),
     /// An effect could not be carried out.
-    Hindered(Effect, Hindrance),
+    Blocked(RunEffect, Blocker),
     /// The end is written down, or something else is wished.
-    Finished(Option<(Wish, String)>),
+    Finished(Option<(ControlRequest, String)>),
 }
 
 /// What an earlier process left of its work.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Left {
+pub struct Leftover {
     /// Whether its executor was still running, and had to be ended.
     pub was_running: bool,
     /// Its result, if one lies there.
@@ -63,7 +63,7 @@ pub struct Left {
 
 /// What came of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Noted {
+pub enum RecordOutcome {
     /// It is made.
     Done,
     /// There was nothing to record.
@@ -76,14 +76,14 @@ pub enum Noted {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Returned {
     /// How it ended.
-    pub how: How,
+    pub how: ExecutorExit,
     /// The result that it left, if it left one.
     pub result: Option<Result<ActionResult, String>>,
 }
 
 /// How an executor ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum ExecutorExit {
     /// By itself, well.
     Well,
     /// Somebody wanted the end.
@@ -98,16 +98,16 @@ pub enum How {
 
 /// Why something cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hindrance {
+pub struct Blocker {
     /// How long to wait for it.
-    pub patience: Patience,
+    pub retry: RetryPolicy,
     /// What it is, and what to do about it.
     pub why: String,
 }
 
 /// How long something that hinders is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum RetryPolicy {
     /// It passes by itself: as long as the run may take.
     Long,
     /// Somebody has to act: for a minute.

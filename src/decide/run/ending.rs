@@ -25,7 +25,7 @@ pub enum Ending {
 
 /// What may be wished of a run from outside, the stronger after the weaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Wish {
+pub enum ControlRequest {
     /// End now, from the keyboard; it goes on later.
     Interrupt,
     /// End after the action that is going on.
@@ -75,7 +75,7 @@ impl Ending {
     }
 }
 
-impl Wish {
+impl ControlRequest {
     /// The wish as files and people spell it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -89,7 +89,7 @@ impl Wish {
     /// The wish with this name; an interrupt comes from the keyboard alone.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Pause, Self::Stop].into_iter().find(|wish| wish.as_str() == name)
+        [Self::Pause, Self::Stop].into_iter().find(|request| request.as_str() == name)
     }
 
     /// How a run ends that heeds it.

@@ -1,8 +1,8 @@
 //! Why every run ends: what is left of it falls with each step.
 
-use super::{Course, Deed, Effect};
+use super::{RunCommand, RunEffect, RunMachine};
 
-impl Course {
+impl RunMachine {
     /// What is left of the run before an effect: a row of natural numbers.
     ///
     /// Whatever is told, each step makes it smaller, compared from the left; there is no endless way down, so
@@ -17,28 +17,28 @@ impl Course {
     /// 4. how long may still be waited for what hinders;
     /// 5. how far the turn has come.
     #[must_use]
-    pub fn left(&self, effect: &Effect) -> [u64; 5] {
+    pub fn left(&self, effect: &RunEffect) -> [u64; 5] {
         if self.over.is_some() {
-            let wishes = 3 - self.heeded.map_or(0, |wish| 1 + wish as u64);
-            return [0, wishes, 0, self.patience.0, self.rank(effect)];
+            let wishes = 3 - self.heeded.map_or(0, |request| 1 + request as u64);
+            return [0, wishes, 0, self.retry.0, self.rank(effect)];
         }
-        let turns = u64::from(self.budget.turns.saturating_sub(self.spent.turns));
-        let failures: u64 = self.spent.failures.values().map(|count| u64::from(*count)).sum();
+        let turns = u64::from(self.budget.turns.saturating_sub(self.usage.turns));
+        let failures: u64 = self.usage.failures.values().map(|count| u64::from(*count)).sum();
         let work = 3 * turns + 2 * u64::from(self.doing.is_some()) + failures;
-        [1, work, u64::from(self.records), self.patience.0, self.rank(effect)]
+        [1, work, u64::from(self.records), self.retry.0, self.rank(effect)]
     }
 
-    fn rank(&self, effect: &Effect) -> u64 {
+    fn rank(&self, effect: &RunEffect) -> u64 {
         match effect {
-            Effect::Over => 0,
-            Effect::Finish(_) => 1,
-            Effect::Record(Deed::End(_)) => 2,
-            Effect::Record(_) => 3,
-            Effect::Perform => 4,
-            Effect::Judge if self.waited == Some(self.spent.turns) => 5,
-            Effect::Judge => 7,
-            Effect::LookBack => 8,
-            Effect::Wait(_, following) => 1 + self.rank(following),
+            RunEffect::Over => 0,
+            RunEffect::Finish(_) => 1,
+            RunEffect::Record(RunCommand::End(_)) => 2,
+            RunEffect::Record(_) => 3,
+            RunEffect::Perform => 4,
+            RunEffect::Judge if self.waited == Some(self.usage.turns) => 5,
+            RunEffect::Judge => 7,
+            RunEffect::LookBack => 8,
+            RunEffect::Wait(_, following) => 1 + self.rank(following),
         }
     }
 }

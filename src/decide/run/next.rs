@@ -1,6 +1,6 @@
 //! What a run does next: perform, answer, give up, or end.
 
-use super::{Budget, Doer, Ending, Footing, Spent};
+use super::{Budget, Ending, Precondition, Usage, Worker};
 use crate::base::{ActionName, Digest, Period, RuleId};
 use crate::decide::{Decision, Facts, Mode, PatchOp, State, Verdict, offers, patch};
 use crate::workflow::{Owner, Workflow};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// A task as it was judged.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub struct TaskView<'a> {
     /// The workflow that judged it.
     pub workflow: &'a Workflow,
     /// Its recorded state.
@@ -33,7 +33,7 @@ pub struct Work {
     /// How long is waited before the try after it; `None` where it is the last one.
     pub again: Option<Period>,
     /// What it is begun on.
-    pub footing: Footing,
+    pub precondition: Precondition,
 }
 
 /// What an executor is started for.
@@ -52,7 +52,7 @@ pub enum Job {
 
 /// What a run does next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next {
+pub enum NextStep {
     /// Transitions are due.
     Apply,
     /// An executor is started.
@@ -73,7 +73,7 @@ pub enum Next {
         /// The answer.
         patch: Vec<PatchOp>,
         /// What it is given on.
-        ground: Digest,
+        fingerprint: Digest,
     },
     /// The run is over.
     End(Ending, String),
@@ -100,34 +100,34 @@ impl Work {
 
     /// Who is counted for it.
     #[must_use]
-    pub fn doer(&self) -> Doer {
+    pub fn worker(&self) -> Worker {
         match &self.job {
-            Job::Action { action, .. } => Doer::Action(action.to_string()),
-            Job::Agent(name) => Doer::Agent(name.clone()),
+            Job::Action { action, .. } => Worker::Action(action.to_string()),
+            Job::Agent(name) => Worker::Agent(name.clone()),
         }
     }
 }
 
 /// Decides what comes next.
 #[must_use]
-pub fn next(case: &Case<'_>, spent: &Spent, budget: &Budget, mode: Mode) -> Next {
+pub fn next(case: &TaskView<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
     let decision = case.decision;
-    let end = |ending, reason: &str| Next::End(ending, reason.to_owned());
+    let end = |ending, reason: &str| NextStep::End(ending, reason.to_owned());
     let phase = decision.phase.as_ref().and_then(|id| case.workflow.phase(id));
     match &decision.verdict {
-        Verdict::Transition(due) if !due.by_human => Next::Apply,
+        Verdict::Transition(due) if !due.by_human => NextStep::Apply,
         Verdict::Done { .. } if phase.is_some_and(|phase| !phase.success) => {
             end(Ending::Failed, &decision.reason)
         }
         Verdict::Done { .. } => end(Ending::Completed, &decision.reason),
         Verdict::Error { .. } | Verdict::Livelock { .. } => end(Ending::Error, &decision.reason),
         Verdict::Run(action) => match &decision.rule {
-            Some(rule) => act(case, spent, budget, action, rule),
+            Some(rule) => act(case, usage, budget, action, rule),
             None => end(Ending::Error, &decision.reason),
         },
         Verdict::Wait { owner, .. } => {
             if let Some((ask, patch)) = by_default(case, mode) {
-                return answer_or_wait(case, spent, budget, ask, patch);
+                return answer_or_wait(case, usage, budget, ask, patch);
             }
             let works = |agent: &&String| match owner {
                 Owner::Agent => true,
@@ -135,7 +135,7 @@ pub fn next(case: &Case<'_>, spent: &Spent, budget: &Budget, mode: Mode) -> Next
                 _ => false,
             };
             match phase.and_then(|phase| phase.agent.as_ref()).filter(works) {
-                Some(agent) => work(case, spent, budget, Job::Agent(agent.clone())),
+                Some(agent) => work(case, usage, budget, Job::Agent(agent.clone())),
                 None => end(Ending::Waiting, &decision.reason),
             }
         }
@@ -147,35 +147,35 @@ pub fn next(case: &Case<'_>, spent: &Spent, budget: &Budget, mode: Mode) -> Next
 }
 
 /// An action is tried, given up, or not even begun.
-fn act(case: &Case<'_>, spent: &Spent, budget: &Budget, action: &ActionName, rule: &RuleId) -> Next {
+fn act(case: &TaskView<'_>, usage: &Usage, budget: &Budget, action: &ActionName, rule: &RuleId) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
-    let failures = spent.failures_of(&Doer::Action(action.to_string()));
+    let failures = usage.failures_of(&Worker::Action(action.to_string()));
     if failures >= tries(workflow, Some(action)) {
-        return Next::GiveUp { action: action.clone(), rule: rule.clone(), failures };
+        return NextStep::GiveUp { action: action.clone(), rule: rule.clone(), failures };
     }
     if state.run.errors >= workflow.limits.errors && !workflow.heeds_errors() {
         let reason = format!("{} actions were given up, and no rule says what then", state.run.errors);
-        return Next::End(Ending::Exhausted, reason);
+        return NextStep::End(Ending::Exhausted, reason);
     }
-    work(case, spent, budget, Job::Action { action: action.clone(), rule: rule.clone() })
+    work(case, usage, budget, Job::Action { action: action.clone(), rule: rule.clone() })
 }
 
 /// Work is performed, unless it was done on the same ground, or a limit is reached.
-fn work(case: &Case<'_>, spent: &Spent, budget: &Budget, job: Job) -> Next {
+fn work(case: &TaskView<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
     let action = match &job {
         Job::Action { action, .. } => Some(action.clone()),
         Job::Agent(_) => None,
     };
     let of = (case.decision.rule.as_ref(), action.as_ref());
-    let footing = Footing::of(workflow, state, case.facts, of);
-    let mut work = Work { job, attempt: 1, wait: Period::default(), again: None, footing };
-    let (doer, tries) = (work.doer(), tries(workflow, action.as_ref()));
-    let failures = spent.failures_of(&doer);
+    let precondition = Precondition::of(workflow, state, case.facts, of);
+    let mut work = Work { job, attempt: 1, wait: Period::default(), again: None, precondition };
+    let (worker, tries) = (work.worker(), tries(workflow, action.as_ref()));
+    let failures = usage.failures_of(&worker);
     if failures >= tries {
         let reason =
             format!("`{}` has failed {failures} times in a row; {}", work.name(), case.decision.reason);
-        return Next::End(Ending::Failed, reason);
+        return NextStep::End(Ending::Failed, reason);
     }
     work.attempt = failures.saturating_add(1);
     work.wait = workflow.limits.wait_before(work.attempt);
@@ -183,16 +183,16 @@ fn work(case: &Case<'_>, spent: &Spent, budget: &Budget, job: Job) -> Next {
     work.again = (work.attempt < tries).then(|| workflow.limits.wait_before(following));
     // What a person picks may be picked again; the rules may not go on as if something had happened.
     let picked = action.is_some() && state.run.chosen == action;
-    if !picked && failures == 0 && spent.seen.contains(&(doer, work.footing.ground)) {
+    if !picked && failures == 0 && usage.seen.contains(&(worker, work.precondition.fingerprint)) {
         let reason = format!(
-            "`{}` was performed on exactly this ground before; nothing has come of it that a rule looks at",
+            "`{}` was performed on exactly this fingerprint before; nothing has come of it that a rule looks at",
             work.name()
         );
-        return Next::End(Ending::Stalled, reason);
+        return NextStep::End(Ending::Stalled, reason);
     }
-    match spent.reached(budget) {
-        Some(reason) => Next::End(Ending::Exhausted, reason),
-        None => Next::Perform(work),
+    match usage.reached(budget) {
+        Some(reason) => NextStep::End(Ending::Exhausted, reason),
+        None => NextStep::Perform(work),
     }
 }
 
@@ -204,7 +204,7 @@ fn tries(workflow: &Workflow, action: Option<&ActionName>) -> u32 {
 }
 
 /// The question that is asked, with its default answer, where nobody is to be asked.
-fn by_default(case: &Case<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
+fn by_default(case: &TaskView<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
     let rule = case.workflow.rules.iter().find(|rule| case.decision.rule.as_ref() == Some(&rule.id))?;
     let ask = case.workflow.ask(rule.ask.as_deref()?)?;
     if mode == Mode::Interactive || ask.default.is_empty() {
@@ -217,14 +217,20 @@ fn by_default(case: &Case<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
     Some((ask.name.clone(), patch))
 }
 
-fn answer_or_wait(case: &Case<'_>, spent: &Spent, budget: &Budget, ask: String, patch: Vec<PatchOp>) -> Next {
-    let ground = super::ground(case.workflow, case.state, case.facts, None);
-    if spent.seen.contains(&(Doer::Question(ask.clone()), ground)) {
+fn answer_or_wait(
+    case: &TaskView<'_>,
+    usage: &Usage,
+    budget: &Budget,
+    ask: String,
+    patch: Vec<PatchOp>,
+) -> NextStep {
+    let fingerprint = super::fingerprint(case.workflow, case.state, case.facts, None);
+    if usage.seen.contains(&(Worker::Question(ask.clone()), fingerprint)) {
         let reason = format!("{}; the answer by default has not helped", case.decision.reason);
-        return Next::End(Ending::Waiting, reason);
+        return NextStep::End(Ending::Waiting, reason);
     }
-    match spent.reached(budget) {
-        Some(reason) => Next::End(Ending::Exhausted, reason),
-        None => Next::Answer { ask, patch, ground },
+    match usage.reached(budget) {
+        Some(reason) => NextStep::End(Ending::Exhausted, reason),
+        None => NextStep::Answer { ask, patch, fingerprint },
     }
 }
