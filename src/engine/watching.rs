@@ -27,6 +27,24 @@ pub enum Event {
     Trouble(String),
 }
 
+impl Event {
+    /// Logs the event, and how long it takes. What comes again and again is no news, so that the log of an
+    /// idle watch stays as it is.
+    fn span(&self) -> tracing::Span {
+        match self {
+            Self::Start => tracing::info_span!("start"),
+            Self::Changed(paths) => {
+                tracing::info!(?paths, "files changed");
+                tracing::info_span!("changed")
+            }
+            Self::Head => tracing::debug_span!("head"),
+            Self::Rescan(why) => tracing::debug_span!("rescan", why),
+            Self::Retry => tracing::debug_span!("retry"),
+            Self::Trouble(_) => tracing::debug_span!("trouble"),
+        }
+    }
+}
+
 /// Something to tell.
 pub enum Effect {
     /// The watch has begun over so many tasks.
@@ -118,6 +136,7 @@ impl<'e> Watching<'e> {
 
     /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
+        let _span = event.span().entered();
         let is_whole = matches!(event, Event::Start | Event::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {
@@ -224,6 +243,7 @@ impl<'e> Watching<'e> {
     fn reload(&mut self, effects: &mut Vec<Effect>) {
         match self.engine.reload() {
             Ok(()) => {
+                tracing::info!("the settings were read again");
                 effects.push(Effect::Reloaded);
                 for finding in self.engine.findings().iter().filter(|finding| finding.is_error()) {
                     effects.push(Effect::Trouble {
@@ -301,6 +321,7 @@ impl<'e> Watching<'e> {
         self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
+            tracing::warn!(tasks = due.len(), error = error.logged(), "transitions are held back");
             let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
             effects.push(Effect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
@@ -327,6 +348,11 @@ impl<'e> Watching<'e> {
         if let Outcome::Applied(applied) = &outcome {
             // Our own commits change no code.
             self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
+        }
+        if is_new && self.begun {
+            let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
+            let verdict = judged.decision.verdict.name();
+            tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the task stands elsewhere");
         }
         // Nothing is written for a task that the branch does not know.
         if is_new
@@ -383,6 +409,7 @@ fn passes(error: &Error, is_alone: bool) -> bool {
 }
 
 fn trouble(error: &Error) -> Effect {
+    tracing::warn!(error = error.logged(), "survived");
     let is_fault = error.kind() == ErrorKind::Fault;
     Effect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

@@ -191,6 +191,7 @@ impl Files {
             Some(wish) => {
                 let value = json!({"wish": wish.as_str(), "by": by});
                 self.replace(&self.directory.join(CONTROL), &value, true)?;
+                tracing::info!(request = wish.as_str(), "control request sent");
             }
         }
         Ok(Said::Told(run))

@@ -19,6 +19,7 @@ pub struct ResumeArgs {
 pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
     let task = engine.task(&args.task)?;
+    context.keep_log(&engine);
     let controlled = engine.resume(&task)?;
     if matches!(controlled, Controlled::Told(_) | Controlled::Nothing) {
         return report::controlled(&engine, context, ui, (&task, "resume"), &controlled);

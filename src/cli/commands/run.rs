@@ -53,6 +53,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         let end = engine.foresee_run(&task, &options)?;
         return finish(&engine, context, ui, &end, Vec::new(), end.goes_on());
     }
+    context.keep_log(&engine);
     drive(&mut engine, &task, &options, context, ui)
 }
 

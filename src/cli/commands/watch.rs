@@ -38,6 +38,9 @@ const IDLE: Duration = Duration::from_secs(3600);
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut engine = context.engine(ui)?;
+    if !args.dry_run {
+        context.keep_log(&engine);
+    }
     let watcher = if args.once { None } else { Some(listen(&engine, args)?) };
     let mut watching = Watching::new(&mut engine, args.dry_run);
     if let Some(note) = watching.engine().outside_git() {

@@ -102,6 +102,7 @@ impl Engine {
         let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
         adopt_strays();
         self.driving = Some(judged.task.id.clone());
+        tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run begun");
         tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
         let drive = Drive {
             engine: self,
@@ -171,7 +172,11 @@ impl Drive<'_> {
         for news in std::mem::take(&mut self.course.news) {
             match &news {
                 News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
-                News::Failed { work, why } => tell(&Happened::Failed { work, why, wait: work.again }),
+                News::Failed { work, why } => {
+                    let again = work.again.map(tracing::field::display);
+                    tracing::info!(work = work.name(), attempt = work.attempt, again, "a try failed");
+                    tell(&Happened::Failed { work, why, wait: work.again });
+                }
             }
         }
         effect
@@ -194,6 +199,9 @@ impl Drive<'_> {
     /// Tells that an effect was not possible; that something passing hinders is told once.
     pub(super) fn hinder(&mut self, effect: Effect, error: Error, tell: &mut Tell<'_>) -> Effect {
         let patience = patience_for(&error);
+        if !self.is_held {
+            tracing::warn!(error = error.logged(), again = ?patience, "the run is hindered");
+        }
         let why = match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
@@ -291,6 +299,9 @@ impl Drive<'_> {
     }
 
     fn finish(&mut self, heeded: Option<Wish>, tell: &mut Tell<'_>) -> Effect {
+        if let Some(wish) = heeded {
+            tracing::info!(request = wish.as_str(), "control request taken");
+        }
         self.course.spent.time = self.course.spent.time.max(self.now().time);
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
@@ -305,6 +316,8 @@ impl Drive<'_> {
     /// What the run came to.
     fn close(mut self) -> Result<RunEnd, Error> {
         let (ending, reason) = self.course.over.take().unwrap_or((Ending::Error, String::new()));
+        let turns = self.course.spent.turns;
+        tracing::info!(task = %self.task.id, run = self.id, ending = ending.as_str(), turns, "run ended");
         if let Some(error) = self.fault.take() {
             return Err(error);
         }
