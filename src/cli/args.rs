@@ -6,7 +6,7 @@ use super::commands::{
     suggest, watch, workflow,
 };
 use super::ui::Colour;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// A file-watching state machine agent for repositories: says which phase each task is in and why,
@@ -34,6 +34,9 @@ pub struct Global {
     /// Say nothing but the answer and what is wrong.
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Report on stderr what orch does; twice for every detail.
+    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet", global = true)]
+    pub verbose: u8,
     /// When to use colour.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Colour,

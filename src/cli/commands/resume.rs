@@ -18,6 +18,7 @@ pub struct ResumeArgs {
 pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = workspace.task(&args.task)?;
+    context.keep_log(&workspace);
     let controlled = drive::resume(&context.writer(&workspace), &task)?;
     if matches!(controlled, Controlled::Told(_) | Controlled::Nothing) {
         return report::controlled(&workspace, context, ui, (&task, "resume"), &controlled);

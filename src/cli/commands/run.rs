@@ -55,6 +55,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
         return finish(&workspace, context, ui, &end, Vec::new(), end.goes_on());
     }
+    context.keep_log(&workspace);
     go(&workspace, &task, &options, context, ui)
 }
 

@@ -40,6 +40,9 @@ const IDLE: Duration = Duration::from_secs(3600);
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
+    if !args.dry_run {
+        context.keep_log(&workspace);
+    }
     let watcher = if args.once { None } else { Some(listen(&workspace, args)?) };
     let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
     if let Some(note) = watching.workspace().outside_git() {
