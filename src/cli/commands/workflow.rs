@@ -31,7 +31,6 @@ pub enum WorkflowCommand {
     Fmt(FmtArgs),
     /// Print a diagram of a workflow.
     Diagram(DiagramArgs),
-    #[expect(missing_docs, reason = "the manual of a command is the doc comment of its arguments")]
     New(new::WorkflowNewArgs),
 }
 
