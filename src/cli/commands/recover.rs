@@ -3,10 +3,13 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
 
-/// Rebuilds a lost or broken `state.json`: from git history, else from the transcript, else from the
-/// files of the task if its workflow says how.
+/// Rebuild the lost or broken state of a task.
 ///
-/// What was there is kept as `state.json.broken`. Nothing is committed.
+/// Takes the state from git history, or else from `transcript.jsonl`, or else from the task's files if the
+/// workflow declares `[state.rebuild]`. Keeps a broken `state.json` as `state.json.broken`. Nothing is
+/// committed.
+///
+/// Exits with 3 if the state is intact.
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
     /// The task.
