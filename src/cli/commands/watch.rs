@@ -19,6 +19,8 @@ use std::time::Duration;
 /// Writes `suggestion.json` in each task and commits each transition with its evidence. If a transition
 /// cannot be committed now, the watch says why and tries again. Press Ctrl-C to end it.
 ///
+/// Keeps a diagnostic log in `.git/orch/orch.log`.
+///
 /// With `--once`, exits with 5 if a transition is held back, and with 70 after an internal fault.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
