@@ -2,8 +2,10 @@
 //!
 //! Values here are parsed once at the edge and never invalid afterwards.
 
+mod code;
 mod diagnostic;
 mod digest;
+mod error;
 mod name;
 mod path;
 mod patterns;
@@ -12,8 +14,10 @@ mod shell;
 mod suggest;
 mod time;
 
+pub use code::{Class, Code, CodeEntry};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use digest::Digest;
+pub use error::Error;
 pub use name::{ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, WorkflowName};
 pub use path::{InvalidPath, RepoPath};
 pub use patterns::Patterns;

@@ -7,10 +7,10 @@
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Refusal, Stamp, Standing, State, Transition,
+    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition,
     Truth, apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
-use crate::base::PhaseId;
+use crate::base::{Error, PhaseId};
 use crate::workflow::{Outcome, Workflow};
 use serde_json::Value;
 
@@ -212,7 +212,7 @@ fn ordered(
     entry: &HistoryEntry,
 ) -> Result<(Transition, Standing), Disproof> {
     let (to, reason) = (Some(entry.to.as_str()), entry.reason.as_str());
-    let order: Result<Transition, Refusal> = match (entry.kind, &entry.confirmed) {
+    let order: Result<Transition, Error> = match (entry.kind, &entry.confirmed) {
         (Kind::Override, _) => override_to(workflow, state, facts, to, reason),
         (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),
         (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),

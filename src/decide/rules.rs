@@ -3,7 +3,7 @@
 use super::derive::SeenArtifact;
 use super::evaluate::Judge;
 use super::{Decision, GuardPart, Kind, Move, Transition, Tried, Truth, Verdict};
-use crate::base::{ActionName, ArtifactName, PhaseId};
+use crate::base::{ActionName, ArtifactName, Code, PhaseId};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
@@ -124,7 +124,7 @@ impl Judge<'_> {
         let text = part.map_or(rule.when.text(), |part| part.text.as_str());
         let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
         let reason = format!("rule `{}` cannot be evaluated: in `{text}`, {message}{saw}", rule.id);
-        Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason }
+        Fired { rule, verdict: Verdict::Error { code: Code::GuardError }, reason }
     }
 
     fn fire<'w>(&'w self, rule: &'w Rule, scope: &dyn Scope) -> Fired<'w> {
@@ -160,11 +160,11 @@ impl Judge<'_> {
     pub(super) fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
         let set = match self.bookkeeping(rule, scope) {
             Ok(set) => set,
-            Err(reason) => return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason },
+            Err(reason) => return Fired { rule, verdict: Verdict::Error { code: Code::GuardError }, reason },
         };
         let Some(target) = self.workflow.phase(to) else {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
-            return Fired { rule, verdict: Verdict::Error { code: "unknown-phase" }, reason };
+            return Fired { rule, verdict: Verdict::Error { code: Code::UnknownPhase }, reason };
         };
         let unmet = self.broken_needs(&target.needs, &[]);
         if !unmet.is_empty() {

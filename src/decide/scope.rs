@@ -182,7 +182,7 @@ fn problems(seen: &SeenArtifact<'_>) -> Value {
     let shown = seen.files.iter().flat_map(|file| &file.problems).map(|problem| {
         let place = problem.place.as_ref();
         serde_json::json!({
-            "code": problem.code,
+            "code": problem.code.as_str(),
             "severity": problem.severity.to_string(),
             "line": place.and_then(|place| place.line),
             "column": place.and_then(|place| place.column),

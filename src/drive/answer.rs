@@ -4,7 +4,7 @@ use super::{refuse_untracked, state_of};
 use crate::apply::Applied;
 use crate::apply::Writer;
 use crate::apply::first_applied;
-use crate::base::{ActionName, command};
+use crate::base::{ActionName, Code, command};
 use crate::decide::{self, Step, Transition, Verdict, data_of, patch};
 use crate::survey::{Error, Judged, TaskRef};
 use crate::workflow::Ask;
@@ -62,7 +62,7 @@ pub fn answer(
     if standstill(&judged).is_none() {
         let message = format!("nothing is asked about `{}` now: {}", task.id, judged.decision.reason);
         let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
-        return Err(Error::NotNow { code: "nothing-asked", message, hint });
+        return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
     let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
         own_step(writer, judged, |judged| answered(writer, judged, answers))
@@ -78,7 +78,7 @@ pub(super) fn own_step(
 ) -> Result<Vec<Step>, Error> {
     let refuse = |message: String| {
         let hint = Some(command(&["orch", "suggest", judged.task.id.as_str()]));
-        Error::Refused(decide::Refusal { code: "refused", message, hint })
+        Error::new(Code::Refused, message).with_hint(hint)
     };
     let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
     let state = state_of(judged)?;

@@ -35,11 +35,11 @@ mod vet;
 mod tests;
 
 pub use changes::{KnownRefs, Range, Visited};
-pub use code::{Code, CodeCommit, Since, Start};
+pub use code::{CodePart, CodeCommit, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
-pub use error::{Error, ErrorKind};
+use crate::base::Error;
 pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
@@ -132,7 +132,7 @@ impl Store {
     pub fn refuse_bare(&self) -> Result<(), Error> {
         match self.repo.workdir() {
             Some(_) => Ok(()),
-            None => Err(Error::Bare { path: self.repo.path().to_owned() }),
+            None => Err(error::bare(self.repo.path())),
         }
     }
 
@@ -152,7 +152,7 @@ impl Store {
     /// Commits everything in the work tree that is not ignored, as `git add -A && git commit` does.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.git(&["add", "-A"], &[])?;
-        self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)
+        Ok(self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)?)
     }
 
     /// The same repository under other settings.

@@ -5,6 +5,7 @@
 
 use super::git::finish_git;
 use super::splice::Edit;
+use super::error::GitFault;
 use super::{Error, Store};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ impl GitUpdate {
     /// Lets it write these entries and let go of the lock.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.process.take() {
-            Some(process) => finish_git(COMMAND[0], process, &lines(edits)).map(drop),
+            Some(process) => Ok(finish_git(COMMAND[0], process, &lines(edits)).map(drop)?),
             None => Ok(()),
         }
     }
@@ -85,14 +86,12 @@ impl Store {
     }
 
     /// Has git write these entries now. Where it cannot have the lock, the answer is
-    /// [`Error::Busy`].
+    /// [`Code::Busy`](crate::base::Code).
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.git(&COMMAND, &lines(edits)) {
             Ok(_) => Ok(()),
-            Err(Error::Command { message, .. }) if message.contains("index.lock") => {
-                Err(Error::Busy { what: message })
-            }
-            Err(error) => Err(error),
+            Err(GitFault::Refused { message, .. }) if message.contains("index.lock") => Err(Error::busy(message)),
+            Err(error) => Err(error.into()),
         }
     }
 }

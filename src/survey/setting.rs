@@ -1,7 +1,7 @@
 //! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
 
 use super::workflows;
-use crate::base::{Diagnostic, Digest, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, RepoPath};
 use crate::config::{self, Config};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source};
@@ -43,7 +43,7 @@ impl Setting {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),
             Ok(Err(error)) => {
                 let message = format!("{} cannot be read: {error}", config::FILE);
-                (String::new(), Some(Diagnostic::error("config-unreadable", message)))
+                (String::new(), Some(Diagnostic::error(Code::ConfigUnreadable, message)))
             }
             Err(_) => (String::new(), None),
         };
@@ -99,7 +99,7 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                 }
                 Ok(None) => {}
                 Err(error) => findings
-                    .push(Diagnostic::error("system-unreadable", format!("{path} cannot be read: {error}"))),
+                    .push(Diagnostic::error(Code::SystemUnreadable, format!("{path} cannot be read: {error}"))),
             }
         }
     }

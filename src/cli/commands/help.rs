@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::nearest;
+use crate::base::{Code, nearest};
 use crate::cli::Cli;
 use clap::CommandFactory;
 
@@ -24,7 +24,7 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     for word in &args.topic {
         let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         current = current.find_subcommand_mut(word).ok_or_else(|| {
-            let failure = Failure::new(ExitCode::Usage, "usage", format!("there is no help on `{word}`"));
+            let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
             match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"])) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
                 None => failure.hint("orch help exit-codes, or: orch --help"),

@@ -22,7 +22,7 @@ fn annotation(diagnostic: &Diagnostic) -> String {
             properties.extend(place.column.map(|column| format!("col={column}")));
         }
     }
-    properties.push(format!("title={}", property(diagnostic.code)));
+    properties.push(format!("title={}", property(diagnostic.code.as_str())));
     let mut message = diagnostic.message.clone();
     if let Some(hint) = &diagnostic.hint {
         message.push_str("\nhint: ");
@@ -51,7 +51,7 @@ mod tests {
         let place =
             Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
         let finding =
-            Diagnostic::error("json-syntax", "100 % wrong\n::error::forged").at(place).hint("mend it");
+            Diagnostic::error(Code::JsonSyntax, "100 % wrong\n::error::forged").at(place).hint("mend it");
         assert_eq!(
             github(&[finding]),
             "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: mend it\n"

@@ -38,7 +38,7 @@ fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>)
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level.primary_title(one_line(&diagnostic.message)).id(diagnostic.code);
+    let title = level.primary_title(one_line(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(place) = &diagnostic.place {
         let excerpt = sources.get(&place.path).and_then(|text| excerpt(text, place));
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn draws_the_line_and_the_hint() {
         let text = "{\n  \"blocking\": 0,\n  \"ök\": flase\n}\n";
-        let finding = Diagnostic::error("json-syntax", "expected a value").at(place(3, 9));
+        let finding = Diagnostic::error(Code::JsonSyntax, "expected a value").at(place(3, 9));
         assert_data_eq!(
             drawn(text, finding.hint("did you mean `false`?")),
             str![[r#"

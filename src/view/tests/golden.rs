@@ -158,7 +158,7 @@ t-42  codegen  running
 #[test]
 fn an_empty_answer_is_an_answer() {
     let none =
-        Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning("no-root", "no root")]);
+        Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning(Code::NoRoot, "no root")]);
     assert_data_eq!(
         suggestions(&none, "no task", Paint::PLAIN, 0),
         str![[r#"
