@@ -39,8 +39,7 @@ impl Writer<'_> {
         self.workspace.refuse_elsewhere(&task.directory)?;
         let adopted = self.workspace.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.workspace.root);
-        std::fs::create_dir_all(&directory)
-            .map_err(|source| Error::io(&directory, source))?;
+        std::fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             if !judged.untracked {
                 let message = format!("task `{}` is there already", judged.task.id);
@@ -86,6 +85,8 @@ impl Writer<'_> {
         let roots: Vec<String> =
             self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
         let message = format!("no root has a place for a task `{id}`; the roots are {}", roots.join(", "));
-        Diagnostic::error(Code::NoRoot, message).hint("add a [[root]] to orch.toml, or choose another id").into()
+        Diagnostic::error(Code::NoRoot, message)
+            .hint("add a [[root]] to orch.toml, or choose another id")
+            .into()
     }
 }

@@ -301,7 +301,8 @@ impl Writer<'_> {
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
-        let conflicted = judged.decision.diagnostics.iter().filter(|found| found.code == Code::ConflictMarkers);
+        let conflicted =
+            judged.decision.diagnostics.iter().filter(|found| found.code == Code::ConflictMarkers);
         for found in conflicted {
             let path = |one: &Diagnostic| one.place.as_ref().map(|place| place.path.clone());
             if !left.iter().any(|known| path(known) == path(found)) {

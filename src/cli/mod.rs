@@ -7,14 +7,14 @@ mod interrupt;
 mod ui;
 
 pub use args::{Cli, Command, Global};
-pub use commands::reference;
+pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
 use crate::base::{Code, RepoPath};
-use crate::survey::Workspace;
 use crate::survey::Caller;
+use crate::survey::Workspace;
 use crate::view::{self, Style};
 use clap::Parser;
 use std::ffi::OsString;
@@ -119,8 +119,11 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     if json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ =
-            ui.answer(&view::pretty(&view::ErrorView::new(Code::Usage, message, Some("orch --help".to_owned()))));
+        let _ = ui.answer(&view::pretty(&view::ErrorView::new(
+            Code::Usage,
+            message,
+            Some("orch --help".to_owned()),
+        )));
     } else {
         ui.problem(&error.to_string());
     }

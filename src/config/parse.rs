@@ -215,6 +215,7 @@ fn unknown_choice(text: &str, choices: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
     use crate::base::TaskId;
 
     #[test]
@@ -393,7 +394,7 @@ mod tests {
             .iter()
             .map(|finding| (finding.code, finding.place.clone().and_then(|p| p.line)))
             .collect();
-        assert_eq!(places, [("config-syntax", Some(1)), ("config-syntax", Some(3))]);
+        assert_eq!(places, [(Code::ConfigSyntax, Some(1)), (Code::ConfigSyntax, Some(3))]);
         assert_eq!((config.limit_bytes, config.settle_ms), (9, 50));
         assert!(config.git.sign_off);
     }

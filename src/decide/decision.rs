@@ -1,6 +1,8 @@
 //! What the rules say about one task now, with everything that made them say it.
 
-use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName};
+use crate::base::{
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName,
+};
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

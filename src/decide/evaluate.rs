@@ -20,7 +20,13 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
                 "state.json is gone, but transcript.jsonl says there was one",
             )
             .hint(command(&["orch", "recover", facts.task.as_str()]));
-            return broken(workflow, facts, Code::StateLost, vec![diagnostic], ways_out(facts, Code::StateLost));
+            return broken(
+                workflow,
+                facts,
+                Code::StateLost,
+                vec![diagnostic],
+                ways_out(facts, Code::StateLost),
+            );
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics

@@ -5,10 +5,10 @@
 //! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
 
 use super::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord,
-    Stamp, State, Tally, Transition, WorkflowRef, document, history_value,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp,
+    State, Tally, Transition, WorkflowRef, document, history_value,
 };
-use crate::base::{Code, ActionName, ArtifactName, Digest, Error, PhaseId, Timestamp};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, Timestamp};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;

@@ -332,7 +332,7 @@ mod tests {
             "\0\u{1b}\u{7f}\u{85}",
             "\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}",
         ] {
-            assert_eq!(given(reason).map_err(|refused| refused.code()), Err("no-reason"), "{reason:?}");
+            assert_eq!(given(reason).map_err(|refused| refused.code()), Err(Code::NoReason), "{reason:?}");
         }
         for reason in ["x", "?", "'", "\"", "\\", "日本", "🙂", "❤\u{fe0f}", "e\u{301}", "\u{200b}.\u{200b}"]
         {

@@ -7,8 +7,8 @@
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition,
-    Truth, apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth,
+    apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
 use crate::base::{Error, PhaseId};
 use crate::workflow::{Outcome, Workflow};

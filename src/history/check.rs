@@ -155,7 +155,9 @@ impl<'w> Checker<'w> {
             };
             let Some((old, new)) = ends else {
                 let message = format!("line {} on stdin is not `OLD NEW REF`: {line}", number + 1);
-                return Err(Diagnostic::error(Code::BadRefs, message).hint("see githooks(5), pre-receive").into());
+                return Err(Diagnostic::error(Code::BadRefs, message)
+                    .hint("see githooks(5), pre-receive")
+                    .into());
             };
             // A tag of something else than a commit brings nothing to judge.
             let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
@@ -297,7 +299,8 @@ impl<'w> Checker<'w> {
 
 /// The settings that are staged: most often HEAD's, whose workflows then need not be compiled again.
 fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Arc<Setting>, Error> {
-    let file = RepoPath::new(config::FILE).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
+    let file =
+        RepoPath::new(config::FILE).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
         && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();

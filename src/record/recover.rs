@@ -1,8 +1,8 @@
 //! Rebuilding a lost state from the transcript.
 
-use crate::base::Code;
 use super::read_transcript;
 use super::state::StateFault;
+use crate::base::Code;
 use crate::decide::{HISTORY_WINDOW, Kind, State, join_histories};
 
 /// The state after the last transition that a transcript records; `None` if it records none.

@@ -378,7 +378,7 @@ mod tests {
         let text = write_state(&state(), "phase", "schema").replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");
-        assert_eq!(faults[0].code, "state-seal");
+        assert_eq!(faults[0].code, Code::StateSeal);
     }
 
     #[test]

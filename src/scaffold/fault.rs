@@ -40,11 +40,7 @@ impl SkillFault {
         Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::error(code, message) }
     }
 
-    pub(super) fn warning(
-        pointer: impl Into<String>,
-        code: Code,
-        message: impl Into<String>,
-    ) -> Self {
+    pub(super) fn warning(pointer: impl Into<String>, code: Code, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::warning(code, message) }
     }
 

@@ -4,12 +4,12 @@
 //! them. Terminal phases are terminal, whatever the configuration lists; an action that nothing in
 //! the state can stop runs once; what fails too often leads to `failed`.
 
-use crate::base::Code;
 use super::Strategy;
 use super::expression::alternatives;
 use super::fault::{SkillFault, SkillRefused};
 use super::skill::{Condition, Skill, SkillAction};
 use super::translate::{FieldNames, Translated, nullable, translate};
+use crate::base::Code;
 use crate::workflow::Guard;
 use std::cell::Cell;
 
@@ -202,7 +202,8 @@ fn planned<'a>(
     {
         let message =
             format!("`{}` changes `{field}`, which decides whether it runs, yet runs once", action.id);
-        let fault = SkillFault::warning(format!("{}/preconditions", action.pointer), Code::SkillOnce, message);
+        let fault =
+            SkillFault::warning(format!("{}/preconditions", action.pointer), Code::SkillOnce, message);
         faults.push(fault.hint("if it is meant to run again and again: --strategy state"));
     }
     let all = || skill.fields.iter().map(|field| field.name()).collect();

@@ -116,7 +116,8 @@ impl SkillReader {
     fn mode(&mut self, top: &Map<String, Value>) {
         let mode = self.text(top, "", "execution_mode", false);
         if mode == "sequential" {
-            let fault = SkillFault::error("/execution_mode", Code::SkillValue, "a sequential skill has no loop");
+            let fault =
+                SkillFault::error("/execution_mode", Code::SkillValue, "a sequential skill has no loop");
             self.faults.push(fault.hint("give it an `autonomous_config`, and the mode autonomous or hybrid"));
         } else if !["", "autonomous", "hybrid"].contains(&mode.as_str()) {
             let fault =
@@ -148,8 +149,11 @@ impl SkillReader {
                 let fault = SkillFault::error(at, Code::SkillName, message);
                 self.faults.push(fault.hint(format!("rename the field, for example `skill_{name}`")));
             } else if !is_name(&name) {
-                let fault =
-                    SkillFault::error(at, Code::SkillName, format!("`{name}` cannot be named in a condition"));
+                let fault = SkillFault::error(
+                    at,
+                    Code::SkillName,
+                    format!("`{name}` cannot be named in a condition"),
+                );
                 self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
             } else {
                 let (kind, optional) = self.kind(item, &pointer);

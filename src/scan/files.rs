@@ -1,7 +1,7 @@
 //! Files in memory as a source: what a task held at a moment that no single commit tells of.
 
 use super::{Child, Content, Entry, EntryKind, Source};
-use crate::base::{Error, Digest, RepoPath};
+use crate::base::{Digest, Error, RepoPath};
 use std::collections::BTreeMap;
 
 /// Files by path, each with its bytes as git stores them.

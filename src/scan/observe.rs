@@ -2,7 +2,7 @@
 
 use super::read::{ReadResult, read};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
-use crate::base::{Code, Error, ArtifactName, Diagnostic, Digest, Place, RepoPath, TaskId};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId};
 use crate::decide::{Facts, FileFact};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Workflow};
@@ -40,7 +40,6 @@ pub struct Observed {
     /// Directories of the task that are repositories of their own.
     pub nested: Vec<RepoPath>,
 }
-
 
 /// The bytes of `state.json`, and what keeps them from being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +139,8 @@ impl Observer<'_> {
         if entry.kind == EntryKind::Repository {
             let message = "it is a repository of its own; nothing in it can be evidence here";
             let hint = "move it out of the task, or remove its .git";
-            let diagnostic = Diagnostic::warning(Code::RepositoryInsideTask, message).at(Place::file(&path)).hint(hint);
+            let diagnostic =
+                Diagnostic::warning(Code::RepositoryInsideTask, message).at(Place::file(&path)).hint(hint);
             observed.facts.diagnostics.push(diagnostic);
             observed.nested.push(path);
             return Ok(());

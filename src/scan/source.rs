@@ -1,7 +1,7 @@
 //! Where a task's bytes come from.
 
 use super::open_regular;
-use crate::base::{Code, Error, Digest, RepoPath};
+use crate::base::{Code, Digest, Error, RepoPath};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read};
@@ -289,8 +289,6 @@ impl Source for WorkDir<'_> {
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
-        self.clean
-            .digest(path, bytes)
-            .map_err(|message| Error::new(Code::Git, format!("{path}: {message}")))
+        self.clean.digest(path, bytes).map_err(|message| Error::new(Code::Git, format!("{path}: {message}")))
     }
 }

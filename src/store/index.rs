@@ -249,7 +249,9 @@ pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Me
 pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     match staged.unmerged.first() {
         None => Ok(()),
-        Some(path) => Err(Error::new(Code::Unmerged, format!("{path} is unmerged")).with_hint(resolving(path))),
+        Some(path) => {
+            Err(Error::new(Code::Unmerged, format!("{path} is unmerged")).with_hint(resolving(path)))
+        }
     }
 }
 

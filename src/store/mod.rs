@@ -34,12 +34,12 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
+use crate::base::Error;
 pub use changes::{KnownRefs, Range, Visited};
-pub use code::{CodePart, CodeCommit, Since, Start};
+pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
-use crate::base::Error;
 pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;

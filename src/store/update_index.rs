@@ -3,9 +3,9 @@
 //! Its process is started before the branch moves and takes git's lock, so that all that is looked at
 //! is looked at under the lock; it is told last what to write.
 
+use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
-use super::error::GitFault;
 use super::{Error, Store};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,9 @@ impl Store {
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.git(&COMMAND, &lines(edits)) {
             Ok(_) => Ok(()),
-            Err(GitFault::Refused { message, .. }) if message.contains("index.lock") => Err(Error::busy(message)),
+            Err(GitFault::Refused { message, .. }) if message.contains("index.lock") => {
+                Err(Error::busy(message))
+            }
             Err(error) => Err(error.into()),
         }
     }

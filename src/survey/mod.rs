@@ -14,8 +14,8 @@ mod subject;
 mod tasks;
 mod workflows;
 
-pub use caller::{Caller, Clock};
 pub use crate::base::Error;
+pub use caller::{Caller, Clock};
 pub use judge::{Judged, Runner};
 pub use tasks::TaskRef;
 pub use workflows::Loaded;

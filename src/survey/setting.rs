@@ -98,8 +98,10 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                     system.insert(below, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
-                Err(error) => findings
-                    .push(Diagnostic::error(Code::SystemUnreadable, format!("{path} cannot be read: {error}"))),
+                Err(error) => findings.push(Diagnostic::error(
+                    Code::SystemUnreadable,
+                    format!("{path} cannot be read: {error}"),
+                )),
             }
         }
     }

@@ -301,8 +301,9 @@ fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnosti
 /// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
     let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
-    let mut faults = problems
-        .filter(|problem| matches!(problem.code, Code::SchemaInvalid | Code::SchemaRemoteRef | Code::SchemaCycle));
+    let mut faults = problems.filter(|problem| {
+        matches!(problem.code, Code::SchemaInvalid | Code::SchemaRemoteRef | Code::SchemaCycle)
+    });
     let Some(fault) = faults.next() else { return Ok(()) };
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {

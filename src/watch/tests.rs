@@ -298,6 +298,6 @@ fn a_timeout_gives_nothing_and_a_stop_ends() {
 fn a_root_that_is_missing_is_an_error() {
     let error =
         Watcher::new(Path::new("/nowhere/at/all"), &[], WatchOptions::default()).expect_err("no such root");
-    assert_eq!(error.code(), crate::base::Code::Watch);
+    assert_eq!(error.code(), crate::base::Code::WatchFailed);
     assert!(error.message().starts_with("cannot watch /nowhere/at/all: "), "{error}");
 }

@@ -66,7 +66,9 @@ impl Watcher {
     /// begins all the same, by looking at intervals, and the first signal says so. An error means
     /// that `root` is not there.
     pub fn new(root: &Path, targets: &[RepoPath], options: WatchOptions) -> Result<Self, Error> {
-        let root = root.canonicalize().map_err(|source| Error::new(Code::Watch, format!("cannot watch {}: {source}", root.display())))?;
+        let root = root.canonicalize().map_err(|source| {
+            Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display()))
+        })?;
         let (sender, receiver) = channel();
         let targets = outermost(targets);
         let mut watcher = Self {

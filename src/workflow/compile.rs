@@ -7,7 +7,9 @@ use super::{
     Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
     TreeScope, Workflow,
 };
-use crate::base::{ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest};
+use crate::base::{
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest,
+};
 use std::ops::Range;
 
 /// How often a phase may be attempted where the workflow does not say.
@@ -111,7 +113,8 @@ impl Compiler<'_> {
         let name = self.name(&top, |text| WorkflowName::new(text));
         if raw.phases.is_empty() {
             let hint = "the machine stands in fenced blocks with the info string `toml orch`";
-            let diagnostic = Diagnostic::error(Code::WorkflowEmpty, "the document declares no phase").hint(hint);
+            let diagnostic =
+                Diagnostic::error(Code::WorkflowEmpty, "the document declares no phase").hint(hint);
             self.problem(&(0..0), diagnostic);
             return None;
         }
@@ -247,7 +250,8 @@ impl Compiler<'_> {
         match TreeScope::new(texts.iter().map(|text| text.value.clone()).collect()) {
             Ok(scope) => Some(scope),
             Err((index, why)) => {
-                let diagnostic = Diagnostic::error(Code::WorkflowValue, format!("`tree` {why}")).hint(TREE_HINT);
+                let diagnostic =
+                    Diagnostic::error(Code::WorkflowValue, format!("`tree` {why}")).hint(TREE_HINT);
                 self.problem(&texts.get(index)?.span, diagnostic);
                 None
             }

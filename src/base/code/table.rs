@@ -78,7 +78,7 @@ codes! {
         "A file contains the conflict markers of a merge.",
         "A merge, rebase or stash left `<<<<<<<` lines, and nobody has resolved them.",
         "For the state of a task run `orch resolve`; else edit the file and remove the markers.";
-    Demo = "demo", Fault,
+    DemoFailed = "demo-failed", Fault,
         "The demonstration could not be set up or played.",
         "The directory cannot be written, or a step of the demonstration was refused.",
         "Name a new directory: `orch demo DIR`. If it fails again, report it.";
@@ -386,10 +386,6 @@ codes! {
         "The start of an executor could not be recorded.",
         "`run.json` in `.orch` of the task cannot be written.",
         "Check the disk and the permissions of the directory.";
-    Schema = "schema", Finding,
-        "A value does not fit the schema of its artifact.",
-        "The value at this place has another type or form than the schema asks for, or a required key is missing.",
-        "Correct the value. `orch schema NAME` prints the schema, `--example` an example.";
     SchemaCycle = "schema-cycle", Finding,
         "A part of a schema refers only to itself.",
         "Following `$ref` leads back to the same place, so no value could ever be judged.",
@@ -406,6 +402,10 @@ codes! {
         "A key of a schema is no keyword of JSON Schema.",
         "It is probably misspelled, and would be ignored.",
         "Use the keyword that the hint names.";
+    SchemaMismatch = "schema-mismatch", Finding,
+        "A value does not fit the schema of its artifact.",
+        "The value at this place has another type or form than the schema asks for, or a required key is missing.",
+        "Correct the value. `orch schema NAME` prints the schema, `--example` an example.";
     SchemaRemoteRef = "schema-remote-ref", Finding,
         "A schema refers to another document.",
         "A `$ref` names a URL or file; only references within the document are followed.",
@@ -590,7 +590,7 @@ codes! {
         "A file is UTF-16.",
         "It was saved in another encoding.",
         "Save it as UTF-8.";
-    Watch = "watch", Fault,
+    WatchFailed = "watch-failed", Fault,
         "The files cannot be watched, or only with restrictions.",
         "The system limits the number of watches or open files, or the directory is gone.",
         "Raise the limit that the message names. `orch watch --once` works without watching.";

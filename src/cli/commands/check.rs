@@ -1,8 +1,8 @@
 //! `orch check`: validates artifacts and state.
 
-use crate::base::Code;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::Code;
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
@@ -67,9 +67,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.staged {
         let message = args.message.as_deref().map(|path| {
             std::fs::read(path).map_err(|error| {
-                Failure::new(Code::MessageUnreadable,
-                    format!("{} cannot be read: {error}", path.display()),
-                )
+                Failure::new(Code::MessageUnreadable, format!("{} cannot be read: {error}", path.display()))
             })
         });
         let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));

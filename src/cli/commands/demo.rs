@@ -3,8 +3,8 @@
 mod script;
 mod stage;
 
-use crate::base::Code;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
 use std::path::PathBuf;
 
 /// Builds a sample repository and plays a whole task lifecycle in it, telling what happens and why:
@@ -32,8 +32,7 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let occupied = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("{} is not empty", directory.display());
-        return Err(Failure::new(Code::NotEmpty, message)
-            .hint("name a directory that is not there yet"));
+        return Err(Failure::new(Code::NotEmpty, message).hint("name a directory that is not there yet"));
     }
     // The story ends with a `cd` that works from everywhere.
     let directory = directory.canonicalize().unwrap_or(directory);

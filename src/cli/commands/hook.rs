@@ -3,8 +3,8 @@
 mod script;
 mod slot;
 
-use crate::base::Code;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
 use crate::view::pretty;

@@ -22,8 +22,7 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     let workspace = context.bare_workspace()?;
     // Git names its temporary files relative to where it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
-    let path = RepoPath::new(&args.path)
-        .map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
+    let path = RepoPath::new(&args.path).map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
     if context.writer(&workspace).merge_files(
         &path,
         &file(&args.base),

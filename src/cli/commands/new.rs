@@ -22,8 +22,7 @@ pub struct NewArgs {
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let id =
-        TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
+    let id = TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
     let created = context.writer(&workspace).create(&id, args.workflow.as_deref(), args.title.as_deref())?;
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {

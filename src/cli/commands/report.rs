@@ -62,7 +62,8 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
     pairs
         .map(|pair| {
             let message = format!("two directories are tasks with the id `{}`", pair[0]);
-            Diagnostic::error(Code::DuplicateTask, message).hint("rename one, or narrow the roots in orch.toml")
+            Diagnostic::error(Code::DuplicateTask, message)
+                .hint("rename one, or narrow the roots in orch.toml")
         })
         .collect()
 }

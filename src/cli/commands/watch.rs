@@ -133,7 +133,7 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
             vec![Happening::Held { task, reason: message, hint }]
         }
         WatchEffect::Trouble { message, hint, .. } => {
-            let mut diagnostic = Diagnostic::warning(Code::Watch, message);
+            let mut diagnostic = Diagnostic::warning(Code::WatchFailed, message);
             diagnostic.hint = hint;
             vec![finding(&diagnostic)]
         }
@@ -157,7 +157,7 @@ fn listen(workspace: &Workspace, args: &WatchArgs) -> Result<Watcher, Failure> {
     };
     let targets = workspace.watched();
     Watcher::new(workspace.root(), &targets, options)
-        .map_err(|error| Failure::new(Code::Watch, error.to_string()))
+        .map_err(|error| Failure::new(Code::WatchFailed, error.to_string()))
 }
 
 /// The signals of one moment as few events as possible.

@@ -315,11 +315,11 @@ mod tests {
             ("<html></html>", "not-junit"),
             ("hello", "not-junit"),
         ] {
-            assert_eq!(verdict(text).problems[0].code, code, "{text}");
+            assert_eq!(verdict(text).problems[0].code.as_str(), code, "{text}");
         }
         assert_eq!(
             verdict("<testsuite tests='2'><testcase name='a'/></testsuite>").problems[0].code,
-            "junit-counts"
+            Code::JunitCounts
         );
     }
 }

@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(headings(&verdict), headings(&most));
         assert_eq!(headings(&most)[MAX_HEADINGS - 1]["line"], MAX_HEADINGS + 3);
         let [problem] = &verdict.problems[..] else { panic!("{:?}", verdict.problems) };
-        assert_eq!((problem.code, problem.is_error()), ("markdown-headings", false));
+        assert_eq!((problem.code, problem.is_error()), (Code::MarkdownHeadings, false));
         assert_eq!(problem.place.as_ref().and_then(|place| place.line), Some(10_004));
     }
 }

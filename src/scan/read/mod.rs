@@ -151,7 +151,7 @@ mod tests {
             let first = verdict.problems.first().unwrap_or_else(|| panic!("nothing said of {bytes:?}"));
             let found = first.place.as_ref().map(ToString::to_string).unwrap_or_default();
             assert_eq!(
-                (first.code, found.as_str()),
+                (first.code.as_str(), found.as_str()),
                 (code, place),
                 "{} {first}",
                 String::from_utf8_lossy(bytes)

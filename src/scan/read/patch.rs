@@ -135,6 +135,6 @@ mod tests {
     #[test]
     fn prose_is_no_patch() {
         let verdict = read(&RepoPath::new("p").expect("valid"), "I changed everything.\n");
-        assert_eq!(verdict.problems[0].code, "not-a-patch");
+        assert_eq!(verdict.problems[0].code, Code::NotAPatch);
     }
 }

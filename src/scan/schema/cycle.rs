@@ -200,7 +200,7 @@ mod tests {
             let told: Vec<String> = cycles("s.json", text, &schema)
                 .into_iter()
                 .map(|one| {
-                    assert_eq!(one.code, "schema-cycle");
+                    assert_eq!(one.code, Code::SchemaCycle);
                     let place = one.place.expect("a place");
                     let way = one.message.split_once(": ").expect("a way").1.to_owned();
                     format!("{}:{} {way}", place.line.expect("a line"), place.column.expect("a column"))

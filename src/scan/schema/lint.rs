@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn nothing_is_fetched_and_slips_are_told() {
         let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
-        assert_eq!(lint("s.json", &remote)[0].code, "schema-remote-ref");
+        assert_eq!(lint("s.json", &remote)[0].code, Code::SchemaRemoteRef);
         let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
         let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
         assert_eq!(
@@ -66,6 +66,6 @@ mod tests {
             ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]
         );
         let example = json!({"type": "string", "examples": [1]}).to_string();
-        assert_eq!(lint("s.json", &example)[0].code, "schema-example");
+        assert_eq!(lint("s.json", &example)[0].code, Code::SchemaExample);
     }
 }

@@ -65,9 +65,11 @@ impl Schema {
                 format!("the schema refers to another document: {error}"),
                 "orch fetches nothing; copy the definition into `$defs`",
             )),
-            Err(error) => {
-                Err(fault(Code::SchemaInvalid, format!("the schema cannot be used: {error}"), "mend the schema"))
-            }
+            Err(error) => Err(fault(
+                Code::SchemaInvalid,
+                format!("the schema cannot be used: {error}"),
+                "mend the schema",
+            )),
         }
     }
 
@@ -264,7 +266,7 @@ fn diagnostic(
     let hint = problem
         .hint
         .unwrap_or_else(|| format!("orch schema {} --example shows a valid one", shell_word(&schema.name)));
-    Diagnostic::error(Code::Schema, problem.message).at(place).hint(hint)
+    Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
 }
 
 fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {

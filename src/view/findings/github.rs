@@ -44,7 +44,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Place;
+    use crate::base::{Code, Place};
 
     #[test]
     fn escapes_what_would_end_a_property_or_a_line() {
@@ -56,6 +56,6 @@ mod tests {
             github(&[finding]),
             "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: mend it\n"
         );
-        assert_eq!(github(&[Diagnostic::note("x", "y")]), "::notice title=x::y\n");
+        assert_eq!(github(&[Diagnostic::note(Code::Empty, "y")]), "::notice title=empty::y\n");
     }
 }

@@ -83,6 +83,7 @@ fn pascal(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
 
     #[test]
     fn names_rules_once_and_escapes_paths() {
@@ -94,9 +95,9 @@ mod tests {
             ..Place::default()
         };
         let findings = [
-            Diagnostic::error(Code::Schema, "no boolean").at(place).hint("write true"),
+            Diagnostic::error(Code::SchemaMismatch, "no boolean").at(place).hint("write true"),
             Diagnostic::warning(Code::JsonSyntax, "odd"),
-            Diagnostic::note(Code::Schema, "again"),
+            Diagnostic::note(Code::SchemaMismatch, "again"),
         ];
         let log = sarif(&findings, "1.2.3");
         let run = &log["runs"][0];
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(
             run["results"][0],
             json!({
-                "ruleId": "schema", "ruleIndex": 1, "level": "error",
+                "ruleId": "schema-mismatch", "ruleIndex": 1, "level": "error",
                 "message": { "text": "no boolean\nhint: write true" },
                 "locations": [{
                     "physicalLocation": {

@@ -6,7 +6,7 @@ pub use workflow::workflow;
 
 use super::{LogEntry, Repository, RunnerView, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
     WorkflowName,
 };
 use crate::decide::{
@@ -298,7 +298,7 @@ pub fn fix_invalid() -> Sample {
         pointer: Some("/ok".to_owned()),
     };
     expected.problems = vec![
-        Diagnostic::error(Code::Schema, "\"flase\" is not a boolean")
+        Diagnostic::error(Code::SchemaMismatch, "\"flase\" is not a boolean")
             .at(place)
             .hint("did you mean `false`?"),
     ];

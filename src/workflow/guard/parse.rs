@@ -1,7 +1,7 @@
 //! From text to a guard, refusing first what could overflow a stack or run for ever.
 
-use crate::base::Code;
 use super::{Guard, GuardInner, ParsedPart, walk};
+use crate::base::Code;
 use cel::IdedExpr;
 use cel::parser::PrattParser;
 use std::sync::Arc;
@@ -210,7 +210,7 @@ mod tests {
         let many = "1+".repeat(150) + "1 == 151";
         let macros = "[1].all(a, [1].all(b, [1].all(c, a == b)))";
         for text in [deep.as_str(), &long, &many, macros] {
-            assert_eq!(Guard::parse(text).expect_err("too much").code, "guard-limit", "{text}");
+            assert_eq!(Guard::parse(text).expect_err("too much").code, Code::GuardLimit, "{text}");
         }
     }
 
@@ -219,7 +219,7 @@ mod tests {
         for (text, offset) in [("a &&", 4), ("a == ", 5), ("plan.ready && )", 14), ("'ää' == )", 10), ("", 0)]
         {
             let error = Guard::parse(text).expect_err(text);
-            assert_eq!((error.code, error.offset), ("guard-syntax", offset), "{text}: {error}");
+            assert_eq!((error.code, error.offset), (Code::GuardSyntax, offset), "{text}: {error}");
         }
     }
 }

@@ -76,8 +76,7 @@ impl<'a> Stage<'a> {
     pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
         let workspace = self.workspace()?;
-        let id =
-            TaskId::new(TASK).map_err(|error| Failure::new(Code::Demo, error.to_string()))?;
+        let id = TaskId::new(TASK).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         let created = self.context.writer(&workspace).create(&id, None, Some(title))?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
@@ -106,11 +105,10 @@ impl<'a> Stage<'a> {
     pub(super) fn ask_for(&self, phase: &str, rule: &str) -> Result<(), Failure> {
         let words = ["orch", "next", TASK, "--to", phase];
         self.typed(&words.join(" "))?;
-        let cli = Cli::try_parse_from(words)
-            .map_err(|error| Failure::new(Code::Demo, error.to_string()))?;
+        let cli =
+            Cli::try_parse_from(words).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         if let Some(Command::Next(args)) = cli.command
-            && let Err(Failure::Said { error, .. }) =
-                next::run(&args, &self.context, &self.ui.muted())
+            && let Err(Failure::Said { error, .. }) = next::run(&args, &self.context, &self.ui.muted())
         {
             self.say(&format!("  {} {error}", self.ui.paint.paint(Style::Bad, "error:")))?;
             if let Some(hint) = error.hint() {

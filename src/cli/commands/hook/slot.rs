@@ -1,7 +1,7 @@
 //! The place of one hook: what is there, putting ours in, and putting back what was there before.
 
-use crate::base::Code;
 use super::script::{Author, Name, author};
+use crate::base::Code;
 use crate::cli::Failure;
 use crate::store::durable::{read_regular, write_executable};
 use std::fs;

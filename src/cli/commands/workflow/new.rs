@@ -63,8 +63,8 @@ struct SkillConfig {
 }
 
 pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let name = WorkflowName::new(&args.name)
-        .map_err(|error| Failure::new(Code::WorkflowName, error.to_string()))?;
+    let name =
+        WorkflowName::new(&args.name).map_err(|error| Failure::new(Code::WorkflowName, error.to_string()))?;
     let workspace = opened(&name, context, ui)?;
     let config = match &args.from {
         Some(path) => from_file(args, path, &workspace, context, ui)?,
@@ -158,9 +158,7 @@ fn from_file(
     ui: &Ui,
 ) -> Result<SkillConfig, Failure> {
     let shown = path.display().to_string();
-    let cannot = |why: &str| {
-        Failure::new(Code::ConfigUnreadable, format!("{shown} cannot be read: {why}"))
-    };
+    let cannot = |why: &str| Failure::new(Code::ConfigUnreadable, format!("{shown} cannot be read: {why}"));
     let limit = workspace.config().limit_bytes;
     let target = context.start.join(path);
     let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
