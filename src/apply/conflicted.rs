@@ -4,7 +4,7 @@
 //! the commits that were merged.
 
 use super::Writer;
-use crate::base::{Code, RepoPath, command};
+use crate::base::{Code, Reason, RepoPath, command};
 use crate::decide::{Recorded, State};
 use crate::record::{Event, read_state, read_transcript, sides, united_lines, without_markers, write_state};
 use crate::store::{Unmerged, durable};
@@ -212,9 +212,10 @@ impl Writer<'_> {
 }
 
 /// A whole state, or why there is none.
-pub(super) fn state_in(bytes: &[u8], phase_key: &str) -> Result<State, String> {
+pub(super) fn state_in(bytes: &[u8], phase_key: &str) -> Result<State, Reason> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     read_state(&value, text, phase_key)
         .map_err(|faults| faults.into_iter().next().map(|fault| fault.message).unwrap_or_default())
+        .map_err(Reason::from)
 }

@@ -10,6 +10,7 @@ mod name;
 mod path;
 mod patterns;
 mod period;
+mod reason;
 mod shell;
 mod suggest;
 mod time;
@@ -22,6 +23,7 @@ pub use name::{ActionName, ArtifactName, InvalidName, PhaseId, RuleId, TaskId, W
 pub use path::{InvalidPath, RepoPath};
 pub use patterns::Patterns;
 pub use period::Period;
+pub use reason::Reason;
 pub use shell::{command, shell_word};
 pub use suggest::nearest;
 pub use time::Timestamp;

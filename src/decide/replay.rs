@@ -76,7 +76,7 @@ pub fn refute(
     let Recorded::Known(state) = before else { return None };
     if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
         let refused = refuse_in_any_case(workflow, state, facts, entry, after);
-        return refused.err().map(|message| disproof(entry, message));
+        return refused.err().map(|message| disproof(entry, message.into()));
     }
     let (Kind::Advance | Kind::Regress, Some(name)) = (entry.kind, &entry.rule) else { return None };
     let from = workflow.phase_named(state.phase.as_deref()?)?;
@@ -120,7 +120,7 @@ fn follow(
                 return Err(disproof(entry, "the state after it is not there".to_owned()));
             };
             let derived = rederive(workflow, state, facts, entry, after);
-            (derived.map_err(|message| disproof(entry, message))?, Standing::Claimed)
+            (derived.map_err(|message| disproof(entry, message.into()))?, Standing::Claimed)
         }
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };

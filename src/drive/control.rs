@@ -105,7 +105,7 @@ fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<
             let workflow = judged.workflow().ok_or("the workflow has errors")?;
             let state = judged.state().ok_or("the state is lost")?;
             decide::signalled(workflow, state, &judged.observed.facts, signal)
-                .unwrap_or_else(|| Err("no rule answers to it any more".to_owned()))
+                .unwrap_or_else(|| Err("no rule answers to it any more".to_owned().into()))
         })
     })?;
     first_applied(outcomes).map(Some)

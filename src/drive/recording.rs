@@ -4,7 +4,7 @@ use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
 use crate::apply::Writer;
 use crate::apply::{Applied, TaskOutcome};
-use crate::base::{Code, Diagnostic, RepoPath};
+use crate::base::{Code, Diagnostic, Reason, RepoPath};
 use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Step};
 use crate::survey::{Error, Judged};
 use crate::workflow::Workflow;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Why a step was not made.
 enum Unmade {
     /// The workflow does not allow it.
-    Refused(String),
+    Refused(Reason),
     /// The task is not here, or cannot be read.
     Blocked(Blocker),
 }
@@ -94,7 +94,7 @@ pub(super) fn steps_for(
     command: &RunCommand,
     judged: &Judged,
     workflow: &Workflow,
-) -> Result<Vec<Step>, String> {
+) -> Result<Vec<Step>, Reason> {
     let state = judged.state().ok_or("the state is lost")?;
     let recorder = Recorder {
         own: writer.caller.own_stamp(),

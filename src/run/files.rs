@@ -7,7 +7,7 @@
 //! `control.lock`, the task's, those of the repository.
 
 use super::record::{RunStanding, RunState, pretty};
-use crate::base::{Code, Error, RepoPath};
+use crate::base::{Code, Error, Reason, RepoPath};
 use crate::decide::ControlRequest;
 use crate::scan::OWN_DIRECTORY;
 use crate::store::durable;
@@ -109,7 +109,7 @@ impl RunFiles {
 
     /// The result of a try that lies there; `None` where there is none.
     #[must_use]
-    pub fn left_result(&self, name: &str) -> Option<Result<Value, String>> {
+    pub fn left_result(&self, name: &str) -> Option<Result<Value, Reason>> {
         super::executor::read_result(&self.result(name))
     }
 

@@ -1,7 +1,7 @@
 //! Where a task's bytes come from.
 
 use super::open_regular;
-use crate::base::{Code, Digest, Error, RepoPath};
+use crate::base::{Code, Digest, Error, Reason, RepoPath};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read};
@@ -134,14 +134,14 @@ pub enum EntryKind {
 /// Turns the bytes of a work file into the blob id that git would store.
 pub trait Clean {
     /// The blob id after clean filters and line-ending conversion.
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String>;
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason>;
 }
 
 /// Outside git: bytes are hashed as they are.
 pub struct Raw;
 
 impl Clean for Raw {
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
         Ok(Digest::of_blob(bytes))
     }
 }

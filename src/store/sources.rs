@@ -1,15 +1,15 @@
 //! A commit's tree as a source of a task's bytes.
 
 use super::{Error, Store, digest, oid};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Digest, Reason, RepoPath};
 use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
 use git2::{ErrorCode, ObjectType, Oid, Tree};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 impl Clean for Store {
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
-        Self::digest(self, path, bytes).map_err(|error| error.to_string())
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
+        Self::digest(self, path, bytes).map_err(|error| error.to_string()).map_err(Reason::from)
     }
 }
 
