@@ -3,7 +3,7 @@
 use super::Workspace;
 use super::snapshot::Sight;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, RuleId, command};
+use crate::base::{Code, Diagnostic, RuleId, command};
 use crate::decide::{
     Choice, Decision, Ending, Recorded, Stamp, State, Verdict, evaluate, fingerprint, settle,
 };
@@ -111,7 +111,7 @@ impl Workspace {
             let mut settled =
                 settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
-            settled.diagnostics.push(Diagnostic::note("untracked", message).hint(command(&[
+            settled.diagnostics.push(Diagnostic::note(Code::Untracked, message).hint(command(&[
                 "orch",
                 "new",
                 task.id.as_str(),
@@ -153,7 +153,7 @@ impl Workspace {
         if runner == Some(Runner::Interrupted) {
             let message = "the process that ran this task is gone; the run goes on where it stood";
             let hint = command(&["orch", "run", task.id.as_str()]);
-            decision.diagnostics.push(Diagnostic::warning("run-interrupted", message).hint(hint));
+            decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
         }
         Ok(Judged {
             task: task.clone(),
