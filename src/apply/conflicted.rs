@@ -216,6 +216,5 @@ pub(super) fn state_in(bytes: &[u8], phase_key: &str) -> Result<State, Reason> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     read_state(&value, text, phase_key)
-        .map_err(|faults| faults.into_iter().next().map(|fault| fault.message).unwrap_or_default())
-        .map_err(Reason::from)
+        .map_err(|faults| faults.into_iter().next().map(|fault| fault.message).unwrap_or_default().into())
 }

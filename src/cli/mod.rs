@@ -103,7 +103,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch ends"),
         Err(failure) => {
-            let (exit, code) = (failure.exit() as u8, failure.code());
+            let (exit, code) = (failure.exit() as u8, failure.code().map(|code| code.as_str()));
             tracing::warn!(exit, code, "orch ends");
         }
     }

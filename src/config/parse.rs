@@ -193,7 +193,7 @@ fn hook<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Hook {
 
 fn on_fault(text: &str) -> Result<OnFault, Reason> {
     let known = [OnFault::Pass, OnFault::Block].into_iter().find(|known| known.as_str() == text);
-    known.ok_or_else(|| unknown_choice(text, &["pass", "block"])).map_err(Reason::from)
+    known.ok_or_else(|| unknown_choice(text, &["pass", "block"]).into())
 }
 
 /// The globs at `key`, the bad ones reported and left out.

@@ -252,7 +252,7 @@ fn here(
 
 pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Reason> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-    workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`")).map_err(Reason::from)
+    workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`").into())
 }
 
 /// The own keys of a state, the defaults filled in, and of lists what is kept of them.

@@ -295,7 +295,10 @@ mod tests {
         );
         for levels in [DEEPEST + 1, 300_000] {
             let error = merged(json!({}), json!({(path(levels)): 1})).expect_err("too deep");
-            assert!(error.ends_with("leads deeper than 100 levels") && error.len() < 100, "{error}");
+            assert!(
+                error.as_str().ends_with("leads deeper than 100 levels") && error.as_str().len() < 100,
+                "{error}"
+            );
         }
         for (value, levels, expected) in [
             (json!(1), 0, false),

@@ -45,9 +45,7 @@ pub(super) fn rederive(
         }
         (Kind::Start, None, None) => {
             let mode = after.run.mode.ok_or("it does not say how the run went on")?;
-            start(workflow, state, facts, mode)
-                .ok_or_else(|| "it changes nothing".to_owned())
-                .map_err(Reason::from)
+            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".into())
         }
         (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
         _ => Err("the record does not say what was done".into()),

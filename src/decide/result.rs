@@ -182,7 +182,7 @@ mod tests {
             (json!({"summary": "done", "outputfiles": []}), "no key `outputFiles`, but one `outputfiles`"),
         ] {
             let error = ActionResult::read(&bad).expect_err("a fault");
-            assert!(error.contains(fault), "{bad}: {error}");
+            assert!(error.as_str().contains(fault), "{bad}: {error}");
         }
         let more = json!({"summary": "a", "stateUpdates": {}, "state_updates": {}, "stats": 1, "host": "a"});
         assert!(ActionResult::read(&more).is_ok(), "what is not known and means nothing is passed over");

@@ -153,9 +153,7 @@ impl Judge<'_> {
 
     /// What a rule sets, computed; the error says which value cannot be.
     pub(super) fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
-        computed(&rule.set, scope)
-            .map_err(|message| format!("rule `{}` cannot {message}", rule.id))
-            .map_err(Reason::from)
+        computed(&rule.set, scope).map_err(|message| format!("rule `{}` cannot {message}", rule.id).into())
     }
 
     /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?

@@ -170,9 +170,5 @@ pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
-    Some(
-        serde_json::from_slice(&bytes)
-            .map_err(|error| format!("the result is not JSON: {error}"))
-            .map_err(Reason::from),
-    )
+    Some(serde_json::from_slice(&bytes).map_err(|error| format!("the result is not JSON: {error}").into()))
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 impl Clean for Store {
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
-        Self::digest(self, path, bytes).map_err(|error| error.to_string()).map_err(Reason::from)
+        Self::digest(self, path, bytes).map_err(|error| error.to_string().into())
     }
 }
 

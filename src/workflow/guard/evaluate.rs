@@ -327,10 +327,13 @@ mod tests {
     #[test]
     fn an_error_is_not_false() {
         let scope = json!({"a": {"n": 3}});
-        assert_eq!(holds("a.gone == 1", scope.clone()), Err("there is no key `gone`".to_owned()));
+        assert_eq!(
+            holds("a.gone == 1", scope.clone()),
+            Err("there is no key `gone`".to_owned()).map_err(Reason::from)
+        );
         assert!(holds("a.n && true", scope.clone()).is_err());
         assert!(holds("a.n / 0 == 1", scope.clone()).is_err());
-        assert!(holds("a.n", scope).expect_err("not boolean").contains("a number"));
+        assert!(holds("a.n", scope).expect_err("not boolean").as_str().contains("a number"));
     }
 
     #[test]
@@ -347,7 +350,7 @@ mod tests {
     fn nested_macros_over_much_data_are_refused() {
         let list: Vec<u32> = (0..5000).collect();
         let result = holds("a.all(x, a.exists(y, x == y))", json!({"a": list}));
-        assert!(result.expect_err("too much").contains("too long"));
+        assert!(result.expect_err("too much").as_str().contains("too long"));
     }
 
     #[test]
