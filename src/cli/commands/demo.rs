@@ -4,6 +4,7 @@ mod script;
 mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::view::{DemoAnswer, pretty};
 use std::path::PathBuf;
 
 /// Builds a sample repository and plays a whole task lifecycle in it, telling what happens and why:
@@ -38,8 +39,7 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "demo", "directory": directory});
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&DemoAnswer { directory: directory.display().to_string() }))?;
     }
     Ok(ExitCode::Fine)
 }
