@@ -152,13 +152,13 @@ pub struct Duty {
 }
 
 /// One row of the table.
-struct Row<'a>(DutyKind, Do, Owner, Option<&'a PhaseId>, RunTurn);
+struct DutyRow<'a>(DutyKind, Do, Owner, Option<&'a PhaseId>, RunTurn);
 
 /// Who must do what about a decision, under these circumstances.
 #[must_use]
 pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<RunnerState>) -> Duty {
     let current = decision.phase.as_ref();
-    let Row(kind, task, owner, phase, turn) = row(workflow, decision);
+    let DutyRow(kind, task, owner, phase, turn) = row(workflow, decision);
     let (kind, task, owner, phase) = match runner.filter(|_| may_run(&decision.verdict)) {
         Some(RunnerState::Running) => (DutyKind::Wait, Do::Nothing, Owner::Process, current),
         Some(RunnerState::Stalled) => (DutyKind::Stalled, Do::Decide, Owner::Human, current),
@@ -176,7 +176,7 @@ pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<RunnerState
 }
 
 /// The table: kind, what to do, owner, the phase it leads to, and what a run does.
-fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> Row<'a> {
+fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     let current = decision.phase.as_ref();
     let phase = current.and_then(|phase| workflow.phase(phase));
     let works = phase.map_or(Owner::Agent, |phase| phase.owner);
@@ -185,25 +185,25 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> Row<'a> {
     let fails = RunTurn::End(Ending::Error);
     match &decision.verdict {
         Verdict::Transition(due) if due.by_human => {
-            Row(DutyKind::Transition, Do::Decide, Owner::Human, Some(&due.to), waits)
+            DutyRow(DutyKind::Transition, Do::Decide, Owner::Human, Some(&due.to), waits)
         }
         Verdict::Transition(due) => {
-            Row(DutyKind::Transition, Do::Apply, Owner::Orch, Some(&due.to), RunTurn::Apply)
+            DutyRow(DutyKind::Transition, Do::Apply, Owner::Orch, Some(&due.to), RunTurn::Apply)
         }
-        Verdict::Run(_) => Row(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
+        Verdict::Run(_) => DutyRow(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
         Verdict::Wait { owner, .. } => {
-            Row(DutyKind::Wait, work(&decision.expects, *owner), *owner, current, RunTurn::Work(*owner))
+            DutyRow(DutyKind::Wait, work(&decision.expects, *owner), *owner, current, RunTurn::Work(*owner))
         }
-        Verdict::Choose(_) => Row(DutyKind::Choose, Do::Decide, Owner::Human, current, waits),
+        Verdict::Choose(_) => DutyRow(DutyKind::Choose, Do::Decide, Owner::Human, current, waits),
         Verdict::Handover { held, .. } => {
-            Row(DutyKind::Choose, Do::Decide, Owner::Human, Some(&held.to), waits)
+            DutyRow(DutyKind::Choose, Do::Decide, Owner::Human, Some(&held.to), waits)
         }
-        Verdict::Done { .. } => Row(DutyKind::Done, Do::Nothing, Owner::None, None, RunTurn::End(ended)),
+        Verdict::Done { .. } => DutyRow(DutyKind::Done, Do::Nothing, Owner::None, None, RunTurn::End(ended)),
         Verdict::Inconsistent { last_consistent, .. } => {
-            Row(DutyKind::Inconsistent, Do::Repair, Owner::Human, last_consistent.as_ref(), waits)
+            DutyRow(DutyKind::Inconsistent, Do::Repair, Owner::Human, last_consistent.as_ref(), waits)
         }
-        Verdict::Error { .. } => Row(DutyKind::Error, Do::Repair, Owner::Human, None, fails),
-        Verdict::Livelock { .. } => Row(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails),
+        Verdict::Error { .. } => DutyRow(DutyKind::Error, Do::Repair, Owner::Human, None, fails),
+        Verdict::Livelock { .. } => DutyRow(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails),
     }
 }
 
@@ -261,16 +261,23 @@ fn work(expects: &[Expectation], owner: Owner) -> Do {
 
 /// How urgent it is that somebody acts.
 fn urgency(kind: DutyKind, owner: Owner, task: Do) -> Urgency {
-    match (kind, owner, task) {
-        (DutyKind::Error | DutyKind::Livelock, ..) => Urgency::Error,
-        (DutyKind::Inconsistent, ..) => Urgency::Inconsistent,
-        (_, Owner::Human, _) => Urgency::Person,
-        (DutyKind::Transition, ..) => Urgency::Transition,
-        (_, Owner::Process, _) => Urgency::Process,
-        (_, _, Do::Fix) => Urgency::Fix,
-        (_, _, Do::Renew) => Urgency::Renew,
-        (_, _, Do::Write | Do::Run) => Urgency::Write,
-        (_, _, Do::Apply | Do::Decide | Do::Answer | Do::Repair | Do::Nothing) => Urgency::Nothing,
+    match kind {
+        DutyKind::Error | DutyKind::Livelock => Urgency::Error,
+        DutyKind::Inconsistent => Urgency::Inconsistent,
+        DutyKind::Transition
+        | DutyKind::Run
+        | DutyKind::Wait
+        | DutyKind::Choose
+        | DutyKind::Done
+        | DutyKind::Stalled => match (owner, task) {
+            (Owner::Human, _) => Urgency::Person,
+            (_, Do::Apply) => Urgency::Transition,
+            (Owner::Process, _) => Urgency::Process,
+            (_, Do::Fix) => Urgency::Fix,
+            (_, Do::Renew) => Urgency::Renew,
+            (_, Do::Write | Do::Run) => Urgency::Write,
+            (_, Do::Decide | Do::Answer | Do::Repair | Do::Nothing) => Urgency::Nothing,
+        },
     }
 }
 

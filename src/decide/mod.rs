@@ -47,9 +47,9 @@ pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use run::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, Precondition,
-    RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, JudgedTask,
-    Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
+    Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
+    RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use settle::{Settled, Step, settle};
 pub use state::{

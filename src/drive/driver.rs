@@ -5,7 +5,7 @@ use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
 use crate::base::{Period, Timestamp};
 use crate::decide::{
-    Blocker, Ending, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, JudgedTask, Tick,
+    Blocker, Ending, JudgedTask, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, Tick,
     Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};

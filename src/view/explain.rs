@@ -152,10 +152,7 @@ impl Explanations {
     /// The explanations of these tasks, in the order given.
     #[must_use]
     pub fn new(repository: Repository, subjects: &[Subject<'_>]) -> Self {
-        Self {
-            repository,
-            explanations: subjects.iter().map(Explanation::of).collect(),
-        }
+        Self { repository, explanations: subjects.iter().map(Explanation::of).collect() }
     }
 
     /// The explanations as text.

@@ -6,7 +6,7 @@ use serde::Serialize;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What a command prints as one JSON document. Its schema is `system/schemas/output/KIND.schema.json`.
-pub trait Document: Serialize {
+pub trait JsonDocument: Serialize {
     /// What the document says it is.
     const KIND: &'static str;
 }
@@ -21,7 +21,7 @@ struct Envelope<'a, D> {
     document: &'a D,
 }
 
-impl<'a, D: Document> Envelope<'a, D> {
+impl<'a, D: JsonDocument> Envelope<'a, D> {
     fn of(document: &'a D) -> Self {
         Self { schema_version: SCHEMA_VERSION, kind: D::KIND, document }
     }
@@ -30,7 +30,7 @@ impl<'a, D: Document> Envelope<'a, D> {
 /// Says which kind of document each type is.
 macro_rules! documents {
     ($($name:ty = $kind:literal),+ $(,)?) => {
-        $(impl super::Document for $name {
+        $(impl super::JsonDocument for $name {
             const KIND: &'static str = $kind;
         })+
     };
@@ -39,13 +39,13 @@ pub(super) use documents;
 
 /// A document as indented JSON with a final newline.
 #[must_use]
-pub fn pretty(document: &impl Document) -> String {
+pub fn pretty(document: &impl JsonDocument) -> String {
     indented(&Envelope::of(document))
 }
 
 /// A document as one line of JSON with a final newline, for streams of newline-delimited JSON.
 #[must_use]
-pub fn line(document: &impl Document) -> String {
+pub fn line(document: &impl JsonDocument) -> String {
     let mut text = serde_json::to_string(&Envelope::of(document)).unwrap_or_default();
     text.push('\n');
     text

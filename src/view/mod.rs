@@ -43,7 +43,7 @@ pub use audit::{AuditChange, AuditCommit, AuditReport};
 pub use error::ErrorView;
 pub use event::{EventView, Happening};
 pub use explain::{Explanation, Explanations};
-pub use json::{Document, SCHEMA_VERSION, indented, line, pretty};
+pub use json::{JsonDocument, SCHEMA_VERSION, indented, line, pretty};
 pub use log::Log;
 pub use message::Message;
 pub use order::sort;
@@ -105,9 +105,9 @@ pub enum RunnerView<'a> {
 pub struct Repository {
     /// Its root: the only absolute path in any output.
     pub root: String,
-    /// The branch, unless detached or outside git.
+    /// The branch; null where HEAD is detached, or outside git.
     pub branch: Option<String>,
-    /// The commit of HEAD, unless untracked or outside git.
+    /// The commit of HEAD; null on a branch without a commit, or outside git.
     pub head: Option<String>,
     /// What was read: `work-dir`, `index` or `commit:<id>`.
     #[cfg_attr(test, schemars(extend("pattern" = "^(work-dir|index|commit:.+)$")))]

@@ -1,11 +1,11 @@
 //! `orch prompt`: the whole instruction for whoever does the current phase, as Markdown.
 
+use super::Subject;
 use super::layout::{fenced, one_line};
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, Suggestion};
-use super::Subject;
-use crate::decide::{Do, ExpectState};
 use crate::base::command;
+use crate::decide::{Do, ExpectState};
 use crate::workflow::is_tree_name;
 
 /// The instruction for the current phase: what to do, from what, where to write it and by which
@@ -33,7 +33,8 @@ pub fn prompt(subject: &Subject<'_>) -> String {
 }
 
 fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
-    let title = suggestion.task.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
+    let title =
+        suggestion.task.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
     out.push_str(&format!("# Task {}{title}\n\n", suggestion.task.id));
     let phase_title = phase(subject).and_then(|phase| phase.title.as_deref());
     let phase = suggestion.task.current_phase.as_deref().unwrap_or("(none)");

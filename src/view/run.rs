@@ -159,9 +159,9 @@ impl RunReport {
         let style = match self.ending {
             Some(Ending::Completed) => Style::Good,
             Some(Ending::Waiting | Ending::Paused) | None => Style::Strong,
-            Some(
-                Ending::Failed | Ending::Stalled | Ending::Exhausted | Ending::Stopped | Ending::Error,
-            ) => Style::Bad,
+            Some(Ending::Failed | Ending::Stalled | Ending::Exhausted | Ending::Stopped | Ending::Error) => {
+                Style::Bad
+            }
         };
         let word = paint.paint(style, self.ending.map_or("due", Ending::as_str));
         let turns = if self.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", self.turns) };

@@ -36,9 +36,9 @@ pub struct TaskStatus {
     /// Who must do what about it.
     #[serde(flatten)]
     pub duty: DutyView,
-    /// The file that has to be acted on first, if it is a matter of a file.
+    /// The file that has to be acted on first; null where it is no matter of a file.
     pub at: Option<Spot>,
-    /// The commit in which the state was last committed.
+    /// The commit that holds the present state; null where none does.
     pub committed: Option<String>,
     /// The line for people.
     #[serde(skip)]
@@ -164,14 +164,13 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
         Do::Fix => &[ExpectState::Invalid, ExpectState::Unmet],
         Do::Renew => &[ExpectState::Stale],
         Do::Write => &[ExpectState::Missing],
-        Do::Repair => {
-            &[ExpectState::Missing, ExpectState::Invalid, ExpectState::Stale, ExpectState::Unmet]
-        }
+        Do::Repair => &[ExpectState::Missing, ExpectState::Invalid, ExpectState::Stale, ExpectState::Unmet],
         _ => &[],
     };
     let expected = suggestion.expects.iter().find(|expected| wanted.contains(&expected.state));
     let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| &expected.problems);
-    let problem = problems.iter().find(|finding| finding.severity == Severity::Error && finding.path.is_some());
+    let problem =
+        problems.iter().find(|finding| finding.severity == Severity::Error && finding.path.is_some());
     match (problem, expected) {
         (Some(finding), _) if expected.is_some() || suggestion.duty.r#do == Do::Repair => {
             Some(Spot { path: finding.path.clone()?, line: finding.line, column: finding.column })

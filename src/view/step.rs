@@ -87,7 +87,11 @@ impl StepView {
             rule: transition.rule.as_ref().map(ToString::to_string),
             reason: transition.reason.clone(),
             actor: entry.map(ActorView::of),
-            evidence: transition.evidence.iter().flat_map(|one| StepEvidence::judged(one, directory)).collect(),
+            evidence: transition
+                .evidence
+                .iter()
+                .flat_map(|one| StepEvidence::judged(one, directory))
+                .collect(),
             waived: transition.waive.iter().map(ToString::to_string).collect(),
             commit: commit.map(str::to_owned),
         }

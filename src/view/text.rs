@@ -97,8 +97,11 @@ pub(super) fn mood(suggestion: &Suggestion) -> Style {
 
 fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) {
     let phase = suggestion.task.phase();
-    let attempt =
-        if suggestion.task.attempt > 1 { format!(" (attempt {})", suggestion.task.attempt) } else { String::new() };
+    let attempt = if suggestion.task.attempt > 1 {
+        format!(" (attempt {})", suggestion.task.attempt)
+    } else {
+        String::new()
+    };
     out.push_str(&columns(
         &[vec![
             styled(&suggestion.task.id, Style::Strong),

@@ -70,12 +70,7 @@ impl Transitions {
         transitions: Vec<TransitionLine>,
         diagnostics: &[Diagnostic],
     ) -> Self {
-        Self {
-            repository,
-            applied,
-            transitions,
-            diagnostics: diagnostics.iter().map(Finding::of).collect(),
-        }
+        Self { repository, applied, transitions, diagnostics: diagnostics.iter().map(Finding::of).collect() }
     }
 }
 
@@ -138,8 +133,14 @@ mod tests {
         let workflow = samples::workflow();
         let (task, directory) = (samples::task(), samples::directory());
         let text = |transition: &Transition, commit, width| {
-            let applied =
-                AppliedView { task: &task, directory: &directory, workflow: &workflow, transition, entry: None, commit };
+            let applied = AppliedView {
+                task: &task,
+                directory: &directory,
+                workflow: &workflow,
+                transition,
+                entry: None,
+                commit,
+            };
             TransitionLine::of(&applied).text(Paint::PLAIN, width)
         };
         let commit = Some("3f2a1bc0123456789");

@@ -37,13 +37,13 @@ pub struct Suggestion {
     /// Who must do what about it.
     #[serde(flatten)]
     pub duty: DutyView,
-    /// What a rule waits for, in words; null where no rule says so.
+    /// What a `wait` rule waits for; null where no rule says so.
     pub waits_for: Option<String>,
-    /// The rule that decided.
+    /// The rule that decided; null where none did.
     pub rule: Option<String>,
-    /// The agent that does the current phase.
+    /// The agent of the current phase; null where it has none.
     pub agent: Option<String>,
-    /// The action that is due.
+    /// The action that is due; null where none is.
     pub action: Option<String>,
     /// Where the instructions lie; null where they are only in the binary.
     pub instructions: Option<String>,
@@ -61,7 +61,7 @@ pub struct Suggestion {
     pub waived: Vec<String>,
     /// Findings about the task.
     pub diagnostics: Vec<Finding>,
-    /// The commit in which the state was last committed.
+    /// The commit that holds the present state; null where none does.
     pub committed: Option<String>,
 }
 
@@ -93,13 +93,13 @@ pub struct Expected {
     pub tree: Vec<String>,
     /// How it is read.
     pub format: Format,
-    /// The name of the schema that has to accept it.
+    /// The name of the schema that has to accept it; null where it has none.
     pub schema: Option<String>,
     /// What is the matter with it; `unmet` is ready, but no rule accepts what it says.
     pub state: ExpectState,
     /// Why, in words.
     pub because: String,
-    /// An example that the schema accepts.
+    /// A document that the schema accepts, with that `of` filled in; null where the schema shows none.
     pub example: Option<Value>,
     /// What the `of` of the report should say.
     #[cfg_attr(

@@ -45,6 +45,18 @@ spelt!(Ending { Completed, Failed, Waiting, Stalled, Exhausted, Paused, Stopped,
 spelt!(Mode { Interactive, Auto });
 spelt!(Standing { Proven, Restored, Merged, Folded, Claimed, Overridden, Unverifiable, Forged });
 spelt!(Kind {
-    Create, Advance, Regress, Override, Rollback, Reopen, Confirm, Run, Skip, Answer, Order, Start, End,
+    Create,
+    Advance,
+    Regress,
+    Override,
+    Rollback,
+    Reopen,
+    Confirm,
+    Run,
+    Skip,
+    Answer,
+    Order,
+    Start,
+    End,
     Merge,
 });

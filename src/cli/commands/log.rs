@@ -22,7 +22,10 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
         for (entry, commit) in story {
             let commit = commit.map(|commit| commit.to_string());
-            entries.push((entry.at, StepView::recorded(task.id.as_str(), &task.directory, &entry, commit.as_deref())));
+            entries.push((
+                entry.at,
+                StepView::recorded(task.id.as_str(), &task.directory, &entry, commit.as_deref()),
+            ));
         }
     }
     entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));

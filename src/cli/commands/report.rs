@@ -8,7 +8,8 @@ use crate::drive::Controlled;
 use crate::survey::Workspace;
 use crate::survey::{Judged, TaskRef};
 use crate::view::{
-    AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions, pretty,
+    AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
+    pretty,
 };
 
 /// The task that a command line names, or means without naming it.

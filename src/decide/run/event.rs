@@ -1,6 +1,6 @@
 //! What the course of a run is told, and what it says is to be done.
 
-use super::{ControlRequest, Ending, RunCommand, JudgedTask, Work};
+use super::{ControlRequest, Ending, JudgedTask, RunCommand, Work};
 use crate::base::Period;
 use crate::decide::{ActionResult, State};
 

@@ -2,9 +2,9 @@
 
 use super::precondition::goal;
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, RecordOutcome,
-    RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, JudgedTask, Tick, Usage, Work, Worker, fingerprint,
-    next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
+    RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker,
+    fingerprint, next,
 };
 use crate::base::{Digest, Period};
 use crate::decide::{ActionResult, Mode, State};

@@ -139,7 +139,13 @@ pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -
 }
 
 /// An action is tried, given up, or not even begun.
-fn act(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, action: &ActionName, rule: &RuleId) -> NextStep {
+fn act(
+    case: &JudgedTask<'_>,
+    usage: &Usage,
+    budget: &Budget,
+    action: &ActionName,
+    rule: &RuleId,
+) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
     let failures = usage.failures_of(&Worker::Action(action.to_string()));
     if failures >= tries(workflow, Some(action)) {

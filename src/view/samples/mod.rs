@@ -412,6 +412,11 @@ pub fn log() -> Vec<StepView> {
     };
     vec![
         StepView::recorded("t-42", &directory(), &entry(1, &create(), ActorKind::Human, "Ada"), None),
-        StepView::recorded("t-42", &directory(), &entry(2, &advance(), ActorKind::Orch, "orch"), Some("c0ffee01234567")),
+        StepView::recorded(
+            "t-42",
+            &directory(),
+            &entry(2, &advance(), ActorKind::Orch, "orch"),
+            Some("c0ffee01234567"),
+        ),
     ]
 }

@@ -5,7 +5,7 @@ use crate::base::{Diagnostic, Timestamp};
 use crate::view::findings::Findings;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    AppliedView, Document, ErrorView, EventView, Explanations, Finding, Happening, Log, Status, Subject,
+    AppliedView, ErrorView, EventView, Explanations, Finding, Happening, JsonDocument, Log, Status, Subject,
     Suggestion, Suggestions, TransitionLine, Transitions, line,
 };
 use serde_json::Value;
@@ -38,9 +38,12 @@ fn every_output_has_the_shape_of_its_schema() {
             commit,
         })
         .collect();
-    conforms(
-        &Transitions::new(repository(), true, applied.iter().map(TransitionLine::of).collect(), &findings),
-    );
+    conforms(&Transitions::new(
+        repository(),
+        true,
+        applied.iter().map(TransitionLine::of).collect(),
+        &findings,
+    ));
 
     let text = String::new;
     let happenings = [
@@ -63,7 +66,7 @@ fn schema(kind: &str) -> Value {
 
 /// Checks an output against the keywords that our output schemas use; the shell, which has a whole
 /// validator, does so again with real output.
-fn conforms<D: Document>(output: &D) {
+fn conforms<D: JsonDocument>(output: &D) {
     let kind = D::KIND;
     let root = schema(kind);
     let value: Value = serde_json::from_str(&line(output)).expect("JSON");

@@ -3,7 +3,7 @@
 use super::play::{Play, facts, workflow};
 use orch::base::{Digest, Period};
 use orch::decide::{
-    ActionResult, Budget, Ending, ExecutorExit, Mode, NextStep, Recorded, Returned, State, JudgedTask, Usage,
+    ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned, State, Usage,
     Worker, evaluate, initial_state, next,
 };
 use serde_json::{Value, json};

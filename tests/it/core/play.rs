@@ -2,9 +2,9 @@
 
 use orch::base::{Period, RepoPath, TaskId, Timestamp};
 use orch::decide::{
-    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, Leftover, Mode, News,
-    RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State,
-    JudgedTask, Tick, evaluate, initial_state,
+    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, JudgedTask, Leftover, Mode,
+    News, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp,
+    State, Tick, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::collections::BTreeMap;
