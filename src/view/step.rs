@@ -13,10 +13,10 @@ pub struct StepView {
     pub task: String,
     /// The directory of the task.
     pub path: String,
-    /// Its number, from 1; null where it is not recorded, as in a dry run.
+    /// Its number, from 1; null where nothing was committed: in a dry run, or outside git.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub seq: Option<u64>,
-    /// When it was recorded, in UTC; null where it is not recorded.
+    /// When it was recorded, in UTC; null where nothing was committed.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: Option<String>,
     /// The phase that was left; null for the creation of the task.
@@ -31,7 +31,7 @@ pub struct StepView {
     pub rule: Option<String>,
     /// Why.
     pub reason: String,
-    /// Who made it; null where it is not recorded.
+    /// Who made it; null where nothing was committed.
     pub actor: Option<ActorView>,
     /// The files that it rests on.
     pub evidence: Vec<StepEvidence>,

@@ -170,16 +170,17 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     lines.collect()
 }
 
-/// For each applied step, its entry in the record: the last ones of the state that followed. What is not
-/// there, as in a dry run, has none.
+/// For each step that was committed, its entry in the record: the last ones of the state that followed.
 fn entries(applied: &Applied) -> Vec<Option<&HistoryEntry>> {
     let history = applied.judged.state().map(|state| state.history.as_slice()).unwrap_or_default();
     let is_of = |entry: &HistoryEntry, made: &Transition| {
         (entry.kind, &entry.from, &entry.to, &entry.reason) == (made.kind, &made.from, &made.to, &made.reason)
     };
     let mut latest = history.iter().rev();
-    let found = applied.steps.iter().rev().map(|(made, _)| latest.next().filter(|entry| is_of(entry, made)));
-    let mut found: Vec<_> = found.collect();
+    let entry = |(made, commit): &(Transition, Option<_>)| {
+        latest.next().filter(|entry| commit.is_some() && is_of(entry, made))
+    };
+    let mut found: Vec<_> = applied.steps.iter().rev().map(entry).collect();
     found.reverse();
     found
 }
