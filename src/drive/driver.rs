@@ -5,7 +5,7 @@ use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
 use crate::base::{Class, Code, Period, Timestamp};
 use crate::decide::{
-    Blocker, Ending, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, TaskView, Tick,
+    Blocker, Ending, JudgedTask, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, Tick,
     Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
@@ -349,13 +349,13 @@ pub(super) fn own(judged: Judged) -> Judged {
 pub(super) fn case<'a>(
     judged: &'a Judged,
     has_executor: &'a dyn Fn(&str) -> bool,
-) -> Result<TaskView<'a>, Blocker> {
+) -> Result<JudgedTask<'a>, Blocker> {
     let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
     if judged.untracked {
         return Err(never(Ending::Waiting, not_here(&judged.task.id)));
     }
     match (judged.workflow(), &judged.recorded) {
-        (Some(workflow), Recorded::Known(state)) => Ok(TaskView {
+        (Some(workflow), Recorded::Known(state)) => Ok(JudgedTask {
             workflow,
             state,
             facts: &judged.observed.facts,

@@ -5,7 +5,7 @@
 use crate::apply::{AdvancePlan, Applied, TaskOutcome, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
-use crate::decide::{Transition, Verdict};
+use crate::decide::{self, Transition};
 use crate::survey::{Caller, Error, Judged, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -392,10 +392,7 @@ struct KnownTask {
 
 /// Whether a task is in a state that somebody has to repair, so that it is told at once.
 fn is_trouble(judged: &Judged) -> bool {
-    matches!(
-        judged.decision.verdict,
-        Verdict::Error { .. } | Verdict::Inconsistent { .. } | Verdict::Livelock { .. }
-    )
+    decide::trouble(&judged.decision.verdict).is_some()
 }
 
 /// Whether a change at `path` can have made a task come or go in `directory`.

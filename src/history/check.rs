@@ -7,7 +7,7 @@ use super::gates::ChangeOwner;
 use super::gates::gate;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
-use crate::decide::{Proof, Standing, Verdict};
+use crate::decide::{Proof, Standing, trouble};
 use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
 use crate::survey::Workspace;
@@ -371,12 +371,7 @@ fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
 fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
     let mut found = judged.decision.diagnostics.clone();
     let decision = &judged.decision;
-    let code = match &decision.verdict {
-        Verdict::Inconsistent { .. } => Some(Code::Inconsistent),
-        Verdict::Error { code } if !found.iter().any(|finding| finding.code == *code) => Some(*code),
-        Verdict::Livelock { .. } => Some(Code::Livelock),
-        _ => None,
-    };
+    let code = trouble(&decision.verdict).filter(|code| !found.iter().any(|finding| finding.code == *code));
     if let Some(code) = code {
         let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
         let place = match decision.rule.as_ref().zip(judged.workflow()) {

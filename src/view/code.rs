@@ -1,18 +1,14 @@
 //! What a code means, for `orch help CODE` and for the page of all codes.
 
-use super::json::SCHEMA_VERSION;
 use super::layout::paragraph;
 use crate::base::{Class, Code};
 use serde::Serialize;
 
 /// The explanation of one code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CodeView {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `code`.
-    pub kind: &'static str,
     /// The code.
     pub code: &'static str,
     /// What it means.
@@ -25,14 +21,14 @@ pub struct CodeView {
     pub exit_code: Option<u8>,
 }
 
+super::json::documents! { CodeView = "code" }
+
 impl CodeView {
     /// The explanation of a code, whose errors end a command with this exit code.
     #[must_use]
     pub fn of(code: Code, exit: u8) -> Self {
         let entry = code.entry();
         Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "code",
             code: entry.text,
             meaning: entry.meaning,
             cause: entry.cause,

@@ -1,25 +1,24 @@
 //! The envelope of a failure.
 
-use super::json::SCHEMA_VERSION;
 use crate::base::Code;
 use serde::Serialize;
 
 /// What a command prints as JSON when it could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorView {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `error`.
-    pub kind: &'static str,
     /// What went wrong.
     pub error: FailureBody,
 }
 
+super::json::documents! { ErrorView = "error" }
+
 /// What went wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FailureBody {
     /// A stable kebab-case code.
+    #[cfg_attr(test, schemars(extend("pattern" = "^[a-z0-9]+(-[a-z0-9]+)*$")))]
     pub code: String,
     /// What happened.
     pub message: String,
@@ -32,7 +31,7 @@ impl ErrorView {
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = FailureBody { code: code.to_string(), message: message.into(), hint };
-        Self { schema_version: SCHEMA_VERSION, kind: "error", error }
+        Self { error }
     }
 }
 

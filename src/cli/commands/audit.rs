@@ -47,8 +47,7 @@ pub(super) fn report(workspace: &Workspace, range: Option<&str>) -> Result<Audit
             &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
             change.commit.at.to_string(),
             change.commit.author.clone(),
-            change.task.id.as_str(),
-            change.task.directory.as_str(),
+            (&change.task.id, &change.task.directory),
             &change.proof,
         )
     });

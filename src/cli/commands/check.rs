@@ -5,7 +5,7 @@ use super::report;
 use crate::base::Code;
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
-use crate::view::{findings, pretty};
+use crate::view::{findings, indented, pretty};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -123,7 +123,7 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
     match form {
         Form::Json => ui.answer(&pretty(&findings::Findings::new(found)))?,
         Form::Github => ui.answer(&findings::github(found))?,
-        Form::Sarif => ui.answer(&pretty(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
+        Form::Sarif => ui.answer(&indented(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {
             ui.answer(&findings::snippets(found, &checked.texts, ui.paint, ui.width))?;
             ui.status(&format!("{}: {}", counted(checked.tasks.len(), "task"), findings::summary(found)));

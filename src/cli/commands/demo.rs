@@ -5,6 +5,7 @@ mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;
+use crate::view::{DemoAnswer, pretty};
 use std::path::PathBuf;
 
 /// Create a sample repository and play a task's whole life in it.
@@ -40,8 +41,7 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "demo", "directory": directory});
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&DemoAnswer { directory: directory.display().to_string() }))?;
     }
     Ok(ExitCode::Fine)
 }

@@ -7,7 +7,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
-use crate::view::pretty;
+use crate::view::{HookLine, HooksAnswer, pretty};
 use clap::Subcommand;
 use script::Name;
 use slot::{Did, Slot, SlotState};
@@ -195,24 +195,19 @@ fn answer(
     ui: &Ui,
 ) -> Result<(), Failure> {
     if context.global.json {
-        let hooks_json: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                serde_json::json!({
-                    "hook": row.name.as_str(), "state": row.state.as_str(), "chained": row.chained,
-                    "did": row.did.map(Did::as_str),
-                })
-            })
-            .collect();
         let location = match hooks.location {
             HooksLocation::Git => "git",
             HooksLocation::WorkTree => "work-tree",
             HooksLocation::Outside => "outside",
         };
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "hooks", "directory": shown(workspace, hooks), "location": location,
-            "hooks": hooks_json,
-        });
+        let line = |row: &Row| HookLine {
+            hook: row.name.as_str(),
+            state: row.state.as_str(),
+            chained: row.chained,
+            did: row.did.map(Did::as_str),
+        };
+        let hooks_shown = rows.iter().map(line).collect();
+        let answer = HooksAnswer { directory: shown(workspace, hooks), location, hooks: hooks_shown };
         ui.answer(&pretty(&answer))?;
         return Ok(());
     }

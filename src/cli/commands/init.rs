@@ -6,6 +6,7 @@ use crate::base::{Code, Diagnostic, shell_word};
 use crate::config;
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
+use crate::view::{InitAnswer, pretty};
 use crate::workflow::{System, Workflow};
 use std::path::Path;
 
@@ -51,8 +52,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     let driver = merge_driver(args, &workspace, &mut made)?;
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&InitAnswer { made: made.paths.clone() }))?;
     } else if made.paths.is_empty() {
         ui.answer("Everything is there already.\n")?;
     } else {

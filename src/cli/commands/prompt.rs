@@ -22,10 +22,7 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let Some(subject) = subjects.first() else { return Ok(ExitCode::Nothing) };
     let text = view::prompt(subject);
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": view::SCHEMA_VERSION, "kind": "prompt", "task": task.id.as_str(), "prompt": text,
-        });
-        ui.answer(&view::pretty(&answer))?;
+        ui.answer(&view::pretty(&view::PromptAnswer { task: task.id.to_string(), prompt: text }))?;
     } else {
         ui.answer(&text)?;
     }

@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
+use crate::view::{RecoveryAnswer, pretty};
 
 /// Rebuild the lost or broken state of a task.
 ///
@@ -35,10 +36,7 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
     };
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "recovery", "task": task.id.as_str(), "from": from, "message": text,
-        });
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&RecoveryAnswer { task: task.id.to_string(), from, message: text }))?;
     } else {
         ui.answer(&format!("{}: {text}\n", task.id))?;
     }

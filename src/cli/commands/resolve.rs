@@ -5,7 +5,7 @@ use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement,
 use crate::base::command;
 use crate::decide::HistoryEntry;
 use crate::survey::{Error, TaskRef};
-use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
+use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView, pretty};
 use crate::workflow::Owner;
 
 /// Resolve the records of tasks that two branches moved.
@@ -121,7 +121,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
             ResolvedBy::Transcript => "transcript",
         },
         sides: settlement.phases.to_vec(),
-        phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
+        current_phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
         reason,
         staged: settlement.staged,
         commit: settlement.commit.map(|commit| commit.to_string()),
@@ -144,7 +144,7 @@ fn unsettled(task: &TaskRef, reason: String) -> Resolution {
         settled: false,
         how: "disputed",
         sides: Vec::new(),
-        phase: None,
+        current_phase: None,
         reason,
         staged: false,
         commit: None,
@@ -157,14 +157,14 @@ fn unsettled(task: &TaskRef, reason: String) -> Resolution {
 
 fn disputed(dispute: &Dispute) -> Resolution {
     let task = dispute.task.id.as_str();
-    let story =
-        |entries: &[HistoryEntry]| entries.iter().map(|entry| LogEntry::of(task, entry, None)).collect();
+    let step = |entry: &HistoryEntry| StepView::recorded(task, &dispute.task.directory, entry, None);
+    let story = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
     let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),
         argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
             .map(str::to_owned)
             .to_vec(),
-        by: Owner::Human.as_str(),
+        by: Owner::Human,
         effect: effect.to_owned(),
     };
     Resolution {

@@ -11,7 +11,7 @@ use crate::decide::{Ending, Mode};
 use crate::drive::{RunEnd, RunOptions, StopFlag};
 use crate::survey::TaskRef;
 use crate::survey::Workspace;
-use crate::view::{RunReport, SCHEMA_VERSION, TransitionLine, pretty};
+use crate::view::{RunReport, TaskView, TransitionLine, pretty};
 use live::RunDisplay;
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
@@ -117,14 +117,11 @@ fn finish(
     let options: Vec<Vec<String>> =
         end.judged.decision.options.iter().map(|option| option.argv.clone()).collect();
     let report = RunReport {
-        schema_version: SCHEMA_VERSION,
-        kind: "run",
         repository: workspace.repository(),
-        task: end.judged.task.id.to_string(),
+        task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.task.directory),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
-        ending: (!goes_on).then(|| end.ending.as_str()),
+        ending: (!goes_on).then(|| end.ending),
         reason: end.reason.clone(),
-        current_phase: end.judged.decision.phase.as_ref().map(ToString::to_string),
         turns: end.turns.0,
         max_turns: end.turns.1,
         cost: end.cost,

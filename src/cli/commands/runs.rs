@@ -39,7 +39,7 @@ fn line(info: &RunInfo) -> RunLine {
         state: info.standing(),
         since: info.since().to_string(),
         pid: run.pid,
-        mode: run.mode.as_str(),
+        mode: run.mode,
         work: run.work().map(|doing| doing.work.name().to_owned()),
         turns: run.usage.turns,
         max_turns: run.max_turns,

@@ -93,8 +93,8 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
     let subjects = report::subjects(workspace, &judged)?;
     let wanted = |subject: &view::Subject<'_>| match args.whom {
         None => true,
-        Some(Whom::Agent) => view::next(subject).owner == Owner::Agent,
-        Some(Whom::Human) => view::next(subject).owner == Owner::Human,
+        Some(Whom::Agent) => subject.duty().owner == Owner::Agent,
+        Some(Whom::Human) => subject.duty().owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
     Ok(Answer { envelope: Suggestions::new(workspace.repository(), &kept, None, &problems), nothing })

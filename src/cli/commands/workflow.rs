@@ -9,7 +9,7 @@ use crate::base::{Code, Diagnostic, shell_word};
 use crate::survey::Loaded;
 use crate::survey::Workspace;
 use crate::view::layout::counted;
-use crate::view::{findings, pretty};
+use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings, pretty};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
 use std::sync::Arc;
@@ -122,17 +122,12 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
         rows.push((name, title, counts, origin));
     }
     if context.global.json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(name, title, counts, origin)| {
-                serde_json::json!({
-                    "name": name, "title": title, "valid": counts.is_some(),
-                    "phases": counts.map(|counts| counts.0), "rules": counts.map(|counts| counts.1), "origin": origin,
-                })
-            })
-            .collect();
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "workflows", "workflows": rows});
-        ui.answer(&format!("{answer:#}\n"))?;
+        let line = |(name, title, counts, origin): (String, String, Option<(usize, usize)>, String)| {
+            let (valid, phases, rules) =
+                (counts.is_some(), counts.map(|counts| counts.0), counts.map(|counts| counts.1));
+            WorkflowLine { name, title, valid, phases, rules, origin }
+        };
+        ui.answer(&pretty(&WorkflowList { workflows: rows.into_iter().map(line).collect() }))?;
         return Ok(ExitCode::Fine);
     }
     let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -191,9 +186,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         stale.push(loaded.document.path.clone());
     }
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "formatted", "written": !args.check, "paths": stale,
-        });
+        let answer = FormattedAnswer { written: !args.check, paths: stale.clone() };
         ui.answer(&pretty(&answer))?;
     } else {
         let what = if args.check { "the diagram is out of date" } else { "drawn anew" };

@@ -1,6 +1,6 @@
 //! What the course of a run is told, and what it says is to be done.
 
-use super::{ControlRequest, Ending, RunCommand, TaskView, Work};
+use super::{ControlRequest, Ending, JudgedTask, RunCommand, Work};
 use crate::base::{Period, Reason};
 use crate::decide::{ActionResult, State};
 
@@ -39,7 +39,7 @@ pub enum RunEvent<'a> {
     /// This is what an earlier process left.
     Found(Leftover, &'a State),
     /// The task was judged.
-    Judged(&'a TaskView<'a>),
+    Judged(&'a JudgedTask<'a>),
     /// Something was recorded, or was not.
     Recorded(RunCommand, RecordOutcome),
     /// An executor has ended.

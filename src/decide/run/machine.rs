@@ -2,9 +2,9 @@
 
 use super::precondition::goal;
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, RecordOutcome,
-    RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, TaskView, Tick, Usage, Work, Worker, fingerprint,
-    next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
+    RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker,
+    fingerprint, next,
 };
 use crate::base::{Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
@@ -133,7 +133,7 @@ impl RunMachine {
         RunEffect::Record(RunCommand::Start)
     }
 
-    fn judged(&mut self, now: &Tick, case: &TaskView<'_>) -> RunEffect {
+    fn judged(&mut self, now: &Tick, case: &JudgedTask<'_>) -> RunEffect {
         self.look_for_progress(case);
         if let Some(request) = &now.request {
             return self.heed(request);
@@ -172,7 +172,7 @@ impl RunMachine {
     /// An agent whose files leave the rules where they were has failed, whatever it wrote; one whose files
     /// move the task has not, however it ended. Where nothing at all has changed, trying again would be the
     /// same once more.
-    fn look_for_progress(&mut self, case: &TaskView<'_>) {
+    fn look_for_progress(&mut self, case: &JudgedTask<'_>) {
         let Some(Doubt { mut work, goal: before, why }) = self.doubted.take() else { return };
         let fingerprint = || fingerprint(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
         let has_moved = goal(case.decision) != before;

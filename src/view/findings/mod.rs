@@ -9,19 +9,14 @@ pub use sarif::sarif;
 pub use snippet::snippets;
 
 use super::Finding;
-use super::json::SCHEMA_VERSION;
 use super::layout::counted;
 use crate::base::{Diagnostic, Severity};
 use serde::Serialize;
 
 /// The envelope of findings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Findings {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `findings`.
-    pub kind: &'static str,
     /// The findings, in the order given.
     pub findings: Vec<Finding>,
     /// How many of them are errors.
@@ -32,13 +27,13 @@ pub struct Findings {
     pub notes: usize,
 }
 
+super::json::documents! { Findings = "findings" }
+
 impl Findings {
     /// The envelope of these findings.
     #[must_use]
     pub fn new(diagnostics: &[Diagnostic]) -> Self {
         Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "findings",
             findings: diagnostics.iter().map(Finding::of).collect(),
             errors: number(diagnostics, Severity::Error),
             warnings: number(diagnostics, Severity::Warning),

@@ -4,7 +4,7 @@ mod workflow;
 
 pub use workflow::workflow;
 
-use super::{LogEntry, Repository, RunnerView, Subject};
+use super::{Repository, RunnerView, StepView, Subject};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
     WorkflowName,
@@ -390,7 +390,7 @@ pub fn run() -> Sample {
     plain("codegen", Verdict::Run(action), "the code has not been linted")
 }
 
-pub fn log() -> Vec<LogEntry> {
+pub fn log() -> Vec<StepView> {
     let entry = |seq, transition: &Transition, kind, name: &str| HistoryEntry {
         seq,
         at: Timestamp::parse("2026-11-21T04:50:00Z").expect("valid"),
@@ -411,7 +411,12 @@ pub fn log() -> Vec<LogEntry> {
         action: transition.action.clone(),
     };
     vec![
-        LogEntry::of("t-42", &entry(1, &create(), ActorKind::Human, "Ada"), None),
-        LogEntry::of("t-42", &entry(2, &advance(), ActorKind::Orch, "orch"), Some("c0ffee01234567")),
+        StepView::recorded("t-42", &directory(), &entry(1, &create(), ActorKind::Human, "Ada"), None),
+        StepView::recorded(
+            "t-42",
+            &directory(),
+            &entry(2, &advance(), ActorKind::Orch, "orch"),
+            Some("c0ffee01234567"),
+        ),
     ]
 }

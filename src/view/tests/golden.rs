@@ -192,6 +192,7 @@ fn a_suggestion_on_the_wire() {
       "workflow": "global-state-machine",
       "rev": 3,
       "currentPhase": "plan_review",
+      "substate": null,
       "attempt": 1,
       "suggestedNext": "plan_review",
       "direction": "stay",
@@ -208,7 +209,8 @@ fn a_suggestion_on_the_wire() {
         {
           "artifact": "plan",
           "path": "tasks/t-42/planning/plan.json",
-          "digest": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
+          "digest": "d68ba18a52c364f111335b4357c5a4ba8ac0c110",
+          "valid": true
         }
       ],
       "expects": [

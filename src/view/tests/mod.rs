@@ -1,7 +1,9 @@
 //! Tests of the room as a whole: golden texts, the wire contract, order and safety.
 
 mod contract;
+mod duties;
 mod golden;
+mod schemas;
 
 use super::samples::{self, Sample};
 use super::{Explanations, Paint, Status, Subject, Suggestions, prompt, suggestions};
@@ -48,8 +50,8 @@ fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
         .suggestions
         .iter()
         .map(|suggestion| {
-            let moved = suggestion.committed.as_deref().filter(|_| suggestion.task == "a-1");
-            format!("{} {} {}", suggestion.task, suggestion.r#do.as_str(), moved.unwrap_or_default())
+            let moved = suggestion.committed.as_deref().filter(|_| suggestion.task.id == "a-1");
+            format!("{} {} {}", suggestion.task.id, suggestion.duty.r#do.as_str(), moved.unwrap_or_default())
         })
         .map(|line| line.trim_end().to_owned())
         .collect();

@@ -98,6 +98,25 @@ fn a_watch_prints_a_document_a_line() {
 }
 
 #[test]
+fn a_step_reads_the_same_in_every_answer() {
+    let world = world();
+    world.code_review("t", true, 1);
+    let answer = |arguments: &[&str]| document(arguments, &world.orch(arguments).succeeds());
+    let step = answer(&["next", "t", "--json"])["transitions"][0].clone();
+    assert!(step["seq"].is_u64() && step["at"].is_string(), "{step:#}");
+    let last = |list: &Value| list.as_array().and_then(|all| all.last()).cloned().expect("not empty");
+    let logged = last(&answer(&["log", "t", "--json"])["entries"]);
+    let audited = last(&last(&answer(&["audit", "--json"])["changes"])["steps"]);
+    for key in [
+        "task", "path", "seq", "at", "from", "to", "kind", "action", "rule", "reason", "actor", "waived",
+        "commit",
+    ] {
+        assert_eq!((&logged[key], &audited[key]), (&step[key], &step[key]), "{key}");
+    }
+    assert_eq!(step["evidence"][0]["path"], logged["evidence"][0]["path"]);
+}
+
+#[test]
 fn findings_come_in_every_format() {
     let world = world();
     world.write("tasks/t/review/code-review.json", "{\n  \"ok\": \"yes\"\n}\n");

@@ -5,10 +5,11 @@ use super::super::{next, report};
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command, Global};
+use crate::decide::Direction;
 use crate::store::Store;
 use crate::survey::Caller;
 use crate::survey::Workspace;
-use crate::view::{Direction, Explanations, Paint, Style, Suggestion};
+use crate::view::{Explanations, Paint, Style, Suggestion};
 use clap::Parser;
 use serde_json::Value;
 use std::path::Path;
@@ -193,12 +194,14 @@ impl<'a> Stage<'a> {
 
     fn moved(&self, applied: &Applied) -> Result<(), Failure> {
         for line in report::transition_lines(applied) {
-            let commit = line.commit.as_deref().map(short).unwrap_or_default();
+            let step = &line.step;
+            let commit = step.commit.as_deref().map(short).unwrap_or_default();
             let style = if line.direction == Direction::Advance { Style::Good } else { Style::Warn };
-            let head = format!("{} -> {}", line.from.as_deref().unwrap_or("new"), line.to);
+            let head = format!("{} -> {}", step.from.as_deref().unwrap_or("new"), step.to);
             let (head, id) = (self.ui.paint.paint(style, &head), self.ui.paint.paint(Style::Dim, &commit));
             self.say(&format!("  {head}  {id}"))?;
-            self.say(&format!("    {}: {}", line.rule.as_deref().unwrap_or(line.kind), line.reason))?;
+            let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
+            self.say(&format!("    {cause}: {}", step.reason))?;
             if line.undo.is_some() {
                 let undo = self.ui.paint.paint(Style::Command, &format!("git revert {commit}"));
                 self.say(&format!("    undo: {undo}"))?;
@@ -210,9 +213,9 @@ impl<'a> Stage<'a> {
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
         let judged = workspace.judge(&workspace.task(TASK)?)?;
         if let Some(subject) = workspace.subject(&judged, None) {
-            let next = Suggestion::of(&subject);
-            let phase = next.current_phase.clone().unwrap_or_default();
-            self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", next.reason)))?;
+            let Suggestion { task, duty, .. } = Suggestion::of(&subject);
+            let phase = task.current_phase.unwrap_or_default();
+            self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", duty.reason)))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, span};
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
-use crate::view::{findings, pretty};
+use crate::view::{NewWorkflow, findings, pretty};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -274,10 +274,8 @@ fn write(
         write_atomic(&target, text.as_bytes()).map_err(|error| cannot(&error))?;
     }
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "workflow", "workflow": args.name, "strategy": strategy.as_str(),
-            "made": made, "replaced": replaced,
-        });
+        let (workflow, strategy) = (args.name.to_string(), strategy.as_str());
+        let answer = NewWorkflow { workflow, strategy, made, replaced };
         ui.answer(&pretty(&answer))?;
         return Ok(ExitCode::Fine);
     }
