@@ -68,7 +68,7 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
     }
     row.extend([
         styled(format!("{} -> {}", step.origin(), step.to), style),
-        plain(step.deed()),
+        plain(step.label()),
         plain(step.rule.as_deref().unwrap_or_default()),
         styled(step.short_commit(), Style::Dim),
     ]);

@@ -124,7 +124,7 @@ impl StepView {
     }
 
     /// What was done, for people: the kind, and the action.
-    pub(super) fn deed(&self) -> String {
+    pub(super) fn label(&self) -> String {
         let kind = self.kind.as_str();
         self.action.as_ref().map_or_else(|| kind.to_owned(), |action| format!("{kind} {action}"))
     }

@@ -97,7 +97,7 @@ impl TransitionLine {
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let step = &self.step;
-        let done = step.action.as_ref().map(|_| format!(" ({})", step.deed()));
+        let done = step.action.as_ref().map(|_| format!(" ({})", step.label()));
         let head =
             format!("{}: {} -> {}{}", one_line(&step.task), step.origin(), step.to, done.unwrap_or_default());
         let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());

@@ -120,7 +120,7 @@ fn finish(
         repository: workspace.repository(),
         task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.task.directory),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
-        ending: (!goes_on).then(|| end.ending),
+        ending: (!goes_on).then_some(end.ending),
         reason: end.reason.clone(),
         turns: end.turns.0,
         max_turns: end.turns.1,
