@@ -11,6 +11,7 @@ mod period;
 mod shell;
 mod suggest;
 mod time;
+mod toml_reader;
 
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use digest::Digest;
@@ -21,3 +22,4 @@ pub use period::Period;
 pub use shell::{command, shell_word};
 pub use suggest::nearest;
 pub use time::Timestamp;
+pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};

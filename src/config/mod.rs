@@ -237,12 +237,29 @@ mod tests {
     #[test]
     fn the_template_shows_every_key() {
         let text = everything();
-        for key in keys::Section::ALL.iter().flat_map(|section| section.keys()) {
+        for (key, _) in keys::SECTIONS.iter().flat_map(|section| section.keys) {
             let shown = text.lines().any(|line| {
                 line.starts_with(&format!("{key} = "))
                     || line.trim_matches(['[', ']']).split('.').next() == Some(*key)
             });
             assert!(shown, "{key}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_an_example_of_its_key() {
+        for section in keys::SECTIONS {
+            let header = section.title.trim_matches('`');
+            for (key, example) in section.keys {
+                let text = match section {
+                    keys::TOP => (*example).to_owned(),
+                    keys::ROOT if *key != "path" => format!("{header}\npath = 'a/*'\n{example}"),
+                    _ => format!("{header}\n{example}"),
+                };
+                let text = if text == "[[root]]" { "[[root]]\npath = 'a/*'".to_owned() } else { text };
+                assert_eq!(parse(&text, FILE).1, [], "{text}");
+                assert!(example.trim_matches(['[', ']']).starts_with(key), "{key}: {example}");
+            }
         }
     }
 

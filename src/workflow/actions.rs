@@ -2,10 +2,10 @@
 
 use super::compile::{Compiler, clamp, is_reserved};
 use super::place::bad_path;
-use super::raw::{RawAction, RawAsk, RawLimits, Spanned, Text};
+use super::raw::{RawAction, RawAsk, RawLimits, Text};
 use super::rule::KnownNames;
 use super::{Action, Ask, Guard, Limits, Times, ValueKind};
-use crate::base::{ActionName, ArtifactName, Diagnostic, Period};
+use crate::base::{ActionName, ArtifactName, Diagnostic, Period, Spanned};
 
 impl Compiler<'_> {
     pub(super) fn action(&mut self, raw: &RawAction, known: &KnownNames<'_>) -> Option<Action> {
