@@ -10,8 +10,10 @@ mod patterns;
 mod period;
 mod shell;
 mod suggest;
+mod text;
 mod time;
 mod toml_reader;
+mod words;
 
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use digest::Digest;
@@ -23,3 +25,5 @@ pub use shell::{command, shell_word};
 pub use suggest::nearest;
 pub use time::Timestamp;
 pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
+
+pub(crate) use words::words;

@@ -20,7 +20,7 @@ pub use roots::{Root, Roots};
 pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
-use crate::base::{RepoPath, RuleId, TaskId, WorkflowName};
+use crate::base::{RepoPath, RuleId, TaskId, WorkflowName, words};
 
 /// The name of the file, at the root of the repository.
 pub const FILE: &str = "orch.toml";
@@ -69,13 +69,14 @@ pub struct Git {
     pub detached_head: bool,
 }
 
-/// Whether a transition becomes a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Commit {
-    /// `"each"`: one commit for every transition.
-    Each,
-    /// `"off"`: transitions are written to the work directory only.
-    Off,
+words! {
+    /// Whether a transition becomes a commit.
+    pub enum Commit {
+        /// `"each"`: one commit for every transition.
+        Each = "each",
+        /// `"off"`: transitions are written to the work directory only.
+        Off = "off",
+    }
 }
 
 /// The table `[watch]`.
@@ -146,23 +147,13 @@ pub struct Hook {
     pub timeout_seconds: u64,
 }
 
-/// What a hook does where `orch` cannot judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFault {
-    /// `"pass"`: it says so and lets the commit or push pass.
-    Pass,
-    /// `"block"`: it says so and refuses.
-    Block,
-}
-
-impl OnFault {
-    /// How the file says it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Block => "block",
-        }
+words! {
+    /// What a hook does where `orch` cannot judge.
+    pub enum OnFault {
+        /// `"pass"`: it says so and lets the commit or push pass.
+        Pass = "pass",
+        /// `"block"`: it says so and refuses.
+        Block = "block",
     }
 }
 

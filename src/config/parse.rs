@@ -128,7 +128,11 @@ fn root(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> O
 fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
     let default = Git::default();
     let git = Git {
-        commit: reader.parsed_at(&mut table, "commit", commit).unwrap_or(default.commit),
+        commit: reader
+            .parsed_at(&mut table, "commit", |text| {
+                choice(text, Commit::named, &Commit::ALL.map(Commit::as_str))
+            })
+            .unwrap_or(default.commit),
         protected: patterns(reader, &mut table, "protected"),
         task_branch: reader
             .parsed_at(&mut table, "task_branch", TaskBranch::new)
@@ -141,14 +145,6 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
     };
     reader.finish(table);
     git
-}
-
-fn commit(text: &str) -> Result<Commit, String> {
-    match text {
-        "each" => Ok(Commit::Each),
-        "off" => Ok(Commit::Off),
-        other => Err(unknown_choice(other, &["each", "off"])),
-    }
 }
 
 fn watch(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Watch {
@@ -193,16 +189,15 @@ fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
 fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {
     let default = Hook::default();
     let hook = Hook {
-        on_fault: reader.parsed_at(&mut table, "on_fault", on_fault).unwrap_or(default.on_fault),
+        on_fault: reader
+            .parsed_at(&mut table, "on_fault", |text| {
+                choice(text, OnFault::named, &OnFault::ALL.map(OnFault::as_str))
+            })
+            .unwrap_or(default.on_fault),
         timeout_seconds: reader.integer_at(&mut table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
     };
     reader.finish(table);
     hook
-}
-
-fn on_fault(text: &str) -> Result<OnFault, String> {
-    let known = [OnFault::Pass, OnFault::Block].into_iter().find(|known| known.as_str() == text);
-    known.ok_or_else(|| unknown_choice(text, &["pass", "block"]))
 }
 
 /// The globs at `key`, the bad ones reported and left out.
@@ -213,6 +208,11 @@ fn patterns(reader: &mut SettingsReader<'_>, table: &mut TomlTable<'_, '_>, key:
 fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> Patterns {
     let texts = reader.items(key, value, |text: &str| Patterns::new([text]).map(|_| text.to_owned()));
     Patterns::new(texts).unwrap_or_default()
+}
+
+/// The word that a text is, or what may stand in its place.
+fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&str]) -> Result<T, String> {
+    named(text).ok_or_else(|| unknown_choice(text, choices))
 }
 
 fn unknown_choice(text: &str, choices: &[&str]) -> String {
