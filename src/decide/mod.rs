@@ -13,6 +13,7 @@ mod derive;
 mod evaluate;
 mod expect;
 mod facts;
+mod judge;
 mod merge;
 mod not_enabled;
 mod order;

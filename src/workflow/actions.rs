@@ -1,9 +1,8 @@
 //! Compiling actions, questions and limits.
 
-use super::compile::{Compiler, clamp, is_reserved};
+use super::compile::{Compiler, KnownNames, clamp, is_reserved};
 use super::place::bad_path;
 use super::raw::{RawAction, RawAsk, RawLimits, Text};
-use super::rule::KnownNames;
 use super::{Action, Ask, Guard, Limits, Times, ValueKind};
 use crate::base::{ActionName, ArtifactName, Diagnostic, Period, Spanned};
 

@@ -2,7 +2,6 @@
 
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
-use super::rule::KnownNames;
 use super::{
     Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
     TreeScope, Workflow,
@@ -36,6 +35,14 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     let problems = Diagnostic::in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
     (accepted, problems)
+}
+
+/// What a rule may refer to.
+pub(super) struct KnownNames<'a> {
+    pub phases: &'a [Phase],
+    pub artifacts: &'a [Artifact],
+    pub defines: &'a [(String, Guard)],
+    pub phase_key: &'a str,
 }
 
 pub(super) struct Compiler<'a> {
