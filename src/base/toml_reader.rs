@@ -160,7 +160,17 @@ impl<D: TomlDialect> TomlReader<D> {
         key: &'static str,
         title: &'static str,
     ) -> Option<TomlTable<'t, 'i>> {
-        let table = self.typed(key, above.take(key)?, TomlType::Table, DeValue::as_table)?;
+        self.table_of(key, above.take(key)?, title)
+    }
+
+    /// The table that `value` is, which findings call `title`.
+    pub fn table_of<'t, 'i>(
+        &mut self,
+        key: &str,
+        value: &'t TomlValue<'i>,
+        title: &'static str,
+    ) -> Option<TomlTable<'t, 'i>> {
+        let table = self.typed(key, value, TomlType::Table, DeValue::as_table)?;
         Some(TomlTable::new(title, table))
     }
 
@@ -177,22 +187,6 @@ impl<D: TomlDialect> TomlReader<D> {
             .collect()
     }
 
-    /// The tables of the table of tables that `value` is, by name; findings call each of them `title`.
-    pub fn named_tables<'t, 'i>(
-        &mut self,
-        key: &str,
-        value: &'t TomlValue<'i>,
-        title: &'static str,
-    ) -> Vec<(Spanned<String>, TomlTable<'t, 'i>)> {
-        let mut found = Vec::new();
-        for (name, value) in self.entries(key, value) {
-            if let Some(table) = self.typed(&name.value, value, TomlType::Table, DeValue::as_table) {
-                found.push((name, TomlTable::new(title, table)));
-            }
-        }
-        found
-    }
-
     /// The tables of the list that `value` is, each with its bytes; findings call each of them `title`.
     pub fn listed_tables<'t, 'i>(
         &mut self,
@@ -205,8 +199,8 @@ impl<D: TomlDialect> TomlReader<D> {
         };
         let mut found = Vec::new();
         for item in items {
-            if let Some(table) = self.typed(key, item, TomlType::Table, DeValue::as_table) {
-                found.push(Spanned { value: TomlTable::new(title, table), span: item.span() });
+            if let Some(value) = self.table_of(key, item, title) {
+                found.push(Spanned { value, span: item.span() });
             }
         }
         found

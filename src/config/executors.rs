@@ -56,7 +56,8 @@ impl Executors {
 /// Reads `[executor.*]`. One whose command is empty is none.
 pub(super) fn executors(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Executors {
     let mut found = Vec::new();
-    for (name, table) in reader.named_tables("executor", value, EXECUTOR.title) {
+    for (name, value) in reader.entries("executor", value) {
+        let Some(table) = reader.table_of("executor", value, EXECUTOR.title) else { continue };
         let executor = executor(reader, table);
         if !executor.command.is_empty() {
             found.push((name.value, executor));

@@ -21,12 +21,9 @@ pub(super) const TOP: Section = Section {
         ("git", "[git]"),
         ("watch", "[watch]"),
         ("hook", "[hook]"),
-        ("executor", EXECUTOR_TABLE),
+        ("executor", "[executor.default]"),
     ],
 };
-
-/// How the table of an executor is written.
-const EXECUTOR_TABLE: &str = "[executor.default]";
 
 /// `[[root]]`.
 pub(super) const ROOT: Section = Section {
@@ -95,7 +92,7 @@ pub(super) fn home(key: &str) -> Option<&'static str> {
     known(key).map(|(title, _)| title)
 }
 
-/// How a key is written. The only names of the user's own are those of executors.
+/// How a key is written.
 pub(super) fn example(key: &str) -> &'static str {
-    known(key).map_or(EXECUTOR_TABLE, |(_, example)| example)
+    known(key).map_or("", |(_, example)| example)
 }

@@ -333,6 +333,7 @@ mod tests {
             ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
             ("executor = 1", "1:12: config-value: expected a table, found an integer"),
             ("[executor]\na = 1", "2:5: config-value: expected a table, found an integer"),
+            ("[executor]\ncommand = 1", "2:11: config-value: expected a table, found an integer"),
             (
                 "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
                 "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: it is no length of time",
@@ -356,12 +357,21 @@ mod tests {
     }
 
     #[test]
-    fn hints_name_the_likely_key() {
+    fn hints_say_what_to_write() {
         for (text, expected) in [
             ("setle_ms = 1", "did you mean `settle_ms`?"),
             ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
             ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file, before the first table"),
             ("[watch]\nelephant = 1", "`[watch]` knows `apply`, `adopt`, `poll` and `reconcile_seconds`"),
+            ("[executor]\ncommand = 1", "write it as in `[executor.default]`"),
+            ("[git]\nprotected = 'main'", "write it as in `protected = [\"main\", \"release/*\"]`"),
+            ("[git]\nprotected = [1]", "write it as in `protected = [\"main\", \"release/*\"]`"),
+            ("[git]\ncommit = 'on'", "for example `commit = \"each\"`"),
+            ("[watch]\napply = 'al'", "for example `apply = \"all\"`"),
+            ("[watch]\npoll = 'yes'", "write it as in `poll = false`"),
+            ("[watch]\nreconcile_seconds = 0", "`reconcile_seconds` is from 1 to 86400"),
+            ("[[root]]", "for example `path = \"tasks/*\"`"),
+            ("version = 0x1F", "update orch, or write `version = 1`"),
         ] {
             let (_, findings) = parse(text, "orch.toml");
             let hints: Vec<_> = findings.iter().filter_map(|finding| finding.hint.as_deref()).collect();

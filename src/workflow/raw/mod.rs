@@ -163,8 +163,13 @@ impl BlockReader<'_> {
         read: fn(&mut Self, Text, TomlTable<'t, 'i>) -> T,
     ) -> Vec<T> {
         let Some(value) = top.take(key) else { return Vec::new() };
-        let tables = self.named_tables(key, value, title).into_iter();
-        tables.map(|(name, table)| read(self, name, table)).collect()
+        let mut found = Vec::new();
+        for (name, value) in self.entries(key, value) {
+            if let Some(table) = self.table_of(&name.value, value, title) {
+                found.push(read(self, name, table));
+            }
+        }
+        found
     }
 
     fn head(&mut self, mut table: TomlTable<'_, '_>, raw: &mut RawWorkflow) {
