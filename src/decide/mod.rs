@@ -14,6 +14,7 @@ mod duty;
 mod evaluate;
 mod expect;
 mod facts;
+mod judge;
 mod merge;
 mod not_enabled;
 mod order;

@@ -1,5 +1,7 @@
 //! The invariants of ARCHITECTURE.md, held by reading the source.
 
+mod files;
+
 use crate::harness::project;
 use orch::base::Code;
 use std::collections::BTreeSet;
@@ -170,8 +172,13 @@ fn the_environment_and_the_clock_have_one_door_each() {
 
 #[test]
 fn every_room_is_known() {
-    for (name, room, _) in sources() {
+    let sources = sources();
+    for (name, room, _) in &sources {
         assert!(room.is_empty() || ROOMS.contains(&room.as_str()), "{name} lies in no known room");
+    }
+    let apart = APART.iter().flat_map(|(one, other)| [one, other]);
+    for known in ROOMS.iter().chain(&PURE).chain(apart) {
+        assert!(sources.iter().any(|(_, room, _)| room == known), "there is no room {known}");
     }
 }
 
@@ -201,14 +208,19 @@ fn each_crate_of_the_outside_has_one_home() {
         ("tracing_subscriber", "cli/logging.rs"),
     ];
     let mut wrong = Vec::new();
+    let mut used = Vec::new();
     for (name, _, text) in sources() {
-        for (library, home) in homes {
-            let code = code(&text);
-            if code.contains(&format!("{library}::")) && !name.starts_with(home) {
+        let code = code(&text);
+        for (library, home) in homes.iter().filter(|(library, _)| code.contains(&format!("{library}::"))) {
+            used.push(*library);
+            if !name.starts_with(home) {
                 wrong.push(format!("{name} names {library}"));
             }
         }
     }
+    wrong.extend(
+        homes.iter().filter(|home| !used.contains(&home.0)).map(|home| format!("{home:?} is no home")),
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

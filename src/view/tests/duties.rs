@@ -16,7 +16,10 @@ fn row(sample: &Sample) -> String {
         RunTurn::Work(_) => "work",
         RunTurn::End(ending) => ending.as_str(),
     };
-    format!("{words}; {urgency:?}; {turn}; {}", trouble(&sample.decision.verdict).map_or("-", |code| code.as_str()))
+    format!(
+        "{words}; {urgency:?}; {turn}; {}",
+        trouble(&sample.decision.verdict).map_or("-", |code| code.as_str())
+    )
 }
 
 fn wait(owner: Owner) -> Sample {
