@@ -75,21 +75,50 @@ pub fn merge(
     if is_base(ours) || (base.is_none() && follows(theirs, ours)) {
         return Ok(theirs.clone());
     }
-    if ours.foreign || theirs.foreign {
+    let (lead, other) = sides(workflow, ours, theirs)?;
+    let own_names = base.map(|base| base.under_own_names(workflow));
+    let merging = Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other };
+    Ok(merging.recorded())
+}
+
+/// The state of a task that two branches moved, neither of them after the other.
+///
+/// `base` is the state at the last event that both have; `None` where they share none. Which side is
+/// which makes no difference. Nothing is recorded: the next event follows both sides. Its heads, and of its
+/// history what two events of one second leave open, are for the log to say.
+///
+/// # Errors
+///
+/// A person has to pick a side, because the rules of merging cannot.
+pub fn join(
+    workflow: &Workflow,
+    base: Option<&State>,
+    one: &State,
+    another: &State,
+) -> Result<State, Conflict> {
+    let (lead, other) = sides(workflow, one, another)?;
+    let own_names = base.map(|base| base.under_own_names(workflow));
+    Ok(Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other }.joined())
+}
+
+/// Both sides, the one that leads first.
+fn sides<'s>(
+    workflow: &'s Workflow,
+    one: &'s State,
+    another: &'s State,
+) -> Result<(MergeInput<'s>, MergeInput<'s>), Conflict> {
+    if one.foreign || another.foreign {
         return Err(Conflict::Foreign);
     }
     let name = |state: &State| state.workflow.as_ref().map(|named| named.name.clone());
-    if name(ours) != name(theirs) {
+    if name(one) != name(another) {
         return Err(Conflict::Workflows);
     }
-    let (lead, other) = in_order(MergeInput::new(workflow, ours)?, MergeInput::new(workflow, theirs)?);
-    if lead.phase.terminal && other.phase.terminal && !lead.rests_on_the_same_as(&other) {
-        let named = |state: &State| MergeInput::new(workflow, state).map(|side| side.phase.id.clone());
-        return Err(Conflict::Finished { ours: named(ours)?, theirs: named(theirs)? });
+    let (one, another) = (MergeInput::new(workflow, one)?, MergeInput::new(workflow, another)?);
+    if one.phase.terminal && another.phase.terminal && !one.rests_on_the_same_as(&another) {
+        return Err(Conflict::Finished { ours: one.phase.id.clone(), theirs: another.phase.id.clone() });
     }
-    let own_names = base.map(|base| base.under_own_names(workflow));
-    let merging = Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other };
-    Ok(merging.state())
+    Ok(in_order(one, another))
 }
 
 /// The state of the side that somebody chose against the other, on their word: the record names them.
@@ -236,28 +265,40 @@ struct Merging<'m> {
 }
 
 impl Merging<'_> {
-    fn state(&self) -> State {
+    fn joined(&self) -> State {
         let (lead, other) = (&*self.lead.state, &*self.other.state);
         let names: BTreeSet<&String> = lead.actors.keys().chain(other.actors.keys()).collect();
-        let state = State {
+        let mut history = join_histories(lead.history.iter().chain(&other.history));
+        history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+        let rev = lead.rev.max(other.rev);
+        State {
             title: {
                 let base = self.base.and_then(|base| base.title.as_ref());
                 three_way(base, lead.title.as_ref(), other.title.as_ref())
                     .map_or_else(|| lead.title.clone(), |title| title.cloned())
             },
+            rev,
             phase: Some(self.lead.phase.id.to_string()),
             actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
             waived: self.waived(),
+            history,
+            next_seq: rev.saturating_add(1),
             errors: self.errors(),
             run: self.run(),
+            updated_at: lead.updated_at.max(other.updated_at),
             extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
             ..lead.clone()
-        };
+        }
+    }
+
+    /// The same, with a record of it.
+    fn recorded(&self) -> State {
+        let (lead, other) = (&*self.lead.state, &*self.other.state);
         let last = |state: &State| state.updated_at.max(state.history.last().map(|entry| entry.at));
         let at = last(lead).max(last(other)).unwrap_or_else(|| Timestamp::from_seconds(0));
         let (from, to) = (self.other.phase.id.clone(), self.lead.phase.id.clone());
         let entry = joining(from, to, lead.next_seq.max(other.next_seq), at);
-        recorded(self.workflow, state, [lead, other], entry)
+        recorded(self.workflow, self.joined(), [lead, other], entry)
     }
 
     fn actor(&self, name: &str) -> Actor {

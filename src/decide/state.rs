@@ -27,6 +27,9 @@ pub struct State {
     pub task: Option<String>,
     /// A title for people.
     pub title: Option<String>,
+    /// The ids of the events that it is the fold of; none for a new or foreign one. After a transition that
+    /// is not recorded yet, those that its event will follow.
+    pub heads: Vec<Digest>,
     /// Counts the writes of this state; 0 for a new or foreign one.
     pub rev: u64,
     /// The workflow that last wrote it.

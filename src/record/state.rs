@@ -1,16 +1,18 @@
 //! `state.json`: pretty-printed, stable key order, final newline, sealed.
 
+use super::log::LogExtent;
 use super::seal;
 use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
     WorkflowRef, document,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// What is wrong with a recorded state, and where in its JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{pointer}: {message}")]
 pub struct StateFault {
     /// Stable code: `state-invalid`, `state-version` or `state-seal`.
     pub code: &'static str,
@@ -23,13 +25,38 @@ pub struct StateFault {
 /// The text of `state.json`. `schema` goes into `$schema`.
 #[must_use]
 pub fn write_state(state: &State, phase_key: &str, schema: &str) -> String {
+    rendered(state, phase_key, schema, None)
+}
+
+/// The text of a `state.json` that lies beside a log of this size. `schema` goes into `$schema`.
+#[must_use]
+pub fn write_state_beside(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
+    rendered(state, phase_key, schema, Some(log))
+}
+
+fn rendered(state: &State, phase_key: &str, schema: &str, log: Option<LogExtent>) -> String {
     let mut members = Map::new();
     members.insert("$schema".to_owned(), Value::from(schema));
     if let Value::Object(own) = document(state, phase_key) {
-        members.extend(own.into_iter().filter(|(key, _)| key != "$schema"));
+        for (key, value) in own.into_iter().filter(|(key, _)| key != "$schema") {
+            if key == "rev" && !state.heads.is_empty() {
+                members.insert("heads".to_owned(), state.heads.iter().map(Digest::to_string).collect());
+                if let Some(LogExtent { lines, bytes }) = log {
+                    members.insert("transcript".to_owned(), json!({"lines": lines, "bytes": bytes}));
+                }
+            }
+            members.insert(key, value);
+        }
     }
     let text = serde_json::to_string_pretty(&Value::Object(members)).unwrap_or_default();
     seal::put_on(&format!("{text}\n"))
+}
+
+/// The size of the log that a state says it was written with.
+#[must_use]
+pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
+    let count = |key: &str| value.get("transcript")?.get(key)?.as_u64();
+    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")? })
 }
 
 /// Where a state that `orch` wrote holds its phase: it stands behind the workflow.
@@ -59,12 +86,38 @@ pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec
     if reader.faults.is_empty() { Ok(state) } else { Err(reader.faults) }
 }
 
+/// Reads the part of a state that events change, as [`standing_document`](crate::decide::standing_document)
+/// writes it. The rest of the state stays empty.
+pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
+    let mut reader = StateReader { faults: Vec::new() };
+    let empty = Value::Object(Map::new());
+    let run = document.get("run").map(|run| reader.run(Some(run), false));
+    let state = State {
+        task: document.get("task").and_then(Value::as_str).map(str::to_owned),
+        title: document.get("title").and_then(Value::as_str).map(str::to_owned),
+        actors: reader.actors(Some(document.get("actors").unwrap_or(&empty)), false),
+        waived: waived(document.get("waived")),
+        errors: document.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
+        run: run.unwrap_or_default(),
+        extra: document.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
+        ..State::default()
+    };
+    reader.faults.into_iter().next().map_or(Ok(state), Err)
+}
+
+fn waived(value: Option<&Value>) -> BTreeMap<ArtifactName, u64> {
+    let members = value.and_then(Value::as_object).into_iter().flatten();
+    members.filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?))).collect()
+}
+
 /// Keys that `orch` writes at the top; every other key belongs to the workflow or to others.
-const OWN_KEYS: [&str; 13] = [
+const OWN_KEYS: [&str; 15] = [
     "$schema",
     "version",
     "task",
     "title",
+    "heads",
+    "transcript",
     "rev",
     "seal",
     "workflow",
@@ -112,17 +165,15 @@ impl StateReader {
         if !foreign && phase.is_none() {
             self.invalid("", format!("`{phase_key}` is missing"));
         }
-        let waived = members.get("waived").and_then(Value::as_object).into_iter().flatten();
         State {
             task: text(members, "task").or_else(|| text(members, "task_id")),
             title: text(members, "title"),
-            rev: rev.unwrap_or(0),
+            heads: self.heads(members.get("heads")),
+            rev: rev.filter(|_| !foreign).unwrap_or(0),
             workflow: self.workflow(members.get("workflow"), foreign),
             phase,
             actors: self.actors(members.get("actors"), foreign),
-            waived: waived
-                .filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?)))
-                .collect(),
+            waived: waived(members.get("waived")),
             next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
@@ -135,6 +186,17 @@ impl StateReader {
                 .collect(),
             foreign,
         }
+    }
+
+    fn heads(&mut self, value: Option<&Value>) -> Vec<Digest> {
+        let Some(value) = value else { return Vec::new() };
+        let heads = value.as_array().and_then(|heads| {
+            heads.iter().map(|head| head.as_str().and_then(Digest::parse)).collect::<Option<Vec<_>>>()
+        });
+        if heads.is_none() {
+            self.invalid("/heads", "`heads` should be a list of event ids");
+        }
+        heads.unwrap_or_default()
     }
 
     fn run(&mut self, value: Option<&Value>, foreign: bool) -> RunRecord {
@@ -242,12 +304,12 @@ impl StateReader {
     }
 
     fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
-        let Some(items) = value.and_then(Value::as_array) else { return Vec::new() };
+        // What another tool tells of the past is no event of the log.
+        let Some(items) = value.and_then(Value::as_array).filter(|_| !foreign) else { return Vec::new() };
         let mut entries = Vec::new();
         for (index, item) in items.iter().enumerate() {
             match history_entry(item) {
                 Some(entry) => entries.push(entry),
-                None if foreign => {}
                 None => self.invalid(format!("/history/{index}"), "it is not a history entry"),
             }
         }
@@ -329,6 +391,7 @@ mod tests {
         State {
             task: Some("t/1".to_owned()),
             title: Some("A title".to_owned()),
+            heads: vec![digest],
             rev: 7,
             workflow: Some(WorkflowRef { name: WorkflowName::new("w").expect("valid"), digest }),
             phase: Some("planning".to_owned()),

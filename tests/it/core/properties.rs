@@ -135,13 +135,15 @@ fn state() -> impl Strategy<Value = State> {
     let extra = btree_map("[a-z]{2,4}_x", data(), 0..3);
     let head = (any::<u64>(), option::of(".*"), any::<bool>(), option::weighted(0.9, phase_name()), digest());
     let body = (btree_map(phase_name(), actor(), 0..6), btree_map(artifact(), any::<u64>(), 0..3));
-    (head, body, vec(entry(), 0..4), extra).prop_map(|(head, (actors, waived), history, extra)| {
+    (head, body, vec(entry(), 0..4), extra).prop_map(|(head, (actors, waived), mut history, extra)| {
         let (rev, title, foreign, phase, digest) = head;
+        history.retain(|_| !foreign);
         let name = WorkflowName::new("lifecycle").expect("valid");
         State {
             task: Some("t".to_owned()),
             title,
-            rev,
+            heads: Vec::new(),
+            rev: if foreign { 0 } else { rev },
             workflow: (!foreign).then_some(WorkflowRef { name, digest }),
             phase: phase.or_else(|| (!foreign).then(|| "planning".to_owned())),
             actors,
