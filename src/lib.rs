@@ -3,18 +3,21 @@
 //! A task is a directory; a workflow is a Markdown document with rules; the files say which phase
 //! the task is in. The rooms of this library import in one direction only, lowest first:
 //! `base`, `workflow`, `scaffold`, `decide`, `record`, `config`, `view` compute; `scan`, `store`, `watch`,
-//! `engine` and `cli` move bytes. See `ARCHITECTURE.md`.
+//! `survey`, `history`, `apply`, `drive` and `cli` move bytes. See `ARCHITECTURE.md`.
 
+pub mod apply;
 pub mod base;
 pub mod cli;
 pub mod config;
 pub mod decide;
-pub mod engine;
+pub mod drive;
+pub mod history;
 pub mod record;
 pub mod run;
 pub mod scaffold;
 pub mod scan;
 pub mod store;
+pub mod survey;
 pub mod view;
 pub mod watch;
 pub mod workflow;

@@ -1,4 +1,4 @@
-//! The command line: parse, call the engine, print through the one door, end with a documented code.
+//! The command line: parse, call the workspace, print through the one door, end with a documented code.
 
 mod args;
 mod commands;
@@ -11,8 +11,10 @@ pub use commands::reference;
 pub use failure::{ExitCode, Failure};
 pub use ui::{Colour, Ui};
 
+use crate::apply::Writer;
 use crate::base::RepoPath;
-use crate::engine::{Caller, Engine, Error, ErrorKind};
+use crate::survey::Workspace;
+use crate::survey::{Caller, Error, ErrorKind};
 use crate::view::{self, Style};
 use clap::Parser;
 use std::ffi::OsString;
@@ -30,39 +32,45 @@ pub struct Context {
 
 impl Context {
     /// Opens the repository around the start directory, and tells what is wrong with its settings.
-    pub fn engine(&self, ui: &Ui) -> Result<Engine, Failure> {
+    pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
         interrupt::listen();
-        let engine = Engine::open(&self.start, self.caller.clone())?;
-        for finding in engine.findings() {
+        let workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
+        for finding in workspace.findings() {
             ui.problem(&format!("{finding}"));
         }
-        match engine.findings().iter().find(|finding| finding.is_error()) {
+        match workspace.findings().iter().find(|finding| finding.is_error()) {
             Some(first) => Err(Failure::from(first.clone())),
-            None => Ok(engine),
+            None => Ok(workspace),
         }
     }
 
     /// The same over what a commit holds, where one is named.
-    pub fn engine_at(&self, ui: &Ui, revision: Option<&str>) -> Result<Engine, Failure> {
-        let Some(revision) = revision else { return self.engine(ui) };
-        let engine = self.bare_engine()?.at(revision)?;
-        match engine.findings().iter().find(|finding| finding.is_error()) {
+    pub fn workspace_at(&self, ui: &Ui, revision: Option<&str>) -> Result<Workspace, Failure> {
+        let Some(revision) = revision else { return self.workspace(ui) };
+        let workspace = self.bare_workspace()?.at(revision)?;
+        match workspace.findings().iter().find(|finding| finding.is_error()) {
             Some(first) => Err(Failure::from(first.clone())),
-            None => Ok(engine),
+            None => Ok(workspace),
         }
     }
 
     /// Opens the repository to look at what is staged or committed, whatever the settings in its work
     /// directory are.
-    pub fn bare_engine(&self) -> Result<Engine, Failure> {
-        Ok(Engine::open_to_look(&self.start, self.caller.clone())?)
+    pub fn bare_workspace(&self) -> Result<Workspace, Failure> {
+        Ok(Workspace::open_to_look(&self.start, self.caller.environment.clone())?)
+    }
+
+    /// A writer on the caller's order.
+    #[must_use]
+    pub fn writer<'w>(&'w self, workspace: &'w Workspace) -> Writer<'w> {
+        Writer::new(workspace, &self.caller)
     }
 
     /// Where the start directory lies in the repository, if inside.
     #[must_use]
-    pub fn here(&self, engine: &Engine) -> Option<RepoPath> {
+    pub fn here(&self, workspace: &Workspace) -> Option<RepoPath> {
         let start = self.start.canonicalize().ok()?;
-        RepoPath::new(start.strip_prefix(engine.root()).ok()?.to_str()?).ok()
+        RepoPath::new(start.strip_prefix(workspace.root()).ok()?.to_str()?).ok()
     }
 }
 

@@ -4,8 +4,8 @@ use super::data::{bound, set_pointer};
 use super::derive::{SeenArtifact, look};
 use super::scope::TaskScope;
 use super::{
-    Actor, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HISTORY_WINDOW, HistoryEntry, Kind, State,
-    Transition, WorkflowRef,
+    Actor, ActorKind, ActorStatus, By, Change, ERRORS_WINDOW, Facts, HISTORY_WINDOW, HistoryEntry, Kind,
+    State, Transition, WorkflowRef,
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::Workflow;
@@ -18,6 +18,14 @@ pub struct Stamp {
     pub at: Timestamp,
     /// Who.
     pub by: By,
+}
+
+impl Stamp {
+    /// The stamp of steps that are only followed, and never recorded.
+    #[must_use]
+    pub fn of_no_record() -> Self {
+        Self { at: Timestamp::from_seconds(0), by: By { kind: ActorKind::Orch, name: "orch".to_owned() } }
+    }
 }
 
 /// The state of a task that nobody has recorded yet.

@@ -2,7 +2,7 @@
 
 use git2::Oid;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How many bytes a generation holds.
 const MOST: usize = 8 << 20;
@@ -11,23 +11,23 @@ const MOST: usize = 8 << 20;
 /// the last time is forgotten.
 #[derive(Default)]
 pub(super) struct BlobCache {
-    young: HashMap<Oid, Rc<[u8]>>,
-    old: HashMap<Oid, Rc<[u8]>>,
+    young: HashMap<Oid, Arc<[u8]>>,
+    old: HashMap<Oid, Arc<[u8]>>,
     /// How many bytes the young ones have.
     bytes: usize,
 }
 
 impl BlobCache {
-    pub(super) fn get(&mut self, id: Oid) -> Option<Rc<[u8]>> {
+    pub(super) fn get(&mut self, id: Oid) -> Option<Arc<[u8]>> {
         if let Some(known) = self.young.get(&id) {
-            return Some(Rc::clone(known));
+            return Some(Arc::clone(known));
         }
         let known = self.old.remove(&id)?;
-        self.put(id, Rc::clone(&known));
+        self.put(id, Arc::clone(&known));
         Some(known)
     }
 
-    pub(super) fn put(&mut self, id: Oid, blob: Rc<[u8]>) {
+    pub(super) fn put(&mut self, id: Oid, blob: Arc<[u8]>) {
         if blob.len() > MOST / 8 {
             return;
         }
@@ -47,15 +47,15 @@ mod tests {
     #[test]
     fn what_nobody_asks_for_is_forgotten() {
         let id = |number: u8| Oid::from_bytes(&[number; 20]).expect("an id");
-        let blob: Rc<[u8]> = vec![0; MOST / 8].into();
+        let blob: Arc<[u8]> = vec![0; MOST / 8].into();
         let mut recent = BlobCache::default();
         for number in 0..8 {
-            recent.put(id(number), Rc::clone(&blob));
+            recent.put(id(number), Arc::clone(&blob));
         }
-        recent.put(id(8), Rc::clone(&blob));
+        recent.put(id(8), Arc::clone(&blob));
         assert!(recent.get(id(1)).is_some(), "the last generation is still there");
         for number in 9..16 {
-            recent.put(id(number), Rc::clone(&blob));
+            recent.put(id(number), Arc::clone(&blob));
         }
         assert!(recent.get(id(1)).is_some(), "it was asked for since");
         assert!(recent.get(id(2)).is_none(), "it was not");

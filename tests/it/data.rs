@@ -29,7 +29,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Each task's phase and kind of decision.
-fn validations(world: &World) -> BTreeMap<String, (String, String)> {
+fn verdicts(world: &World) -> BTreeMap<String, (String, String)> {
     let status = world.orch_json(&["status"]);
     let tasks = status["tasks"].as_array().expect("tasks");
     let text = |value: &serde_json::Value| value.as_str().unwrap_or("none").to_owned();
@@ -45,24 +45,21 @@ fn every_openspec_change_is_judged_by_its_content() {
     let world = World::new();
     copy(&folder, &world.path("openspec"));
     world.write("orch.toml", "[[root]]\npath = \"openspec/changes/*\"\nworkflow = \"openspec\"\n");
-    let validations = validations(&world);
-    assert_eq!(validations.len(), 22);
-    assert!(
-        validations.values().all(|(_, kind)| ["wait", "done"].contains(&kind.as_str())),
-        "{validations:#?}"
-    );
+    let verdicts = verdicts(&world);
+    assert_eq!(verdicts.len(), 22);
+    assert!(verdicts.values().all(|(_, kind)| ["wait", "done"].contains(&kind.as_str())), "{verdicts:#?}");
     for (change, phase) in [
         ("add-devin-desktop-support", "done"),
         ("fix-schemas-root-selection", "implementing"),
         ("add-change-stacking-awareness", "ready"),
         ("add-qa-smoke-harness", "drafting"),
     ] {
-        assert_eq!(validations[change].0, phase, "{change}");
+        assert_eq!(verdicts[change].0, phase, "{change}");
     }
     world.orch(&["check"]).succeeds();
     // An empty list of work is not done work.
     world.write("openspec/changes/add-devin-desktop-support/tasks.md", "");
-    assert_ne!(self::validations(&world)["add-devin-desktop-support"].0, "done");
+    assert_ne!(self::verdicts(&world)["add-devin-desktop-support"].0, "done");
 }
 
 #[test]
@@ -71,11 +68,11 @@ fn the_ancestors_of_our_layout_are_read_with_their_drift() {
     let world = World::new();
     copy(&folder, &world.root());
     world.write("orch.toml", "[[root]]\npath = \"runs/*/.ai-tools-chain/tasks/*\"\n");
-    let validations = validations(&world);
-    assert_eq!(validations.len(), 6, "{validations:#?}");
-    assert_eq!(validations["orchestrator/test-orch"], ("test".to_owned(), "inconsistent".to_owned()));
-    assert_eq!(validations["planning-meeting-go/test-task-go"].0, "codegen");
-    assert_eq!(validations["planning-meeting-redo/test-task-redo"].0, "planning");
+    let verdicts = verdicts(&world);
+    assert_eq!(verdicts.len(), 6, "{verdicts:#?}");
+    assert_eq!(verdicts["orchestrator/test-orch"], ("test".to_owned(), "inconsistent".to_owned()));
+    assert_eq!(verdicts["planning-meeting-go/test-task-go"].0, "codegen");
+    assert_eq!(verdicts["planning-meeting-redo/test-task-redo"].0, "planning");
     // Foreign files are left as they are until somebody adopts them.
     let task = "runs/planning-meeting-go/.ai-tools-chain/tasks/test-task-go";
     let before = world.read(&format!("{task}/state.json"));

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::Asked;
+use crate::drive::{self, Asked};
 
 /// Answers the question that a rule asks, or picks one of the actions that it offers.
 ///
@@ -22,9 +22,9 @@ pub struct AnswerArgs {
 }
 
 pub fn run(args: &AnswerArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = engine.task(&args.task)?;
-    let applied = engine.answer(&task, &args.answers, args.dry_run)?;
-    report::applied(&engine, context, ui, &applied, args.dry_run)?;
+    let workspace = context.workspace(ui)?;
+    let task = workspace.task(&args.task)?;
+    let applied = drive::answer(&context.writer(&workspace), &task, &args.answers, args.dry_run)?;
+    report::applied(&workspace, context, ui, &applied, args.dry_run)?;
     Ok(ExitCode::Fine)
 }

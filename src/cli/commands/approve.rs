@@ -2,9 +2,9 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::apply::{AdvancePlan, TaskOutcome};
 use crate::base::{command, shell_word};
 use crate::decide::{ActorKind, Decision, Transition};
-use crate::engine::{AdvancePlan, TaskOutcome};
 
 /// Applies a due transition whose rule asks for a person (`by = "human"`).
 ///
@@ -20,16 +20,16 @@ pub struct ApproveArgs {
 }
 
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = report::meant(&engine, context, args.task.as_deref())?;
-    let judged = engine.judge(&task)?;
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let judged = workspace.judge(&task)?;
     if !judged.decision.transition().is_some_and(|due| due.by_human) {
         let text = nothing_to_approve(&judged.decision);
         report::nothing(context, ui, &judged.decision, &text)?;
         return Ok(ExitCode::Nothing);
     }
     let at_terminal = context.caller.kind == ActorKind::Human && ui.interactive;
-    let signs = context.caller.kind == ActorKind::Human && engine.signs_commits()?;
+    let signs = context.caller.kind == ActorKind::Human && workspace.signs_commits()?;
     if !at_terminal && !signs && !args.dry_run {
         let message = "only a person at an interactive terminal can approve, or one whose commits are signed";
         let hint = format!("type it yourself: orch approve {}", shell_word(task.id.as_str()));
@@ -37,9 +37,9 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     }
     let may = |due: &Transition| due.by_human;
     let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
-    match engine.advance(std::slice::from_ref(&task), &plan)?.into_iter().next() {
+    match context.writer(&workspace).advance(std::slice::from_ref(&task), &plan)?.into_iter().next() {
         Some(TaskOutcome::Applied(applied)) => {
-            report::applied(&engine, context, ui, &applied, args.dry_run)?;
+            report::applied(&workspace, context, ui, &applied, args.dry_run)?;
             Ok(ExitCode::Fine)
         }
         Some(TaskOutcome::Nothing(judged)) => {

@@ -2,7 +2,9 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::{Checked, Engine};
+use crate::history;
+use crate::history::Checked;
+use crate::survey::Workspace;
 use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
 
 /// Replays history: for every commit that changes a task's record, the transition is derived anew
@@ -21,8 +23,8 @@ pub struct AuditArgs {
 }
 
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.bare_engine()?;
-    let report = report(&engine, args.range.as_deref())?;
+    let workspace = context.bare_workspace()?;
+    let report = report(&workspace, args.range.as_deref())?;
     match form(args.format, context)? {
         Form::Json => ui.answer(&pretty(&report))?,
         Form::Text => {
@@ -35,8 +37,8 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
 }
 
 /// The report of a replayed range.
-pub(super) fn report(engine: &Engine, range: Option<&str>) -> Result<AuditReport, Failure> {
-    let audit = engine.audit(range)?;
+pub(super) fn report(workspace: &Workspace, range: Option<&str>) -> Result<AuditReport, Failure> {
+    let audit = history::audit(workspace, range)?;
     let changes = audit.changes.iter().map(|change| {
         let parent = change.commit.parents.first().map(ToString::to_string);
         AuditChange::of(
@@ -48,5 +50,5 @@ pub(super) fn report(engine: &Engine, range: Option<&str>) -> Result<AuditReport
             &change.proof,
         )
     });
-    Ok(AuditReport::new(engine.repository(), audit.commits, changes.collect()))
+    Ok(AuditReport::new(workspace.repository(), audit.commits, changes.collect()))
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::Checked;
+use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use std::io::Read;
@@ -74,24 +74,24 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
             })
         });
         let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
-        return Ok(context.bare_engine()?.check_staged(message.as_deref())?);
+        return Ok(Checker::new(&context.bare_workspace()?, &context.caller).staged(message.as_deref())?);
     }
     if let Some(revision) = &args.commit {
-        return Ok(context.bare_engine()?.check_revision(revision)?);
+        return Ok(Checker::new(&context.bare_workspace()?, &context.caller).revision(revision)?);
     }
     if let Some(range) = &args.range {
-        return Ok(context.bare_engine()?.check_range(range)?);
+        return Ok(Checker::new(&context.bare_workspace()?, &context.caller).range(range)?);
     }
     if args.stdin_refs {
         let mut lines = String::new();
         std::io::stdin().read_to_string(&mut lines).map_err(|error| {
             Failure::new(ExitCode::Usage, "stdin", format!("the refs cannot be read: {error}"))
         })?;
-        return Ok(context.bare_engine()?.check_pushed(&lines)?);
+        return Ok(Checker::new(&context.bare_workspace()?, &context.caller).pushed(&lines)?);
     }
-    let engine = context.engine_at(ui, args.at.as_deref())?;
-    let (tasks, misnamed) = report::named_or_all(&engine, &args.tasks)?;
-    let mut checked = engine.check(&tasks)?;
+    let workspace = context.workspace_at(ui, args.at.as_deref())?;
+    let (tasks, misnamed) = report::named_or_all(&workspace, &args.tasks)?;
+    let mut checked = Checker::new(&workspace, &context.caller).tasks(&tasks)?;
     checked.findings.splice(0..0, report::duplicates(&tasks));
     checked.findings.extend(misnamed);
     Ok(checked)

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::Order;
+use crate::apply::Order;
 
 /// Says that an artifact which was used up by a send-back is right as it is.
 ///

@@ -16,15 +16,15 @@ pub struct ExplainArgs {
 }
 
 pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine_at(ui, args.at.as_deref())?;
+    let workspace = context.workspace_at(ui, args.at.as_deref())?;
     let tasks = if args.tasks.is_empty() {
-        vec![report::meant(&engine, context, None)?]
+        vec![report::meant(&workspace, context, None)?]
     } else {
-        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
+        args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
-    let judged = tasks.iter().map(|task| engine.judge(task)).collect::<Result<Vec<_>, _>>()?;
-    let subjects = report::subjects(&engine, &judged)?;
-    let explanations = Explanations::new(engine.repository(), &subjects);
+    let judged = tasks.iter().map(|task| workspace.judge(task)).collect::<Result<Vec<_>, _>>()?;
+    let subjects = report::subjects(&workspace, &judged)?;
+    let explanations = Explanations::new(workspace.repository(), &subjects);
     if context.global.json {
         ui.answer(&pretty(&explanations))?;
     } else {

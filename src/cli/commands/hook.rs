@@ -4,8 +4,8 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::Engine;
 use crate::store::{Hooks, HooksLocation};
+use crate::survey::Workspace;
 use crate::view::pretty;
 use clap::Subcommand;
 use script::Name;
@@ -65,8 +65,8 @@ pub fn run(command: &HookCommand, context: &Context, ui: &Ui) -> Result<ExitCode
 }
 
 fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
-    let hooks = hooks(&engine)?;
+    let workspace = context.workspace(ui)?;
+    let hooks = hooks(&workspace)?;
     let directory = hooks.directory.display();
     if hooks.location == HooksLocation::Outside {
         let real = hooks.directory.canonicalize().unwrap_or_else(|_| hooks.directory.clone());
@@ -78,7 +78,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
              `orch check --staged` from the shared hook",
         ));
     }
-    let slots = slots(&engine, &hooks, &args.names())?;
+    let slots = slots(&workspace, &hooks, &args.names())?;
     // All or nothing: the first that cannot be installed keeps the others from it.
     if let Some(refusal) = slots.iter().find_map(Slot::refusal) {
         return Err(refusal);
@@ -89,26 +89,26 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     for slot in &slots {
         rows.push(Row::of(slot, Some(slot.install()?)));
     }
-    answer(&engine, &hooks, &rows, context, ui)?;
+    answer(&workspace, &hooks, &rows, context, ui)?;
     if hooks.location == HooksLocation::WorkTree {
         ui.status(&format!(
             "note: {} lies in the work tree: git may carry it to others, or another hook manager rewrite it; \
              the hook names the orch of this machine",
-            shown(&engine, &hooks)
+            shown(&workspace, &hooks)
         ));
     }
     Ok(ExitCode::Fine)
 }
 
 fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = Engine::open(&context.start, context.caller.clone())?;
-    let hooks = hooks(&engine)?;
+    let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
+    let hooks = hooks(&workspace)?;
     let mut rows = Vec::new();
-    for slot in slots(&engine, &hooks, &Name::ALL)? {
+    for slot in slots(&workspace, &hooks, &Name::ALL)? {
         let did = slot.uninstall()?;
         rows.push(Row::of(&slot, did));
     }
-    answer(&engine, &hooks, &rows, context, ui)?;
+    answer(&workspace, &hooks, &rows, context, ui)?;
     let did = |wanted: Did| rows.iter().any(|row| row.did == Some(wanted));
     Ok(if did(Did::Left) {
         ExitCode::No
@@ -120,28 +120,29 @@ fn uninstall(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 }
 
 fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = Engine::open(&context.start, context.caller.clone())?;
-    let hooks = hooks(&engine)?;
-    let rows: Vec<Row> = slots(&engine, &hooks, &Name::ALL)?.iter().map(|slot| Row::of(slot, None)).collect();
-    answer(&engine, &hooks, &rows, context, ui)?;
+    let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
+    let hooks = hooks(&workspace)?;
+    let rows: Vec<Row> =
+        slots(&workspace, &hooks, &Name::ALL)?.iter().map(|slot| Row::of(slot, None)).collect();
+    answer(&workspace, &hooks, &rows, context, ui)?;
     let any = |wanted: fn(SlotState) -> bool| rows.iter().any(|row| wanted(row.state));
     let is_fine = any(|state| state == SlotState::Installed)
         && !any(|state| state == SlotState::Outdated || state.is_disturbed());
     Ok(if is_fine { ExitCode::Fine } else { ExitCode::No })
 }
 
-fn hooks(engine: &Engine) -> Result<Hooks, Failure> {
-    let store = engine.store().ok_or_else(|| {
+fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
+    let store = workspace.store().ok_or_else(|| {
         Failure::new(ExitCode::NotNow, "no-repository", "there is no git repository here").hint("git init")
     })?;
-    store.hooks().map_err(|error| Failure::from(crate::engine::Error::from(error)))
+    store.hooks().map_err(|error| Failure::from(crate::survey::Error::from(error)))
 }
 
 /// The places of some hooks, each with what would be written there now.
-fn slots(engine: &Engine, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slot>, Failure> {
+fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slot>, Failure> {
     let orch = std::env::current_exe()?;
     let slot = |name: &Name| {
-        let text = script::text(*name, engine.config().hook, &orch.to_string_lossy());
+        let text = script::text(*name, workspace.config().hook, &orch.to_string_lossy());
         Slot::new(&hooks.directory, *name, text)
     };
     Ok(names.iter().map(slot).collect())
@@ -181,11 +182,17 @@ impl Row {
 }
 
 /// The directory as people know it.
-fn shown(engine: &Engine, hooks: &Hooks) -> String {
-    hooks.directory.strip_prefix(engine.root()).unwrap_or(&hooks.directory).display().to_string()
+fn shown(workspace: &Workspace, hooks: &Hooks) -> String {
+    hooks.directory.strip_prefix(workspace.root()).unwrap_or(&hooks.directory).display().to_string()
 }
 
-fn answer(engine: &Engine, hooks: &Hooks, rows: &[Row], context: &Context, ui: &Ui) -> Result<(), Failure> {
+fn answer(
+    workspace: &Workspace,
+    hooks: &Hooks,
+    rows: &[Row],
+    context: &Context,
+    ui: &Ui,
+) -> Result<(), Failure> {
     if context.global.json {
         let hooks_json: Vec<_> = rows
             .iter()
@@ -202,7 +209,7 @@ fn answer(engine: &Engine, hooks: &Hooks, rows: &[Row], context: &Context, ui: &
             HooksLocation::Outside => "outside",
         };
         let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "hooks", "directory": shown(engine, hooks), "location": location,
+            "schemaVersion": 1, "kind": "hooks", "directory": shown(workspace, hooks), "location": location,
             "hooks": hooks_json,
         });
         ui.answer(&pretty(&answer))?;
@@ -211,6 +218,6 @@ fn answer(engine: &Engine, hooks: &Hooks, rows: &[Row], context: &Context, ui: &
     for row in rows {
         ui.answer(&format!("{:10}  {}\n", row.name.as_str(), row.words()))?;
     }
-    ui.status(&format!("in {}", shown(engine, hooks)));
+    ui.status(&format!("in {}", shown(workspace, hooks)));
     Ok(())
 }

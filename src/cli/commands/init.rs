@@ -1,10 +1,11 @@
 //! `orch init`: sets up a repository, and says what it made.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::apply::DRIVER;
 use crate::base::{Diagnostic, shell_word};
 use crate::config;
-use crate::engine::{DRIVER, Engine};
 use crate::store::durable::write_atomic;
+use crate::survey::Workspace;
 use crate::workflow::{System, Workflow};
 use std::path::Path;
 
@@ -29,23 +30,23 @@ const BLOCK_START: &str = "<!-- orch:begin -->";
 const BLOCK_END: &str = "<!-- orch:end -->";
 
 pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
-    let mut made = Made { root: engine.root().to_owned(), paths: Vec::new() };
+    let workspace = context.workspace(ui)?;
+    let mut made = Made { root: workspace.root().to_owned(), paths: Vec::new() };
     made.file(config::FILE, config::template())?;
-    let bases: Vec<String> = engine.config().roots.bases().map(ToString::to_string).collect();
+    let bases: Vec<String> = workspace.config().roots.bases().map(ToString::to_string).collect();
     for base in &bases {
         made.file(&join(base, ".gitignore"), IGNORED)?;
         let block = format!("{ATTRIBUTES_START}\n{ATTRIBUTES}{ATTRIBUTES_END}\n");
         made.block(&join(base, ".gitattributes"), &block, ATTRIBUTES_START, ATTRIBUTES_END)?;
     }
     if !args.no_system {
-        write_system(&engine, &mut made)?;
+        write_system(&workspace, &mut made)?;
     }
     if !args.no_agents_md {
         let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
         made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
     }
-    let driver = merge_driver(args, &engine, &mut made)?;
+    let driver = merge_driver(args, &workspace, &mut made)?;
     if context.global.json {
         let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
         ui.answer(&format!("{answer:#}\n"))?;
@@ -143,19 +144,20 @@ fn join(base: &str, name: &str) -> String {
 }
 
 /// Writes the workflow of every root, with the schemas and agent texts that it names.
-fn write_system(engine: &Engine, made: &mut Made) -> Result<(), Failure> {
-    let directory = engine.config().system.to_string();
-    let mut names: Vec<String> = engine.config().roots.iter().map(|root| root.workflow.to_string()).collect();
+fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
+    let directory = workspace.config().system.to_string();
+    let mut names: Vec<String> =
+        workspace.config().roots.iter().map(|root| root.workflow.to_string()).collect();
     names.sort();
     names.dedup();
     for name in names {
-        let loaded = engine.workflow(&name).map_err(Failure::from)?;
+        let loaded = workspace.workflow(&name).map_err(Failure::from)?;
         let workflow = loaded.workflow.as_ref().ok_or_else(|| {
             Failure::from(Diagnostic::error("workflow-faulty", format!("workflow `{name}` has errors")))
                 .hint(format!("orch workflow check {}", shell_word(&name)))
         })?;
         for path in texts_of(workflow) {
-            if let Some(text) = shipped_text(engine.system(), &path) {
+            if let Some(text) = shipped_text(workspace.system(), &path) {
                 made.file(&join(&directory, &path), text)?;
             }
         }
@@ -189,14 +191,14 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
 ///
 /// The shared attributes unite the lines of a transcript. In this clone it gets the line that joins
 /// them, too.
-fn merge_driver(args: &InitArgs, engine: &Engine, made: &mut Made) -> Result<bool, Failure> {
-    let Some(store) = engine.store() else { return Ok(true) };
+fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Result<bool, Failure> {
+    let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
         let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
         // Git starts it by the shell, and puts in the names of files.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
-        store.set_merge_driver(DRIVER, &command).map_err(crate::engine::Error::from)?;
-        let lines = engine.config().roots.bases().map(|base| {
+        store.set_merge_driver(DRIVER, &command).map_err(crate::survey::Error::from)?;
+        let lines = workspace.config().roots.bases().map(|base| {
             let pattern = join(base.as_str(), "**/transcript.jsonl");
             let pattern = if pattern.contains([' ', '"', '\\']) { format!("{pattern:?}") } else { pattern };
             format!("{pattern} merge={DRIVER}\n")

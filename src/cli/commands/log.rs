@@ -1,7 +1,7 @@
 //! `orch log`: the history of tasks, from git and the transcript.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::TaskRef;
+use crate::survey::TaskRef;
 use crate::view::{Log, LogEntry, pretty};
 
 /// Shows every transition of a task with its reason, its evidence and the commit that holds it.
@@ -12,21 +12,21 @@ pub struct LogArgs {
 }
 
 pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
+    let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        engine.tasks()
+        workspace.tasks()
     } else {
-        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
+        args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
     let mut entries = Vec::new();
-    for (task, story) in tasks.iter().zip(engine.stories(&tasks)?) {
+    for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
         for (entry, commit) in story {
             let commit = commit.map(|commit| commit.to_string());
             entries.push((entry.at, LogEntry::of(task.id.as_str(), &entry, commit.as_deref())));
         }
     }
     entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));
-    let log = Log::new(engine.repository(), entries.into_iter().map(|(_, entry)| entry).collect());
+    let log = Log::new(workspace.repository(), entries.into_iter().map(|(_, entry)| entry).collect());
     if context.global.json {
         ui.answer(&pretty(&log))?;
     } else {

@@ -19,12 +19,17 @@ pub struct MergeDriverArgs {
 }
 
 pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.bare_engine()?;
+    let workspace = context.bare_workspace()?;
     // Git names its temporary files relative to where it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
     let path = RepoPath::new(&args.path)
         .map_err(|error| Failure::new(ExitCode::Usage, "path", error.to_string()))?;
-    if engine.merge_files(&path, &file(&args.base), &file(&args.ours), &file(&args.theirs))? {
+    if context.writer(&workspace).merge_files(
+        &path,
+        &file(&args.base),
+        &file(&args.ours),
+        &file(&args.theirs),
+    )? {
         return Ok(ExitCode::Fine);
     }
     ui.problem(&format!("{path}: left in conflict; for the state of a task: orch resolve"));

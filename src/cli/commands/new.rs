@@ -21,11 +21,11 @@ pub struct NewArgs {
 }
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
+    let workspace = context.workspace(ui)?;
     let id =
         TaskId::new(&args.id).map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
-    let created = engine.create(&id, args.workflow.as_deref(), args.title.as_deref())?;
-    report::applied(&engine, context, ui, &created.applied, false)?;
+    let created = context.writer(&workspace).create(&id, args.workflow.as_deref(), args.title.as_deref())?;
+    report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {
         let typed = |word: &str| command(&["orch", word, id.as_str()]);
         ui.status(&format!("next: {}, or: {}", typed("prompt"), typed("suggest")));

@@ -2,9 +2,11 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::apply::{AdvancePlan, Order, TaskOutcome};
 use crate::base::{PhaseId, command, nearest, shell_word};
 use crate::decide::{Decision, Transition, Verdict};
-use crate::engine::{AdvancePlan, Engine, Judged, Order, TaskOutcome, TaskRef};
+use crate::survey::Workspace;
+use crate::survey::{Judged, TaskRef};
 
 /// Applies the transition that the rules decide, and commits it with its evidence.
 ///
@@ -30,9 +32,9 @@ pub struct NextArgs {
 }
 
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = report::meant(&engine, context, args.task.as_deref())?;
-    let judged = engine.judge(&task)?;
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let judged = workspace.judge(&task)?;
     let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
     if let Some(expected) = expected.as_ref().filter(|expected| is_in(&judged, expected)) {
         report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
@@ -40,12 +42,12 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     if let Some(reason) = &args.reason {
         let order = Order::Override { to: args.to.clone(), reason: reason.clone() };
-        let applied = engine.order(&task, &order, args.dry_run)?;
-        report::applied(&engine, context, ui, &applied, args.dry_run)?;
+        let applied = context.writer(&workspace).order(&task, &order, args.dry_run)?;
+        report::applied(&workspace, context, ui, &applied, args.dry_run)?;
         return Ok(ExitCode::Fine);
     }
     let wanted = args.to.as_deref().map(|name| phase(&judged, name)).transpose()?.or(expected);
-    decided(&mut engine, &task, args, wanted.as_ref(), context, ui)
+    decided(&workspace, &task, args, wanted.as_ref(), context, ui)
 }
 
 /// The phase of this name or alias.
@@ -64,7 +66,7 @@ fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
 }
 
 fn decided(
-    engine: &mut Engine,
+    workspace: &Workspace,
     task: &TaskRef,
     args: &NextArgs,
     wanted: Option<&PhaseId>,
@@ -74,10 +76,10 @@ fn decided(
     let may =
         |transition: &Transition| !transition.by_human && wanted.is_none_or(|phase| transition.to == *phase);
     let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };
-    let outcome = engine.advance(std::slice::from_ref(task), &plan)?.into_iter().next();
+    let outcome = context.writer(workspace).advance(std::slice::from_ref(task), &plan)?.into_iter().next();
     match outcome {
         Some(TaskOutcome::Applied(applied)) => {
-            report::applied(engine, context, ui, &applied, args.dry_run)?;
+            report::applied(workspace, context, ui, &applied, args.dry_run)?;
             Ok(ExitCode::Fine)
         }
         Some(TaskOutcome::Nothing(judged)) => {

@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::drive;
 use crate::run::ControlRequest;
 
 /// Lets the run of a task end after the action that is going on. `orch resume`, or `orch run`, goes on
@@ -15,8 +16,8 @@ pub struct PauseArgs {
 }
 
 pub fn run(args: &PauseArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = engine.task(&args.task)?;
-    let controlled = engine.control(&task, ControlRequest::Pause)?;
-    report::controlled(&engine, context, ui, (&task, "pause"), &controlled)
+    let workspace = context.workspace(ui)?;
+    let task = workspace.task(&args.task)?;
+    let controlled = drive::control(&context.writer(&workspace), &task, ControlRequest::Pause)?;
+    report::controlled(&workspace, context, ui, (&task, "pause"), &controlled)
 }

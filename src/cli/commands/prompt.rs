@@ -13,10 +13,10 @@ pub struct PromptArgs {
 }
 
 pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
-    let task = report::meant(&engine, context, args.task.as_deref())?;
-    let judged = [engine.judge(&task)?];
-    let subjects = report::subjects(&engine, &judged)?;
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let judged = [workspace.judge(&task)?];
+    let subjects = report::subjects(&workspace, &judged)?;
     let Some(subject) = subjects.first() else { return Ok(ExitCode::Nothing) };
     let text = view::prompt(subject);
     if context.global.json {

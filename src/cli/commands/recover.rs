@@ -1,7 +1,7 @@
 //! `orch recover`: rebuilds a lost or broken state.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::Recovered;
+use crate::apply::Recovered;
 
 /// Rebuilds a lost or broken `state.json`: from git history, else from the transcript, else from the
 /// files of the task if its workflow says how.
@@ -14,9 +14,9 @@ pub struct RecoverArgs {
 }
 
 pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = engine.task(&args.task)?;
-    let (from, text, exit) = match engine.recover(&task)? {
+    let workspace = context.workspace(ui)?;
+    let task = workspace.task(&args.task)?;
+    let (from, text, exit) = match context.writer(&workspace).recover(&task)? {
         Recovered::NotNeeded => {
             ("none", "the state is whole; nothing was done".to_owned(), ExitCode::Nothing)
         }

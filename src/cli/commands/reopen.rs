@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::Order;
+use crate::apply::Order;
 
 /// Opens a finished task again, by default in the phase that was left; the only way out of a
 /// terminal phase.

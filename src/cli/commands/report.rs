@@ -1,40 +1,47 @@
 //! What several commands share: whom they mean, and how they tell what was applied.
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
+use crate::apply::{Applied, Order};
 use crate::base::Diagnostic;
 use crate::decide::{Decision, Kind};
-use crate::engine::{Applied, Controlled, Engine, Judged, Order, TaskRef};
+use crate::drive::Controlled;
+use crate::survey::Workspace;
+use crate::survey::{Judged, TaskRef};
 use crate::view::{self, ControlReport, Subject, TransitionLine, Transitions, pretty};
 
 /// The task that a command line names, or means without naming it.
-pub(super) fn meant(engine: &Engine, context: &Context, name: Option<&str>) -> Result<TaskRef, Failure> {
+pub(super) fn meant(
+    workspace: &Workspace,
+    context: &Context,
+    name: Option<&str>,
+) -> Result<TaskRef, Failure> {
     match name {
-        Some(name) => Ok(engine.task(name)?),
+        Some(name) => Ok(workspace.task(name)?),
         None => {
-            let open = |task: &TaskRef| engine.judge(task).is_ok_and(|judged| !judged.decision.is_done());
-            Ok(engine.task_meant(context.here(engine).as_ref(), open)?)
+            let open = |task: &TaskRef| workspace.judge(task).is_ok_and(|judged| !judged.decision.is_done());
+            Ok(workspace.task_meant(context.here(workspace).as_ref(), open)?)
         }
     }
 }
 
 /// The tasks that a command line names; where it names none, every task, and what only looks like one.
 pub(super) fn named_or_all(
-    engine: &Engine,
+    workspace: &Workspace,
     names: &[String],
 ) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Failure> {
     if names.is_empty() {
-        return Ok(engine.survey());
+        return Ok(workspace.survey());
     }
-    let named = names.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?;
+    let named = names.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?;
     Ok((named, Vec::new()))
 }
 
 /// Judges tasks, passing over none: a task that cannot be judged is among the diagnostics.
-pub(super) fn judge_all(engine: &Engine, tasks: &[TaskRef]) -> (Vec<Judged>, Vec<Diagnostic>) {
+pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Judged>, Vec<Diagnostic>) {
     let mut judged = Vec::new();
     let mut problems = Vec::new();
     for task in tasks {
-        match engine.judge(task) {
+        match workspace.judge(task) {
             Ok(one) => judged.push(one),
             Err(error) => {
                 let mut problem = Diagnostic::error("unjudged", format!("task `{}`: {error}", task.id));
@@ -61,24 +68,27 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
 }
 
 /// The subjects of judged tasks, with the commits of their states.
-pub(super) fn subjects<'a>(engine: &'a Engine, judged: &'a [Judged]) -> Result<Vec<Subject<'a>>, Failure> {
-    let commits = engine.committed(judged)?;
-    Ok(judged.iter().zip(commits).filter_map(|(one, commit)| engine.subject(one, commit)).collect())
+pub(super) fn subjects<'a>(
+    workspace: &'a Workspace,
+    judged: &'a [Judged],
+) -> Result<Vec<Subject<'a>>, Failure> {
+    let commits = workspace.committed(judged)?;
+    Ok(judged.iter().zip(commits).filter_map(|(one, commit)| workspace.subject(one, commit)).collect())
 }
 
 /// Tells what was applied to a task: the transitions, then what comes next.
 pub(super) fn applied(
-    engine: &Engine,
+    workspace: &Workspace,
     context: &Context,
     ui: &Ui,
     applied: &Applied,
     dry_run: bool,
 ) -> Result<(), Failure> {
     if !dry_run {
-        engine.renew_suggestion(&applied.judged)?;
+        context.writer(workspace).renew_suggestion(&applied.judged)?;
     }
     let lines = transition_lines(applied);
-    let notes: Vec<Diagnostic> = applied.notes.iter().cloned().chain(engine.outside_git()).collect();
+    let notes: Vec<Diagnostic> = applied.notes.iter().cloned().chain(workspace.outside_git()).collect();
     for note in &notes {
         ui.problem(&format!("{note}"));
         if let Some(hint) = &note.hint {
@@ -86,7 +96,7 @@ pub(super) fn applied(
         }
     }
     if context.global.json {
-        ui.answer(&pretty(&Transitions::new(engine.repository(), !dry_run, lines, &notes)))?;
+        ui.answer(&pretty(&Transitions::new(workspace.repository(), !dry_run, lines, &notes)))?;
         return Ok(());
     }
     for line in &lines {
@@ -94,7 +104,7 @@ pub(super) fn applied(
     }
     if dry_run {
         ui.status("nothing was written (--dry-run)");
-    } else if let Some(subject) = engine.subject(&applied.judged, None) {
+    } else if let Some(subject) = workspace.subject(&applied.judged, None) {
         let next = view::Suggestion::of(&subject);
         ui.status(&format!("{}: {}", applied.judged.task.id, next.reason));
     }
@@ -103,7 +113,7 @@ pub(super) fn applied(
 
 /// Tells what came of an order about a run.
 pub(super) fn controlled(
-    engine: &Engine,
+    workspace: &Workspace,
     context: &Context,
     ui: &Ui,
     (task, order): (&TaskRef, &'static str),
@@ -113,12 +123,12 @@ pub(super) fn controlled(
         Controlled::Told(_) => ("told", Vec::new()),
         Controlled::Done(applied) => {
             if let Some(applied) = applied {
-                engine.renew_suggestion(&applied.judged)?;
+                context.writer(workspace).renew_suggestion(&applied.judged)?;
             }
             ("done", applied.as_deref().map(transition_lines).unwrap_or_default())
         }
         Controlled::Nothing => {
-            let judged = engine.judge(task)?;
+            let judged = workspace.judge(task)?;
             let text = format!("nothing of `{}` is running, so there is nothing to {order}", task.id);
             nothing(context, ui, &judged.decision, &text)?;
             return Ok(ExitCode::Nothing);
@@ -197,9 +207,9 @@ pub(super) fn carry_out(
     order: &Order,
     dry_run: bool,
 ) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = engine.task(task)?;
-    let done = engine.order(&task, order, dry_run)?;
-    applied(&engine, context, ui, &done, dry_run)?;
+    let workspace = context.workspace(ui)?;
+    let task = workspace.task(task)?;
+    let done = context.writer(&workspace).order(&task, order, dry_run)?;
+    applied(&workspace, context, ui, &done, dry_run)?;
     Ok(ExitCode::Fine)
 }

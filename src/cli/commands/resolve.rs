@@ -1,9 +1,10 @@
 //! `orch resolve`: settles what a merge left of tasks' records.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement, Writer};
 use crate::base::command;
 use crate::decide::HistoryEntry;
-use crate::engine::{Chosen, Dispute, Engine, Error, MergeSide, Resolved, ResolvedBy, Settlement, TaskRef};
+use crate::survey::{Error, TaskRef};
 use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
 use crate::workflow::Owner;
 
@@ -37,16 +38,16 @@ impl ResolveArgs {
 }
 
 pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
+    let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        engine.torn_tasks()?
+        context.writer(&workspace).torn_tasks()?
     } else {
-        args.tasks.iter().map(|name| engine.task(name)).collect::<Result<_, _>>()?
+        args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
     let chosen = args.chosen();
     let mut rows = Vec::new();
     for task in &tasks {
-        match engine.resolve(task, chosen.as_ref()) {
+        match context.writer(&workspace).resolve(task, chosen.as_ref()) {
             Ok(Some(Resolved::Settled(settlement))) => rows.push(settled(task, &settlement)),
             Ok(Some(Resolved::Disputed(dispute))) => rows.push(disputed(&dispute)),
             Ok(None) => {}
@@ -56,17 +57,17 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
     }
     let is_whole = rows.is_empty();
-    let mut answer = Resolutions::new(engine.repository(), rows);
-    let operation = engine.operation();
+    let mut answer = Resolutions::new(workspace.repository(), rows);
+    let operation = context.writer(&workspace).operation();
     answer.next = operation.map(|operation| operation.next.split(' ').map(str::to_owned).collect());
-    answer.blocked |= engine.is_unmerged()?;
+    answer.blocked |= context.writer(&workspace).is_unmerged()?;
     if context.global.json {
         ui.answer(&pretty(&answer))?;
     } else if is_whole {
         ui.answer("There is nothing to resolve.\n")?;
     } else {
         ui.answer(&answer.text(ui.paint, ui.width))?;
-        advise(&answer, operation.map(|operation| operation.next), &engine, ui)?;
+        advise(&answer, operation.map(|operation| operation.next), &context.writer(&workspace), ui)?;
     }
     Ok(match answer.tasks.iter().all(|task| task.settled) {
         true if is_whole => ExitCode::Nothing,
@@ -76,7 +77,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
 }
 
 /// What comes next.
-fn advise(answer: &Resolutions, next: Option<&str>, engine: &Engine, ui: &Ui) -> Result<(), Failure> {
+fn advise(answer: &Resolutions, next: Option<&str>, writer: &Writer<'_>, ui: &Ui) -> Result<(), Failure> {
     for option in answer.tasks.iter().flat_map(|task| &task.options) {
         ui.status(&format!("hint: {}", command(&option.argv)));
     }
@@ -84,7 +85,7 @@ fn advise(answer: &Resolutions, next: Option<&str>, engine: &Engine, ui: &Ui) ->
         return Ok(());
     }
     match next {
-        Some(next) if engine.is_unmerged()? => {
+        Some(next) if writer.is_unmerged()? => {
             ui.status(&format!("next: resolve the other conflicts (git status), git add them, then: {next}"));
         }
         Some(next) => ui.status(&format!("next: {next}")),

@@ -2,8 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use super::run::drive;
-use crate::engine::{Controlled, RunOptions};
+use crate::drive::{self, Controlled, RunOptions};
 
 /// Goes on with a run that was paused: takes the pause back where the run has not ended yet, else
 /// applies the rule that answers to `on = "resume"`, if there is one, and runs the task from here.
@@ -17,12 +16,12 @@ pub struct ResumeArgs {
 }
 
 pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = engine.task(&args.task)?;
-    let controlled = engine.resume(&task)?;
+    let workspace = context.workspace(ui)?;
+    let task = workspace.task(&args.task)?;
+    let controlled = drive::resume(&context.writer(&workspace), &task)?;
     if matches!(controlled, Controlled::Told(_) | Controlled::Nothing) {
-        return report::controlled(&engine, context, ui, (&task, "resume"), &controlled);
+        return report::controlled(&workspace, context, ui, (&task, "resume"), &controlled);
     }
     let options = RunOptions { command: args.command.clone(), ..RunOptions::default() };
-    drive(&mut engine, &task, &options, context, ui)
+    super::run::go(&workspace, &task, &options, context, ui)
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::Order;
+use crate::apply::Order;
 
 /// Sends a task back to an earlier phase, by default the last consistent one.
 ///

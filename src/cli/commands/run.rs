@@ -8,7 +8,9 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::cli::interrupt;
 use crate::decide::{Ending, Mode};
-use crate::engine::{Engine, RunEnd, RunOptions, StopFlag, TaskRef};
+use crate::drive::{RunEnd, RunOptions, StopFlag};
+use crate::survey::TaskRef;
+use crate::survey::Workspace;
 use crate::view::{RunReport, SCHEMA_VERSION, TransitionLine, pretty};
 use live::RunDisplay;
 
@@ -41,8 +43,8 @@ pub struct RunArgs {
 }
 
 pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = report::meant(&engine, context, args.task.as_deref())?;
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
     let mode = match (args.auto, args.interactive) {
         (true, _) => Some(Mode::Auto),
         (_, true) => Some(Mode::Interactive),
@@ -50,15 +52,15 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     };
     let options = RunOptions { mode, max_turns: args.max_turns, command: args.command.clone() };
     if args.dry_run {
-        let end = engine.foresee_run(&task, &options)?;
-        return finish(&engine, context, ui, &end, Vec::new(), end.goes_on());
+        let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
+        return finish(&workspace, context, ui, &end, Vec::new(), end.goes_on());
     }
-    drive(&mut engine, &task, &options, context, ui)
+    go(&workspace, &task, &options, context, ui)
 }
 
 /// Drives a task to its end, asking a person in between where there is one.
-pub(super) fn drive(
-    engine: &mut Engine,
+pub(super) fn go(
+    workspace: &Workspace,
     task: &TaskRef,
     options: &RunOptions,
     context: &Context,
@@ -72,32 +74,33 @@ pub(super) fn drive(
             flag.stop();
             tell("the run is brought to its end; Ctrl-C once more ends it at once".to_owned());
         });
-        let ended = engine.run(task, options, &stop, &mut |happened| live.hear(happened));
+        let ended = crate::drive::run(&context.writer(workspace), task, options, &stop, &mut |happened| {
+            live.hear(happened)
+        });
         live.end();
         let mut end = ended?;
         // Nothing runs now that an interrupt would have to wait for.
         interrupt::at_once();
         let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
-        let answers =
-            if asks && options.mode != Some(Mode::Auto) { ask::ask(engine, &end.judged, ui) } else { None };
-        if answers.is_some() && engine.overrule(&mut end)? {
+        let answers = if asks && options.mode != Some(Mode::Auto) { ask::ask(&end.judged, ui) } else { None };
+        if answers.is_some() && crate::drive::overrule(&context.writer(workspace), &mut end)? {
             // Whoever paused or stopped it meanwhile is heard, not the answer.
-            return finish(engine, context, ui, &end, live.transitions, false);
+            return finish(workspace, context, ui, &end, live.transitions, false);
         }
         if let Some(answers) = answers {
-            match engine.answer(task, &answers, false) {
+            match crate::drive::answer(&context.writer(workspace), task, &answers, false) {
                 Ok(applied) => live.applied(&applied),
                 Err(error) => ui.problem(&error.to_string()),
             }
             continue;
         }
-        return finish(engine, context, ui, &end, live.transitions, false);
+        return finish(workspace, context, ui, &end, live.transitions, false);
     }
 }
 
 /// Says how a run ended.
 fn finish(
-    engine: &Engine,
+    workspace: &Workspace,
     context: &Context,
     ui: &Ui,
     end: &RunEnd,
@@ -109,7 +112,7 @@ fn finish(
     let report = RunReport {
         schema_version: SCHEMA_VERSION,
         kind: "run",
-        repository: engine.repository(),
+        repository: workspace.repository(),
         task: end.judged.task.id.to_string(),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
         ending: (!goes_on).then(|| end.ending.as_str()),

@@ -1,7 +1,7 @@
 //! `orch runs`: who runs what.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::engine::RunInfo;
+use crate::drive::{self, RunInfo};
 use crate::view::{RunLine, Runs, pretty};
 
 /// Shows the last run of every task: whether a process drives it, since when, which turn it is in and how
@@ -14,13 +14,13 @@ pub struct RunsArgs {
 }
 
 pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
-    let (known, unreadable) = engine.runs();
+    let workspace = context.workspace(ui)?;
+    let (known, unreadable) = drive::runs(&workspace);
     for problem in &unreadable {
         ui.problem(&problem.to_string());
     }
     let shown = known.iter().filter(|run| !args.open || run.run.ended().is_none());
-    let runs = Runs::new(engine.repository(), shown.map(line).collect());
+    let runs = Runs::new(workspace.repository(), shown.map(line).collect());
     if context.global.json {
         ui.answer(&pretty(&runs))?;
     } else {

@@ -17,8 +17,8 @@ pub struct SchemaArgs {
 }
 
 pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine(ui)?;
-    let system = engine.system();
+    let workspace = context.workspace(ui)?;
+    let system = workspace.system();
     let dashed = args.name.replace('_', "-");
     let found = [&args.name, &dashed].into_iter().find_map(|name| system.schema(name));
     let Some(text) = found else {

@@ -14,19 +14,19 @@ pub struct StatusArgs {
 }
 
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine_at(ui, args.at.as_deref())?;
-    let (tasks, misnamed) = engine.survey();
-    let (judged, mut problems) = report::judge_all(&engine, &tasks);
+    let workspace = context.workspace_at(ui, args.at.as_deref())?;
+    let (tasks, misnamed) = workspace.survey();
+    let (judged, mut problems) = report::judge_all(&workspace, &tasks);
     problems.extend(misnamed);
-    let outside = engine.outside_git();
+    let outside = workspace.outside_git();
     problems.extend(outside.clone());
-    let subjects = report::subjects(&engine, &judged)?;
-    let status = Status::new(engine.repository(), &subjects, &problems);
+    let subjects = report::subjects(&workspace, &judged)?;
+    let status = Status::new(workspace.repository(), &subjects, &problems);
     if context.global.json {
         ui.answer(&pretty(&status))?;
     } else if tasks.is_empty() && problems.is_empty() {
         ui.answer("There are no tasks yet.\n")?;
-        let ready = engine.root().join(crate::config::FILE).is_file();
+        let ready = workspace.root().join(crate::config::FILE).is_file();
         ui.status(if ready { "next: orch new ID" } else { "next: orch init" });
         if let Some(note) = outside {
             ui.status(&note.to_string());

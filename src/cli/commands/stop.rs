@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::drive;
 use crate::run::ControlRequest;
 
 /// Ends the run of a task, and the action that is going on: its process group is asked to end, then
@@ -16,8 +17,8 @@ pub struct StopArgs {
 }
 
 pub fn run(args: &StopArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let task = engine.task(&args.task)?;
-    let controlled = engine.control(&task, ControlRequest::Stop)?;
-    report::controlled(&engine, context, ui, (&task, "stop"), &controlled)
+    let workspace = context.workspace(ui)?;
+    let task = workspace.task(&args.task)?;
+    let controlled = drive::control(&context.writer(&workspace), &task, ControlRequest::Stop)?;
+    report::controlled(&workspace, context, ui, (&task, "stop"), &controlled)
 }

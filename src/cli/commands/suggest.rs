@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::engine::Engine;
 use crate::store::Store;
+use crate::survey::Workspace;
 use crate::view::layout::counted;
 use crate::view::{self, Suggestions, pretty};
 use crate::watch::{WatchOptions, WatchSignal, Watcher};
@@ -41,11 +41,11 @@ pub enum Whom {
 }
 
 pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = context.engine_at(ui, args.at.as_deref())?;
+    let workspace = context.workspace_at(ui, args.at.as_deref())?;
     if args.wait {
-        return wait(&engine, args, context, ui);
+        return wait(&workspace, args, context, ui);
     }
-    let answer = answer(&engine, args)?;
+    let answer = answer(&workspace, args)?;
     tell(&answer, context, ui)?;
     Ok(answer.exit(args))
 }
@@ -72,10 +72,10 @@ fn tell(answer: &Answer, context: &Context, ui: &Ui) -> Result<(), Failure> {
     Ok(())
 }
 
-fn answer(engine: &Engine, args: &SuggestArgs) -> Result<Answer, Failure> {
+fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> {
     let named = !args.tasks.is_empty();
-    let (tasks, misnamed) = report::named_or_all(engine, &args.tasks)?;
-    let (mut judged, mut problems) = report::judge_all(engine, &tasks);
+    let (tasks, misnamed) = report::named_or_all(workspace, &args.tasks)?;
+    let (mut judged, mut problems) = report::judge_all(workspace, &tasks);
     problems.extend(misnamed);
     let all_done = judged.len() == tasks.len() && judged.iter().all(|one| one.decision.is_done());
     let nothing = match (tasks.is_empty(), all_done, args.whom) {
@@ -86,33 +86,33 @@ fn answer(engine: &Engine, args: &SuggestArgs) -> Result<Answer, Failure> {
         (_, _, None) => "Nothing is suggested.".to_owned(),
     };
     judged.retain(|one| named || !one.decision.is_done());
-    let subjects = report::subjects(engine, &judged)?;
+    let subjects = report::subjects(workspace, &judged)?;
     let wanted = |subject: &view::Subject<'_>| match args.whom {
         None => true,
         Some(Whom::Agent) => view::next(subject).owner == Owner::Agent,
         Some(Whom::Human) => view::next(subject).owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
-    Ok(Answer { envelope: Suggestions::new(engine.repository(), &kept, None, &problems), nothing })
+    Ok(Answer { envelope: Suggestions::new(workspace.repository(), &kept, None, &problems), nothing })
 }
 
 /// Returns when the suggestions differ from what they are now.
-fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let options = WatchOptions {
-        settle: Duration::from_millis(engine.config().settle_ms),
-        heads: engine.store().map(Store::head_places).unwrap_or_default(),
+        settle: Duration::from_millis(workspace.config().settle_ms),
+        heads: workspace.store().map(Store::head_places).unwrap_or_default(),
         ..WatchOptions::default()
     };
-    let mut watcher = Watcher::new(engine.root(), &engine.watched(), options)
+    let mut watcher = Watcher::new(workspace.root(), &workspace.watched(), options)
         .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))?;
-    let mut head = engine.head();
-    let before = answer(engine, args)?;
+    let mut head = workspace.head();
+    let before = answer(workspace, args)?;
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
     loop {
         let left =
             until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
         let Some(signals) = watcher.next(left) else { return Ok(ExitCode::Interrupted) };
-        let moved = std::mem::replace(&mut head, engine.head()) != head;
+        let moved = std::mem::replace(&mut head, workspace.head()) != head;
         let is_news = |signal: &WatchSignal| match signal {
             WatchSignal::Failed(_) => false,
             WatchSignal::Head => moved,
@@ -120,8 +120,8 @@ fn wait(engine: &Engine, args: &SuggestArgs, context: &Context, ui: &Ui) -> Resu
         };
         if signals.iter().any(is_news) {
             // The settings may have changed too, so everything is opened anew.
-            let engine = context.engine(ui)?;
-            let now = answer(&engine, args)?;
+            let workspace = context.workspace(ui)?;
+            let now = answer(&workspace, args)?;
             if now.envelope.suggestions != before.envelope.suggestions {
                 tell(&now, context, ui)?;
                 return Ok(now.exit(args));

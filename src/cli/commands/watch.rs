@@ -4,8 +4,10 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Diagnostic;
 use crate::cli::interrupt;
-use crate::engine::{Engine, Judged, WatchEffect, WatchEvent, Watching};
+use crate::drive::{WatchEffect, WatchEvent, Watching};
 use crate::store::Store;
+use crate::survey::Judged;
+use crate::survey::Workspace;
 use crate::view::{self, Finding, Happening, Suggestion};
 use crate::watch::{WatchOptions, WatchSignal, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,11 +39,11 @@ const RETRY_SIGNING: Duration = Duration::from_secs(30);
 const IDLE: Duration = Duration::from_secs(3600);
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut engine = context.engine(ui)?;
-    let watcher = if args.once { None } else { Some(listen(&engine, args)?) };
-    let mut watching = Watching::new(&mut engine, args.dry_run);
-    if let Some(note) = watching.engine().outside_git() {
-        show(&watching, Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
+    let workspace = context.workspace(ui)?;
+    let watcher = if args.once { None } else { Some(listen(&workspace, args)?) };
+    let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
+    if let Some(note) = watching.workspace().outside_git() {
+        show(Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
     }
     let begun = step(&mut watching, WatchEvent::Start, context, ui)?;
     let Some(mut watcher) = watcher else {
@@ -69,13 +71,13 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             reloaded |= step(&mut watching, WatchEvent::Retry, context, ui)?.reloaded;
         }
         if reloaded {
-            watcher = listen(watching.engine(), args)?;
+            watcher = listen(watching.workspace(), args)?;
             *stop.lock().unwrap_or_else(PoisonError::into_inner) = watcher.stop_handle();
             step(&mut watching, WatchEvent::Rescan("the settings were read anew"), context, ui)?;
         }
     }
     let stopped = Happening::Stopped { reason: "interrupted".to_owned() };
-    show(&watching, stopped, context, ui)?;
+    show(stopped, context, ui)?;
     Ok(ExitCode::Fine)
 }
 
@@ -88,27 +90,22 @@ struct Stepped {
 }
 
 /// Takes one event and shows what came of it.
-fn step(
-    watching: &mut Watching<'_>,
-    event: WatchEvent,
-    context: &Context,
-    ui: &Ui,
-) -> Result<Stepped, Failure> {
+fn step(watching: &mut Watching, event: WatchEvent, context: &Context, ui: &Ui) -> Result<Stepped, Failure> {
     let mut stepped = Stepped::default();
     for effect in watching.step(event) {
         stepped.reloaded |= matches!(effect, WatchEffect::Reloaded);
         stepped.held |= matches!(effect, WatchEffect::Held { .. });
         stepped.faulty |= matches!(effect, WatchEffect::Trouble { is_fault: true, .. });
-        for happening in happenings(watching.engine(), effect) {
-            show(watching, happening, context, ui)?;
+        for happening in happenings(watching.workspace(), effect) {
+            show(happening, context, ui)?;
         }
     }
     Ok(stepped)
 }
 
-fn show(watching: &Watching<'_>, happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
+fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let text = if context.global.json {
-        view::line(&view::EventView::new(watching.engine().now(), happening))
+        view::line(&view::EventView::new(context.caller.clock.now(), happening))
     } else {
         happening.text(ui.paint, ui.width)
     };
@@ -116,16 +113,16 @@ fn show(watching: &Watching<'_>, happening: Happening, context: &Context, ui: &U
 }
 
 /// An effect as what is shown of it.
-fn happenings(engine: &Engine, effect: WatchEffect) -> Vec<Happening> {
+fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
     let finding = |diagnostic: &Diagnostic| Happening::Finding { finding: Box::new(Finding::of(diagnostic)) };
     match effect {
         WatchEffect::Watching { tasks } => vec![Happening::Started { tasks }],
         WatchEffect::Moved(applied) => {
             let lines = report::transition_lines(&applied).into_iter();
             let moved = lines.map(|line| Happening::Transition { transition: Box::new(line) });
-            moved.chain(applied.notes.iter().map(finding)).chain(stands(engine, &applied.judged)).collect()
+            moved.chain(applied.notes.iter().map(finding)).chain(stands(workspace, &applied.judged)).collect()
         }
-        WatchEffect::Stands(judged) => stands(engine, &judged).into_iter().collect(),
+        WatchEffect::Stands(judged) => stands(workspace, &judged).into_iter().collect(),
         WatchEffect::Reloaded => Vec::new(),
         WatchEffect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
         WatchEffect::Held { tasks, message, hint } => {
@@ -144,22 +141,22 @@ fn happenings(engine: &Engine, effect: WatchEffect) -> Vec<Happening> {
 }
 
 /// What is to be done about a task now.
-fn stands(engine: &Engine, judged: &Judged) -> Option<Happening> {
-    let subject = engine.subject(judged, None)?;
+fn stands(workspace: &Workspace, judged: &Judged) -> Option<Happening> {
+    let subject = workspace.subject(judged, None)?;
     Some(Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) })
 }
 
-fn listen(engine: &Engine, args: &WatchArgs) -> Result<Watcher, Failure> {
-    let config = engine.config();
+fn listen(workspace: &Workspace, args: &WatchArgs) -> Result<Watcher, Failure> {
+    let config = workspace.config();
     let options = WatchOptions {
         settle: Duration::from_millis(config.settle_ms),
         poll: args.poll || config.watch.poll,
         reconcile: Duration::from_secs(config.watch.reconcile_seconds),
-        heads: engine.store().map(Store::head_places).unwrap_or_default(),
+        heads: workspace.store().map(Store::head_places).unwrap_or_default(),
         ..WatchOptions::default()
     };
-    let targets = engine.watched();
-    Watcher::new(engine.root(), &targets, options)
+    let targets = workspace.watched();
+    Watcher::new(workspace.root(), &targets, options)
         .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))
 }
 

@@ -6,12 +6,13 @@ mod new;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Diagnostic, shell_word};
-use crate::engine::{Engine, Loaded};
+use crate::survey::Loaded;
+use crate::survey::Workspace;
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What to do with workflows.
 #[derive(Debug, Subcommand)]
@@ -76,19 +77,19 @@ pub enum Language {
 }
 
 pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let engine = || context.engine(ui);
+    let workspace = || context.workspace(ui);
     match command {
-        WorkflowCommand::List => list(&engine()?, context, ui),
+        WorkflowCommand::List => list(&workspace()?, context, ui),
         WorkflowCommand::Show(args) => {
-            let loaded = engine()?.workflow(&args.workflow)?;
+            let loaded = workspace()?.workflow(&args.workflow)?;
             report::text(context, ui, &format!("{}\n", loaded.document.text.trim_end()))?;
             Ok(ExitCode::Fine)
         }
-        WorkflowCommand::Check(args) => check(&engine()?, context, ui, &args.workflows),
-        WorkflowCommand::Fmt(args) => fmt(&engine()?, context, ui, args),
+        WorkflowCommand::Check(args) => check(&workspace()?, context, ui, &args.workflows),
+        WorkflowCommand::Fmt(args) => fmt(&workspace()?, context, ui, args),
         WorkflowCommand::New(args) => new::run(args, context, ui),
         WorkflowCommand::Diagram(args) => {
-            let loaded = engine()?.workflow(&args.workflow)?;
+            let loaded = workspace()?.workflow(&args.workflow)?;
             let language = match args.format {
                 Language::Mermaid => DiagramFormat::Mermaid,
                 Language::Dot => DiagramFormat::Dot,
@@ -99,7 +100,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
     }
 }
 
-fn usable(loaded: &Rc<Loaded>) -> Result<&Workflow, Failure> {
+fn usable(loaded: &Arc<Loaded>) -> Result<&Workflow, Failure> {
     loaded.workflow.as_ref().ok_or_else(|| {
         let name = &loaded.document.name;
         Failure::new(ExitCode::Usage, "workflow-faulty", format!("workflow `{name}` has errors"))
@@ -107,12 +108,12 @@ fn usable(loaded: &Rc<Loaded>) -> Result<&Workflow, Failure> {
     })
 }
 
-fn list(engine: &Engine, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
-    for name in engine.workflow_names() {
-        let loaded = engine.workflow(&name)?;
-        let path = engine.workflow_path(&name);
-        let origin = if engine.root().join(&path).is_file() { path } else { "shipped".to_owned() };
+    for name in workspace.workflow_names() {
+        let loaded = workspace.workflow(&name)?;
+        let path = workspace.workflow_path(&name);
+        let origin = if workspace.root().join(&path).is_file() { path } else { "shipped".to_owned() };
         let counts = loaded.workflow.as_ref().map(|workflow| (workflow.phases.len(), workflow.rules.len()));
         let title = loaded.workflow.as_ref().map(|workflow| workflow.title.clone()).unwrap_or_default();
         rows.push((name, title, counts, origin));
@@ -142,13 +143,13 @@ fn list(engine: &Engine, context: &Context, ui: &Ui) -> Result<ExitCode, Failure
     Ok(ExitCode::Fine)
 }
 
-fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Result<ExitCode, Failure> {
-    let names = if names.is_empty() { engine.workflow_names() } else { names.to_vec() };
+fn check(workspace: &Workspace, context: &Context, ui: &Ui, names: &[String]) -> Result<ExitCode, Failure> {
+    let names = if names.is_empty() { workspace.workflow_names() } else { names.to_vec() };
     let mut problems: Vec<Diagnostic> = Vec::new();
     let mut texts = Vec::new();
     for name in &names {
-        problems.extend(engine.check_workflow(name)?);
-        let loaded = engine.workflow(name)?;
+        problems.extend(workspace.check_workflow(name)?);
+        let loaded = workspace.workflow(name)?;
         texts.push((loaded.document.path.clone(), loaded.document.text.clone()));
     }
     if context.global.json {
@@ -162,13 +163,13 @@ fn check(engine: &Engine, context: &Context, ui: &Ui, names: &[String]) -> Resul
     Ok(if problems.is_empty() { ExitCode::Fine } else { ExitCode::No })
 }
 
-fn fmt(engine: &Engine, context: &Context, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
-    let all = engine.workflow_names();
+fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Result<ExitCode, Failure> {
+    let all = workspace.workflow_names();
     let names = if args.workflows.is_empty() { &all } else { &args.workflows };
     let mut stale = Vec::new();
     for name in names {
-        let loaded = engine.workflow(name)?;
-        let path = engine.root().join(engine.workflow_path(name));
+        let loaded = workspace.workflow(name)?;
+        let path = workspace.root().join(workspace.workflow_path(name));
         if !path.is_file() {
             if !args.workflows.is_empty() {
                 let message = format!("workflow `{name}` ships inside orch; there is no file to format");

@@ -36,7 +36,7 @@ fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
     )?;
     stage.file("src/login.rs", "pub fn login() -> bool { true }\n")?;
     init::run(&init::InitArgs::default(), &stage.context, &stage.ui.muted())?;
-    stage.engine()?.commit_everything("Start the project, set up orch")?;
+    stage.commit_everything("Start the project, set up orch")?;
     stage.create(TITLE)
 }
 

@@ -1,11 +1,13 @@
-//! The repository in which the demo is played, and the voice that tells it. What moves is moved by the engine.
+//! The repository in which the demo is played, and the voice that tells it. What moves is moved by the workspace.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use super::super::{next, report};
+use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::TaskId;
 use crate::cli::{Cli, Command, Global};
-use crate::engine::{AdvancePlan, Applied, Caller, Engine, Order, TaskOutcome};
 use crate::store::Store;
+use crate::survey::Caller;
+use crate::survey::Workspace;
 use crate::view::{Direction, Explanations, Paint, Style, Suggestion};
 use clap::Parser;
 use serde_json::Value;
@@ -27,7 +29,7 @@ pub(super) struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Creates the repository in `directory`, and opens with a line of what is to come.
     pub(super) fn open(directory: &'a Path, context: &Context, ui: &'a Ui) -> Result<Self, Failure> {
-        Store::create(directory).map_err(crate::engine::Error::from)?;
+        Store::create(directory).map_err(crate::survey::Error::from)?;
         // Where the answer is one JSON document, the story is told beside it.
         let aside = context.global.json;
         let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
@@ -39,8 +41,14 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    pub(super) fn engine(&self) -> Result<Engine, Failure> {
-        self.context.engine(self.ui)
+    pub(super) fn workspace(&self) -> Result<Workspace, Failure> {
+        self.context.workspace(self.ui)
+    }
+
+    /// Commits everything in the sample repository.
+    pub(super) fn commit_everything(&self, message: &str) -> Result<(), Failure> {
+        let workspace = self.workspace()?;
+        Ok(self.context.writer(&workspace).commit_everything(message)?)
     }
 
     /// The title of the next scene, and why it matters.
@@ -67,18 +75,18 @@ impl<'a> Stage<'a> {
     /// Creates the task.
     pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
-        let mut engine = self.engine()?;
+        let workspace = self.workspace()?;
         let id =
             TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
-        let created = engine.create(&id, None, Some(title))?;
+        let created = self.context.writer(&workspace).create(&id, None, Some(title))?;
         self.moved(&created.applied)?;
-        self.stands(&engine)
+        self.stands(&workspace)
     }
 
     /// Applies what the rules decide, as the watch would, and says where the task stands.
     pub(super) fn settle(&self) -> Result<(), Failure> {
-        let mut engine = self.engine()?;
-        let task = engine.task(TASK)?;
+        let workspace = self.workspace()?;
+        let task = workspace.task(TASK)?;
         let plan = AdvancePlan {
             may: &|due| !due.by_human,
             once: false,
@@ -86,12 +94,12 @@ impl<'a> Stage<'a> {
             dry_run: false,
             adopt: &|_| false,
         };
-        for outcome in engine.advance(std::slice::from_ref(&task), &plan)? {
+        for outcome in self.context.writer(&workspace).advance(std::slice::from_ref(&task), &plan)? {
             if let TaskOutcome::Applied(applied) = outcome {
                 self.moved(&applied)?;
             }
         }
-        self.stands(&engine)
+        self.stands(&workspace)
     }
 
     /// Asks to move to `phase`, which is refused, and shows the part of the explanation about `rule`.
@@ -110,10 +118,10 @@ impl<'a> Stage<'a> {
             }
         }
         self.typed(&format!("orch explain {TASK}"))?;
-        let engine = self.engine()?;
-        let judged = engine.judge(&engine.task(TASK)?)?;
-        let subjects = report::subjects(&engine, std::slice::from_ref(&judged))?;
-        let text = Explanations::new(engine.repository(), &subjects).text(Paint::PLAIN, self.ui.width);
+        let workspace = self.workspace()?;
+        let judged = workspace.judge(&workspace.task(TASK)?)?;
+        let subjects = report::subjects(&workspace, std::slice::from_ref(&judged))?;
+        let text = Explanations::new(workspace.repository(), &subjects).text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
         let mut lines = text.lines().skip_while(ours);
         self.say("  …")?;
@@ -130,18 +138,18 @@ impl<'a> Stage<'a> {
     /// A person moves the task on against the rules.
     pub(super) fn overrule(&self, reason: &str) -> Result<(), Failure> {
         self.typed(&format!("orch next {TASK} --override '{reason}'"))?;
-        let mut engine = self.engine()?;
-        let task = engine.task(TASK)?;
+        let workspace = self.workspace()?;
+        let task = workspace.task(TASK)?;
         let order = Order::Override { to: None, reason: reason.to_owned() };
-        let applied = engine.order(&task, &order, false)?;
+        let applied = self.context.writer(&workspace).order(&task, &order, false)?;
         self.moved(&applied)?;
-        self.stands(&engine)
+        self.stands(&workspace)
     }
 
     /// Every move, derived anew from its commit.
     pub(super) fn audit(&self) -> Result<(), Failure> {
         self.typed("orch audit")?;
-        let report = super::super::audit::report(&self.engine()?, None)?;
+        let report = super::super::audit::report(&self.workspace()?, None)?;
         for line in report.text(self.ui.paint, 0).lines() {
             self.say(&format!("  {line}"))?;
         }
@@ -166,8 +174,8 @@ impl<'a> Stage<'a> {
 
     /// Writes a report of the task, with the `of` map that `orch suggest` hands out for it.
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
-        let engine = self.engine()?;
-        let judged = engine.judge(&engine.task(TASK)?)?;
+        let workspace = self.workspace()?;
+        let judged = workspace.judge(&workspace.task(TASK)?)?;
         if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
             let of =
                 expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
@@ -199,9 +207,9 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    fn stands(&self, engine: &Engine) -> Result<(), Failure> {
-        let judged = engine.judge(&engine.task(TASK)?)?;
-        if let Some(subject) = engine.subject(&judged, None) {
+    fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
+        let judged = workspace.judge(&workspace.task(TASK)?)?;
+        if let Some(subject) = workspace.subject(&judged, None) {
             let next = Suggestion::of(&subject);
             let phase = next.current_phase.clone().unwrap_or_default();
             self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", next.reason)))?;

@@ -1,11 +1,12 @@
 //! Asking the person at the terminal what the rules wait for.
 
 use crate::cli::Ui;
-use crate::engine::{Asked, Engine, Judged, Standstill};
+use crate::drive::{self, Asked, Standstill};
+use crate::survey::Judged;
 
 /// What a person answers; `None` where nothing is asked, or they would rather end the run.
-pub(super) fn ask(engine: &Engine, judged: &Judged, ui: &Ui) -> Option<Vec<Asked>> {
-    match engine.standstill(judged)? {
+pub(super) fn ask(judged: &Judged, ui: &Ui) -> Option<Vec<Asked>> {
+    match drive::standstill(judged)? {
         Standstill::Pick(actions) => {
             ui.problem(&judged.decision.reason);
             for (at, action) in actions.iter().enumerate() {

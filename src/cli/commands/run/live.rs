@@ -2,9 +2,10 @@
 
 use super::super::report::transition_lines;
 use super::screen::Screen;
+use crate::apply::Applied;
 use crate::base::Period;
 use crate::cli::Ui;
-use crate::engine::{Applied, Happened};
+use crate::drive::Happened;
 use crate::view::layout::one_line;
 use crate::view::{Style, TransitionLine};
 

@@ -3,10 +3,10 @@
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
 use crate::base::{Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
-use crate::engine::Engine;
 use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, span};
 use crate::store::durable::write_atomic;
+use crate::survey::Workspace;
 use crate::view::{findings, pretty};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -65,30 +65,30 @@ struct SkillConfig {
 pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let name = WorkflowName::new(&args.name)
         .map_err(|error| Failure::new(ExitCode::Usage, "workflow-name", error.to_string()))?;
-    let engine = opened(&name, context, ui)?;
+    let workspace = opened(&name, context, ui)?;
     let config = match &args.from {
-        Some(path) => from_file(args, path, &engine, context, ui)?,
-        None => from_answers(args, &engine, ui)?,
+        Some(path) => from_file(args, path, &workspace, context, ui)?,
+        None => from_answers(args, &workspace, ui)?,
     };
     let (skill, faults) = scaffold::read(&config.value);
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
-    write(args, &engine, context, ui, &files, config.strategy)
+    write(args, &workspace, context, ui, &files, config.strategy)
 }
 
 /// The repository; that its settings name the workflow already is no reason not to make it.
-fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Engine, Failure> {
+fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, Failure> {
     crate::cli::interrupt::listen();
-    let engine = Engine::open(&context.start, context.caller.clone())?;
+    let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let is_awaited = |finding: &&Diagnostic| {
         finding.code == "config-value" && finding.message == format!("there is no workflow `{name}`")
     };
-    for finding in engine.findings().iter().filter(|finding| !is_awaited(finding)) {
+    for finding in workspace.findings().iter().filter(|finding| !is_awaited(finding)) {
         ui.problem(&format!("{finding}"));
         if finding.is_error() {
             return Err(Failure::from(finding.clone()));
         }
     }
-    Ok(engine)
+    Ok(workspace)
 }
 
 /// The files that a skill yields; where something stands in the way, all of it is told.
@@ -153,7 +153,7 @@ fn placed(fault: SkillFault, config: &SkillConfig) -> Diagnostic {
 fn from_file(
     args: &WorkflowNewArgs,
     path: &Path,
-    engine: &Engine,
+    workspace: &Workspace,
     context: &Context,
     ui: &Ui,
 ) -> Result<SkillConfig, Failure> {
@@ -161,7 +161,7 @@ fn from_file(
     let cannot = |why: &str| {
         Failure::new(ExitCode::Usage, "config-unreadable", format!("{shown} cannot be read: {why}"))
     };
-    let limit = engine.config().limit_bytes;
+    let limit = workspace.config().limit_bytes;
     let target = context.start.join(path);
     let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
     let opened = open_regular(&target).map_err(|error| cannot(&error.to_string()))?;
@@ -197,7 +197,7 @@ fn from_file(
     }
 }
 
-fn from_answers(args: &WorkflowNewArgs, engine: &Engine, ui: &Ui) -> Result<SkillConfig, Failure> {
+fn from_answers(args: &WorkflowNewArgs, workspace: &Workspace, ui: &Ui) -> Result<SkillConfig, Failure> {
     if !ui.interactive {
         let message = "there is nobody to ask: this is no terminal";
         let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
@@ -205,8 +205,8 @@ fn from_answers(args: &WorkflowNewArgs, engine: &Engine, ui: &Ui) -> Result<Skil
     }
     // Whoever answers a dozen questions is not told only then that the name is taken.
     let document = format!("workflows/{}.md", args.name);
-    if engine.system().text(&document).is_some() && !args.force {
-        return Err(taken(&[format!("{}/{document}", engine.config().system)]));
+    if workspace.system().text(&document).is_some() && !args.force {
+        return Err(taken(&[format!("{}/{document}", workspace.config().system)]));
     }
     let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
     let Some((value, strategy)) = answers else {
@@ -235,21 +235,21 @@ fn taken(paths: &[String]) -> Failure {
 
 fn write(
     args: &WorkflowNewArgs,
-    engine: &Engine,
+    workspace: &Workspace,
     context: &Context,
     ui: &Ui,
     files: &GeneratedFiles,
     strategy: Strategy,
 ) -> Result<ExitCode, Failure> {
-    let directory = engine.config().system.to_string();
+    let directory = workspace.config().system.to_string();
     let place =
         |path: &str| if directory.is_empty() { path.to_owned() } else { format!("{directory}/{path}") };
     let (mut made, mut replaced, mut write) = (Vec::new(), Vec::new(), Vec::new());
     for (path, text) in files {
-        let target = engine.root().join(place(path));
+        let target = workspace.root().join(place(path));
         let is_there = target.symlink_metadata().is_ok();
         // A text of the same name that ships would be put aside without a word.
-        let ships = !is_there && engine.system().text(path).is_some();
+        let ships = !is_there && workspace.system().text(path).is_some();
         if is_there && std::fs::read(&target).is_ok_and(|present| present == text.as_bytes()) {
             continue;
         }
@@ -291,7 +291,7 @@ fn write(
     let name = shell_word(&args.name);
     // What nobody has committed cannot prove what a task did.
     let place = if directory.is_empty() { "." } else { &directory };
-    let add = engine.store().map(|_| format!("git add {} && git commit, then ", shell_word(place)));
+    let add = workspace.store().map(|_| format!("git add {} && git commit, then ", shell_word(place)));
     let add = add.unwrap_or_default();
     ui.status(&format!("then: {add}orch new my-task --workflow {name} && orch run my-task"));
     Ok(ExitCode::Fine)

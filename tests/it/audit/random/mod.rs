@@ -13,7 +13,8 @@ use crate::harness::World;
 use crate::setting::number;
 use orch::base::Digest;
 use orch::decide::{Kind, Proof, ProvenStep, Standing};
-use orch::engine::{Audit, Caller, Checked, Engine};
+use orch::history::{Audit, Checked, Checker, audit};
+use orch::survey::{Caller, Workspace};
 use past::Past;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
@@ -76,23 +77,23 @@ fn live(seeds: std::ops::Range<u64>, tally: &Mutex<Tally>) {
         .collect();
     let world = World::new();
     let ids = stream::import(&world, pasts.iter().map(|(_, past)| past));
-    let caller = Caller::from_environment(|_| None);
-    let engine = Engine::open_to_look(&world.root(), caller).expect("a repository");
+    let environment = Caller::from_environment(|_| None).environment;
+    let workspace = Workspace::open_to_look(&world.root(), environment).expect("a repository");
     let mut alone = BTreeMap::new();
     let mut tips = Vec::new();
     for ((seed, past), ids) in pasts.iter().zip(&ids) {
         let told = || tell(*seed, past, ids);
         for tip in std::iter::once(past.head).chain(past.other) {
-            alone.extend(validations(&replay(&engine, *seed, past, ids, tip, tally, &told)));
+            alone.extend(verdicts(&replay(&workspace, *seed, past, ids, tip, tally, &told)));
             tips.push(ids[tip].to_string());
         }
     }
-    together(&world, &engine, &tips, alone);
+    together(&world, &workspace, &tips, alone);
 }
 
-type ValidationCache = BTreeMap<(Digest, String), (Standing, Option<String>)>;
+type Verdicts = BTreeMap<(Digest, String), (Standing, Option<String>)>;
 
-fn validations(audit: &Audit) -> ValidationCache {
+fn verdicts(audit: &Audit) -> Verdicts {
     let changes = audit.changes.iter();
     changes
         .map(|change| {
@@ -104,12 +105,12 @@ fn validations(audit: &Audit) -> ValidationCache {
 
 /// A commit that joins all of these histories makes a long one, which is replayed from both ends: what
 /// each comes to is what it came to alone.
-fn together(world: &World, engine: &Engine, tips: &[String], alone: ValidationCache) {
+fn together(world: &World, workspace: &Workspace, tips: &[String], alone: Verdicts) {
     let tree = format!("{}^{{tree}}", tips[0]);
     let mut arguments = vec!["commit-tree", &tree, "-m", "all"];
     tips.iter().for_each(|tip| arguments.extend(["-p", tip]));
     let all = world.git(&arguments);
-    let mut found = validations(&engine.audit(Some(all.trim())).expect("an audit"));
+    let mut found = verdicts(&audit(workspace, Some(all.trim())).expect("an audit"));
     let end = Digest::parse(all.trim()).expect("an id");
     found.retain(|(commit, _), _| *commit != end);
     assert_eq!(found, alone, "{tips:?}");
@@ -117,7 +118,7 @@ fn together(world: &World, engine: &Engine, tips: &[String], alone: ValidationCa
 
 /// Replays what one branch reaches, in every way there is.
 fn replay(
-    engine: &Engine,
+    workspace: &Workspace,
     seed: u64,
     past: &Past,
     ids: &[Digest],
@@ -130,7 +131,7 @@ fn replay(
     let wrong = |what: &str, commit: usize| -> ! { panic!("{what}: commit {commit}\n{}", told()) };
     let forged: Vec<usize> = reached.iter().copied().filter(|one| past.commits[*one].is_forged).collect();
 
-    let audit = engine.audit(Some(&ids[tip].to_string())).expect("an audit");
+    let audit = audit(workspace, Some(&ids[tip].to_string())).expect("an audit");
     assert_eq!(audit.commits, reached.len(), "{}", told());
     let mut found = Vec::new();
     for change in &audit.changes {
@@ -163,14 +164,14 @@ fn replay(
 
     // Every other way of asking costs as much again, so it is tried now and then.
     if seed.is_multiple_of(3) {
-        ask_otherwise(engine, past, ids, tip, &audit, &forged, told);
+        ask_otherwise(workspace, past, ids, tip, &audit, &forged, told);
     }
     audit
 }
 
 /// A range that begins somewhere says the same of what is in it, and so does a check, also of one commit.
 fn ask_otherwise(
-    engine: &Engine,
+    workspace: &Workspace,
     past: &Past,
     ids: &[Digest],
     tip: usize,
@@ -183,7 +184,7 @@ fn ask_otherwise(
     let begin = reached.iter().copied().nth(reached.len() / 2).expect("a commit");
     let range = format!("{}..{}", ids[begin], ids[tip]);
     let before = past.ancestors(begin);
-    let part = engine.audit(Some(&range)).expect("an audit");
+    let part = orch::history::audit(workspace, Some(&range)).expect("an audit");
     let validations = |audit: &Audit| -> Vec<(usize, String, Standing)> {
         let changes = audit.changes.iter();
         let mut validations: Vec<_> = changes
@@ -194,10 +195,12 @@ fn ask_otherwise(
         validations
     };
     assert_eq!(validations(&part), validations(audit), "{range}\n{}", told());
-    agrees(&engine.check_range(&ids[tip].to_string()).expect("a check"), forged, ids, told);
+    let nobody = Caller::from_environment(|_| None);
+    let checker = Checker::new(workspace, &nobody);
+    agrees(&checker.range(&ids[tip].to_string()).expect("a check"), forged, ids, told);
     for commit in forged.iter().copied().chain([tip]) {
         let alone: Vec<usize> = forged.iter().copied().filter(|forged| *forged == commit).collect();
-        agrees(&engine.check_revision(&ids[commit].to_string()).expect("a check"), &alone, ids, told);
+        agrees(&checker.revision(&ids[commit].to_string()).expect("a check"), &alone, ids, told);
     }
 }
 

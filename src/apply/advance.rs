@@ -1,0 +1,382 @@
+//! Applying transitions: under the lock, on bytes read once, one commit each.
+
+use super::Writer;
+use super::preflight::refuse_cut;
+use crate::base::{Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
+use crate::decide::{Recorded, Step, Transition, settle};
+use crate::record::{settled_lines, with_line, without_markers, write_state};
+use crate::scan::NESTED;
+use crate::store::{self, PlannedCommit, Store, Write, durable};
+use crate::survey::evidence::{IGNORED_HINT, ignored, with_own_line_endings};
+use crate::survey::{Error, Judged, TaskRef};
+use crate::view::Message;
+use std::fs::File;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How far to go.
+pub struct AdvancePlan<'a> {
+    /// Which transitions may be applied.
+    pub may: &'a dyn Fn(&Transition) -> bool,
+    /// Only the first one.
+    pub once: bool,
+    /// By whom: `orch` itself, or the caller.
+    pub own: bool,
+    /// Decide, but write nothing.
+    pub dry_run: bool,
+    /// Which untracked tasks are adopted on the way.
+    pub adopt: &'a dyn Fn(&TaskId) -> bool,
+}
+
+/// What came of one task.
+pub enum TaskOutcome {
+    /// Transitions were applied.
+    Applied(Box<Applied>),
+    /// There was nothing to apply.
+    Nothing(Box<Judged>),
+}
+
+/// Transitions that were applied to one task.
+pub struct Applied {
+    /// The task as it stands afterwards.
+    pub judged: Judged,
+    /// Every transition with its commit; without one where nothing is committed.
+    pub steps: Vec<(Transition, Option<Digest>)>,
+    /// What the user should know beside it.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Which steps a judged task takes.
+pub(crate) type Steps<'a> = dyn Fn(&Judged) -> Result<Vec<Step>, Error> + 'a;
+
+/// How often a batch is decided anew after the branch moved under it.
+const TRIES: u32 = 20;
+
+impl Writer<'_> {
+    /// Applies what the rules decide for each task, in one batch: the index is written once.
+    pub fn advance(&self, tasks: &[TaskRef], plan: &AdvancePlan<'_>) -> Result<Vec<TaskOutcome>, Error> {
+        self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
+    }
+
+    /// What [`Workspace::advance`] would do with a task now; nothing is written.
+    pub(crate) fn foresee(&self, task: &TaskRef, plan: &AdvancePlan<'_>) -> Result<TaskOutcome, Error> {
+        let judged = self.workspace.judge(task)?;
+        let steps = self.due(&judged, plan)?;
+        Ok(uncommitted(judged, steps))
+    }
+
+    /// The steps that the rules yield for a judged task, as far as the plan allows.
+    fn due(&self, judged: &Judged, plan: &AdvancePlan<'_>) -> Result<Vec<Step>, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let mut steps = Vec::new();
+        let mut recorded = judged.recorded.clone();
+        let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
+        if judged.untracked {
+            let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
+            if !usable || !(plan.adopt)(&judged.task.id) {
+                return Ok(steps);
+            }
+            let created = self.creation(judged, true, None, &stamp)?;
+            recorded = Recorded::Known(Box::new(created.state.clone()));
+            steps.push(created);
+        }
+        let taken = std::cell::Cell::new(false);
+        let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
+        steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
+        Ok(steps)
+    }
+
+    /// Applies the steps that `steps_of` yields for each task; decides anew if the branch moved.
+    pub(crate) fn apply(
+        &self,
+        tasks: &[TaskRef],
+        dry_run: bool,
+        steps_of: &Steps<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
+        let mut wanted = Vec::new();
+        for task in tasks {
+            let judged = self.workspace.judge(task)?;
+            let steps = steps_of(&judged)?;
+            wanted.push((judged, steps));
+        }
+        if dry_run || wanted.iter().all(|(_, steps)| steps.is_empty()) {
+            return Ok(wanted.into_iter().map(|(judged, steps)| uncommitted(judged, steps)).collect());
+        }
+        self.carry_out(tasks, steps_of)
+    }
+
+    /// Applies what the rules decide for tasks of which something is known to be due.
+    pub(crate) fn advance_due(
+        &self,
+        tasks: &[TaskRef],
+        plan: &AdvancePlan<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
+        self.carry_out(tasks, &|judged| self.due(judged, plan))
+    }
+
+    pub(crate) fn carry_out(
+        &self,
+        tasks: &[TaskRef],
+        steps_of: &Steps<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
+        if !self.workspace.commits() {
+            return self.apply_without_git(tasks, steps_of);
+        }
+        for attempt in 0..TRIES {
+            match self.apply_once(tasks, steps_of) {
+                Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
+                    // Uneven, so that two that collided do not collide again.
+                    let uneven = (std::process::id() + 7 * attempt) % 11;
+                    sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
+                }
+                other => return other,
+            }
+        }
+        Err(store::Error::Moved.into())
+    }
+
+    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+        let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
+        let mut transaction = store.begin()?;
+        // Read after the transaction has noted which commit HEAD names: the verdict is about that.
+        let mut planned = Vec::new();
+        let mut decided = Vec::new();
+        for task in tasks {
+            let judged = self.workspace.judge(task)?;
+            let steps = steps_of(&judged)?;
+            if !steps.is_empty() {
+                planned.extend(self.commits_for(store, &judged, &steps)?);
+            }
+            decided.push((judged, steps));
+        }
+        let committed = transaction.commit(&planned)?;
+        drop(transaction);
+        let mut ids = committed.commits.iter().copied();
+        let mut outcomes = Vec::new();
+        for (judged, steps) in decided {
+            if steps.is_empty() {
+                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
+                continue;
+            }
+            let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
+            let task = judged.task.clone();
+            let mut notes = left_staged(&committed.left_staged, &task.directory);
+            // The commits are made, so nothing that goes wrong from here on may say that they are not.
+            let judged = self.workspace.judge(&task).unwrap_or_else(|error| {
+                let message =
+                    format!("the commit is made, but where the task stands now cannot be told: {error}");
+                notes.push(Diagnostic::warning("unjudged", message));
+                judged
+            });
+            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
+            notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
+            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes })));
+        }
+        Ok(outcomes)
+    }
+
+    fn commits_for(
+        &self,
+        store: &Store,
+        judged: &Judged,
+        steps: &[Step],
+    ) -> Result<Vec<PlannedCommit>, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let state_path = judged.task.state_path()?;
+        let transcript_path = judged.task.transcript_path()?;
+        self.refuse_link(judged)?;
+        refuse_unread(judged)?;
+        refuse_cut(store, judged)?;
+        self.refuse_data(workflow, steps)?;
+        refuse_sparse(store, judged)?;
+        refuse_ignored(store, judged, &state_path)?;
+        let mut transcript = transcript_before(judged);
+        let mut commits = Vec::new();
+        for (index, step) in steps.iter().enumerate() {
+            transcript = with_line(transcript, &step.state, &workflow.phase_key);
+            let state = write_state(&step.state, &workflow.phase_key, &self.workspace.state_schema());
+            let (mut writes, removes) =
+                if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
+            let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+            writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
+            let before = judged.observed.transcript.as_deref();
+            writes.push(Write::own(transcript_path.clone(), transcript.clone(), before));
+            let signed_off =
+                self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
+            let message = Message {
+                task: &judged.task.id,
+                transition: &step.transition,
+                workflow: &workflow.name,
+                workflow_digest: workflow.digest,
+                subject: &self.workspace.setting.config.git.subject,
+                sign_off: signed_off.as_deref(),
+            };
+            commits.push(PlannedCommit { message: message.text(), writes, removes });
+        }
+        Ok(commits)
+    }
+
+    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+        let _lock = self.lock_directory()?;
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            let judged = self.workspace.judge(task)?;
+            let steps = steps_of(&judged)?;
+            let Some(last) = steps.last() else {
+                outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
+                continue;
+            };
+            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+            self.refuse_data(workflow, &steps)?;
+            let mut transcript = transcript_before(&judged);
+            for step in &steps {
+                transcript = with_line(transcript, &step.state, &workflow.phase_key);
+            }
+            let state = write_state(&last.state, &workflow.phase_key, &self.workspace.state_schema());
+            // The transcript first: a crash in between leaves a line that the next write replaces.
+            durable::write_atomic(&task.transcript_path()?.under(&self.workspace.root), &transcript)?;
+            durable::write_atomic(&task.state_path()?.under(&self.workspace.root), state.as_bytes())?;
+            let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+            outcomes.push(TaskOutcome::Applied(Box::new(Applied {
+                judged: self.workspace.judge(task)?,
+                steps,
+                notes: Vec::new(),
+            })));
+        }
+        Ok(outcomes)
+    }
+
+    /// One writer at a time, also outside git: a kernel lock on the root directory itself.
+    fn lock_directory(&self) -> Result<File, Error> {
+        let refused = |source| store::Error::Io { path: self.workspace.root.clone(), source };
+        let directory = File::open(&self.workspace.root).map_err(refused)?;
+        for attempt in 0..10 {
+            if directory.try_lock().is_ok() {
+                return Ok(directory);
+            }
+            sleep(Duration::from_millis(5 << attempt));
+        }
+        Err(store::Error::Busy { what: "another orch is writing here".to_owned() }.into())
+    }
+}
+
+fn uncommitted(judged: Judged, steps: Vec<Step>) -> TaskOutcome {
+    if steps.is_empty() {
+        return TaskOutcome::Nothing(Box::new(judged));
+    }
+    let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+    TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
+}
+
+/// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
+fn transcript_before(judged: &Judged) -> Vec<u8> {
+    let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
+    let lines = match &judged.recorded {
+        Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
+        Recorded::New => settled_lines(bytes, 1),
+        Recorded::Known(state) => settled_lines(bytes, state.next_seq),
+    };
+    with_own_line_endings(lines.into()).into_owned()
+}
+
+/// Every declared file of the task as judged, and the deletion of those gone.
+fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+    let mut writes = Vec::new();
+    for file in judged.observed.files.iter().filter(|file| file.commit) {
+        if !store.holds_at_head(&file.path, file.digest, file.executable)? {
+            let blob = store.clean(&file.path, &file.bytes)?.into_owned();
+            if Digest::of_blob(&blob) != file.digest {
+                // The filter gives other bytes now than when the file was judged.
+                return Err(store::Error::Moved.into());
+            }
+            let executable = store.mode_for(&file.path, file.executable)?;
+            writes.push(Write::evidence(file.path.clone(), blob, executable));
+        }
+    }
+    let mut removes = Vec::new();
+    if let Some(matcher) = &judged.loaded.matcher {
+        for path in store.files_at_head(&judged.task.directory)? {
+            let Some(below) = path.below(&judged.task.directory) else { continue };
+            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path)
+            {
+                removes.push(path);
+            }
+        }
+    }
+    if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
+        // It is not gone: git was told to leave it out of the work tree.
+        return Err(left_out(store, &file.path, &judged.task.directory));
+    }
+    Ok((writes, removes))
+}
+
+/// The state and the transcript are written where they lie, so they must be checked out.
+fn refuse_sparse(store: &Store, judged: &Judged) -> Result<(), Error> {
+    let (state, transcript) = (judged.task.state_path()?, judged.task.transcript_path()?);
+    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.has_transcript)];
+    match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
+        Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
+        None => Ok(()),
+    }
+}
+
+fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
+    let message = format!("{path} is not checked out, so the transition could not carry it");
+    let hint = if store.is_sparse() {
+        format!("git sparse-checkout add {directory}")
+    } else {
+        format!("git update-index --no-skip-worktree {path}, then git restore {path}")
+    };
+    Error::NotNow { code: "evidence-sparse", message, hint: Some(hint) }
+}
+
+/// What is there and cannot be read can be no proof, and must not be committed as deleted either.
+fn refuse_unread(judged: &Judged) -> Result<(), Error> {
+    let refuse = |code, path: &RepoPath| {
+        let message =
+            format!("{path} is there but cannot be read, so the transition could not carry its proof");
+        let hint = command(&["orch", "check", judged.task.id.as_str()]);
+        Err(Error::NotNow { code, message, hint: Some(hint) })
+    };
+    if let Some(path) = judged.observed.nested.first() {
+        let message =
+            format!("{path} is a repository of its own, so the transition could not carry what is in it");
+        let hint = "move it out of the task, or remove its .git".to_owned();
+        return Err(Error::NotNow { code: NESTED, message, hint: Some(hint) });
+    }
+    if let Some(path) = judged.observed.unread.first() {
+        return refuse("evidence-unreadable", path);
+    }
+    if judged.observed.has_transcript && judged.observed.transcript.is_none() {
+        return refuse("transcript-unreadable", &judged.task.transcript_path()?);
+    }
+    Ok(())
+}
+
+/// A transition whose proof git ignores could not be proven; it is refused, never forced.
+fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<(), Error> {
+    match ignored(store, judged, state)?.first() {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!("git ignores {path}, so the transition could not carry its proof");
+            Err(Error::NotNow { code: "evidence-ignored", message, hint: Some(IGNORED_HINT.to_owned()) })
+        }
+    }
+}
+
+fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
+    let ours = paths.iter().filter(|path| path.below(directory).is_some());
+    ours.map(|path| {
+        let message = format!("{path}: you have staged another version; it is left as you staged it");
+        let path = shell_word(path.as_str());
+        Diagnostic::warning("staged-other", message)
+            .hint(format!("git add {path}, or git restore --staged {path}"))
+    })
+    .collect()
+}
+
+fn unfinished_note(problem: &str) -> Diagnostic {
+    let message =
+        format!("the commit is made, but files or index could not be brought up to date: {problem}");
+    Diagnostic::warning("unfinished", message).hint("the next run of orch finishes it")
+}

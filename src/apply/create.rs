@@ -1,0 +1,92 @@
+//! Creating a task, or adopting a directory as one.
+
+use super::Writer;
+use super::advance::Applied;
+use super::orders::first_applied;
+use crate::base::{Diagnostic, TaskId, WorkflowName, command, shell_word};
+use crate::decide::{self, Recorded, Stamp, Step, initial_state};
+use crate::store;
+use crate::survey::{Error, Judged, TaskRef};
+
+/// A task that was created.
+pub struct Created {
+    /// The task.
+    pub task: TaskRef,
+    /// Whether a directory with artifacts was already there.
+    pub adopted: bool,
+    /// The recorded creation.
+    pub applied: Applied,
+}
+
+impl Writer<'_> {
+    /// Creates the task `id`; a directory that already holds its artifacts is adopted as it is.
+    pub fn create(&self, id: &TaskId, workflow: Option<&str>, title: Option<&str>) -> Result<Created, Error> {
+        let mut task = self.workspace.place_for(id).ok_or_else(|| self.no_place(id))?;
+        if let Some(name) = workflow {
+            self.workspace.workflow(name)?;
+            task.workflow = WorkflowName::new(name)
+                .map_err(|error| Diagnostic::error("workflow-name", error.to_string()))?;
+        }
+        if let Some(above) = task.directory.parent().and_then(|parent| self.workspace.task_of_path(&parent)) {
+            let message =
+                format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
+            return Err(Diagnostic::error("task-inside-task", message).into());
+        }
+        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory)) {
+            let message = format!("a symbolic link stands on the way to {}", task.directory);
+            let hint = "a task lies in the repository itself; put a directory there";
+            return Err(Diagnostic::error("symlink", message).hint(hint).into());
+        }
+        self.workspace.refuse_elsewhere(&task.directory)?;
+        let adopted = self.workspace.task_at(&task.directory).is_some();
+        let directory = task.directory.under(&self.workspace.root);
+        std::fs::create_dir_all(&directory)
+            .map_err(|source| store::Error::Io { path: directory.clone(), source })?;
+        let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
+            if !judged.untracked {
+                let message = format!("task `{}` is there already", judged.task.id);
+                let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
+                return Err(Diagnostic::error("task-exists", message).hint(hint).into());
+            }
+            Ok(vec![self.creation(judged, adopted, title, &self.stamp())?])
+        })?;
+        Ok(Created { task, adopted, applied: first_applied(outcomes)? })
+    }
+
+    /// The step that records an untracked task, in the phase that its files or a foreign state name.
+    pub(crate) fn creation(
+        &self,
+        judged: &Judged,
+        adopted: bool,
+        title: Option<&str>,
+        stamp: &Stamp,
+    ) -> Result<Step, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let mut state = match &judged.recorded {
+            Recorded::Known(foreign) => (**foreign).clone(),
+            Recorded::New => initial_state(workflow),
+            Recorded::Lost | Recorded::Broken(_) => {
+                let hint = command(&["orch", "recover", judged.task.id.as_str()]);
+                let message = judged.decision.reason.clone();
+                return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+            }
+        };
+        if let Some(title) = title {
+            state.title = Some(title.to_owned());
+        }
+        let mut transition =
+            decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
+        if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+            transition.to = phase.id.clone();
+        }
+        let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
+        Ok(Step { transition, state })
+    }
+
+    fn no_place(&self, id: &TaskId) -> Error {
+        let roots: Vec<String> =
+            self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
+        let message = format!("no root has a place for a task `{id}`; the roots are {}", roots.join(", "));
+        Diagnostic::error("no-root", message).hint("add a [[root]] to orch.toml, or choose another id").into()
+    }
+}

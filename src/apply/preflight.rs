@@ -1,0 +1,71 @@
+//! What may be recorded: data that its schema accepts and every reader can read, behind a transcript
+//! that is whole.
+
+use super::Writer;
+use crate::base::command;
+use crate::decide::{DEEPEST, Recorded, State, Step, nests_deeper};
+use crate::record::{settled_lines, write_state};
+use crate::store::Store;
+use crate::survey::{Error, Judged};
+use crate::workflow::Workflow;
+
+impl Writer<'_> {
+    /// Why a state may not be written, in words: its schema refuses it, or nobody could read it again.
+    pub(crate) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
+        let refused = self.workspace.setting.refused_data(workflow, state);
+        refused.or_else(|| self.unreadable(workflow, state))
+    }
+
+    fn unreadable(&self, workflow: &Workflow, state: &State) -> Option<String> {
+        let deep = state.extra.iter().find(|(_, value)| nests_deeper(value, DEEPEST - 1));
+        if let Some((key, _)) = deep {
+            return Some(format!("`{key}` would nest deeper than {DEEPEST} levels"));
+        }
+        let size = write_state(state, &workflow.phase_key, &self.workspace.state_schema()).len();
+        let limit = self.workspace.setting.config.limit_bytes;
+        (size as u64 > limit)
+            .then(|| format!("the state would have {size} bytes, and at most {limit} are read"))
+    }
+
+    /// Refuses a task whose directory has become a link: what is written there may lie anywhere.
+    pub(crate) fn refuse_link(&self, judged: &Judged) -> Result<(), Error> {
+        let directory = &judged.task.directory;
+        if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory)) {
+            return Ok(());
+        }
+        let message = format!("{directory} is a link now, and what is behind it is not in this repository");
+        let hint = Some("put the directory itself there".to_owned());
+        Err(Error::NotNow { code: "task-behind-link", message, hint })
+    }
+
+    /// The workflow's own part of a state is what its schema accepts, whoever changed it.
+    pub(crate) fn refuse_data(&self, workflow: &Workflow, steps: &[Step]) -> Result<(), Error> {
+        match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {
+            Some(message) => {
+                let hint = Some(command(&["orch", "workflow", "check", workflow.name.as_str()]));
+                Err(Error::NotNow { code: "state-schema", message, hint })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses to go on from a transcript that has lost what the branch knows of the same state: the loss
+/// would be committed, and look like a forgery ever after.
+pub(crate) fn refuse_cut(store: &Store, judged: &Judged) -> Result<(), Error> {
+    let (Recorded::Known(state), true) = (&judged.recorded, judged.is_committed) else { return Ok(()) };
+    let path = judged.task.transcript_path()?;
+    let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
+    let Some(known) = store.blob_at_head(&path)? else { return Ok(()) };
+    if store.digest(&path, bytes)? == known {
+        return Ok(());
+    }
+    let told = settled_lines(&store.blob(known)?.unwrap_or_default(), state.next_seq);
+    let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    if lines(bytes).starts_with(&lines(&told)) {
+        return Ok(());
+    }
+    let message = format!("{path}, which only grows, has lost something that HEAD holds");
+    let hint = Some(command(&["git", "restore", "--", path.as_str()]));
+    Err(Error::NotNow { code: "transcript-cut", message, hint })
+}

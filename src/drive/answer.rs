@@ -1,0 +1,127 @@
+//! What a person is asked, and what they answer.
+
+use super::{refuse_untracked, state_of};
+use crate::apply::Applied;
+use crate::apply::Writer;
+use crate::apply::first_applied;
+use crate::base::{ActionName, command};
+use crate::decide::{self, Step, Transition, Verdict, data_of, patch};
+use crate::survey::{Error, Judged, TaskRef};
+use crate::workflow::Ask;
+use serde_json::{Map, Value};
+
+/// What a person is asked.
+pub enum Standstill<'a> {
+    /// A question, and what may be answered at which place.
+    Question(&'a Ask, Vec<(String, Value)>),
+    /// To pick one of these actions.
+    Pick(Vec<ActionName>),
+}
+
+/// What was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// A key: `action`, or a place in the state.
+    pub key: String,
+    /// The value as it was typed.
+    pub value: String,
+}
+
+impl Asked {
+    /// Reads `key=value`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => {
+                Ok(Self { key: key.trim().to_owned(), value: value.to_owned() })
+            }
+            _ => Err(format!("`{text}` is not KEY=VALUE")),
+        }
+    }
+}
+
+/// What a person is asked about a task now.
+pub fn standstill(judged: &Judged) -> Option<Standstill<'_>> {
+    if let Verdict::Choose(actions) = &judged.decision.verdict {
+        return Some(Standstill::Pick(actions.clone()));
+    }
+    let (workflow, state, facts) = (judged.workflow()?, judged.state()?, &judged.observed.facts);
+    let (_, ask) = decide::asked(workflow, state, facts)?;
+    Some(Standstill::Question(ask, decide::offers(workflow, state, facts, &ask.options)))
+}
+
+/// Records a person's answer, if it fits what is asked and what the schema of the state accepts.
+pub fn answer(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    answers: &[Asked],
+    dry_run: bool,
+) -> Result<Applied, Error> {
+    let judged = writer.workspace.judge(task)?;
+    refuse_untracked(&judged)?;
+    state_of(&judged)?;
+    if standstill(&judged).is_none() {
+        let message = format!("nothing is asked about `{}` now: {}", task.id, judged.decision.reason);
+        let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
+        return Err(Error::NotNow { code: "nothing-asked", message, hint });
+    }
+    let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
+        own_step(writer, judged, |judged| answered(writer, judged, answers))
+    })?;
+    first_applied(outcomes)
+}
+
+/// A step on the caller's order; what refuses it is told as the answer no.
+pub(super) fn own_step(
+    writer: &Writer<'_>,
+    judged: &Judged,
+    make: impl Fn(&Judged) -> Result<Transition, String>,
+) -> Result<Vec<Step>, Error> {
+    let refuse = |message: String| {
+        let hint = Some(command(&["orch", "suggest", judged.task.id.as_str()]));
+        Error::Refused(decide::Refusal { code: "refused", message, hint })
+    };
+    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let state = state_of(judged)?;
+    let transition = make(judged).map_err(refuse)?;
+    let next = decide::apply(workflow, state, &judged.observed.facts, &transition, &writer.stamp());
+    match writer.refused_data(workflow, &next) {
+        Some(why) => Err(refuse(why)),
+        None => Ok(vec![Step { transition, state: next }]),
+    }
+}
+
+/// The step that an answer makes. A value is read as JSON where that fits, else it is the text itself.
+fn answered(writer: &Writer<'_>, judged: &Judged, answers: &[Asked]) -> Result<Transition, String> {
+    let workflow = judged.workflow().ok_or("the workflow has errors")?;
+    let state = judged.state().ok_or("the state is lost")?;
+    let facts = &judged.observed.facts;
+    let said: Vec<String> = answers.iter().map(|answer| format!("{}={}", answer.key, answer.value)).collect();
+    let reason = format!("answered: {}", said.join(", "));
+    if let (Verdict::Choose(_), [answer]) = (&judged.decision.verdict, answers)
+        && answer.key == "action"
+    {
+        let action = ActionName::new(answer.value.trim()).map_err(|error| error.to_string())?;
+        return decide::pick(workflow, state, facts, &action, &reason);
+    }
+    let as_json = |answer: &Asked| serde_json::from_str::<Value>(&answer.value).ok();
+    let updates = |texts: &[bool]| -> Map<String, Value> {
+        let value = |(answer, text): (&Asked, &bool)| {
+            let value = as_json(answer).filter(|value| !*text && !value.is_null());
+            (answer.key.clone(), value.unwrap_or_else(|| Value::from(answer.value.as_str())))
+        };
+        answers.iter().zip(texts).map(value).collect()
+    };
+    let attempt = |texts: &[bool]| {
+        let step = decide::answer(workflow, state, facts, &patch(&updates(texts))?, &reason)?;
+        let next = decide::State { extra: data_of(workflow, state), ..state.clone() };
+        let next = decide::apply(workflow, &next, facts, &step, &writer.stamp());
+        writer.refused_data(workflow, &next).map_or(Ok(step), Err)
+    };
+    let first = attempt(&vec![false; answers.len()]);
+    // What reads as a number may be meant as a text, such as a name that is all digits.
+    (0..answers.len())
+        .filter(|at| as_json(&answers[*at]).is_some())
+        .find_map(|at| attempt(&(0..answers.len()).map(|other| other == at).collect::<Vec<_>>()).ok())
+        .filter(|_| first.is_err())
+        .map_or(first, Ok)
+}

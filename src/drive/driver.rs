@@ -1,0 +1,367 @@
+//! Carries out what the course of a run says: judge, record, start, wait, write down.
+
+use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, command_for};
+use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
+use crate::apply::Writer;
+use crate::base::{Period, Timestamp};
+use crate::decide::{
+    Blocker, Ending, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, TaskView, Tick,
+    Usage,
+};
+use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
+use crate::store;
+use crate::survey::{Error, Judged, TaskRef};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// One run as it goes on.
+pub(super) struct Drive<'a> {
+    pub writer: &'a Writer<'a>,
+    pub task: &'a TaskRef,
+    pub options: &'a RunOptions,
+    pub files: &'a RunFiles,
+    pub stop: &'a StopFlag,
+    pub machine: RunMachine,
+    /// The id of the run.
+    pub id: String,
+    pub started: Timestamp,
+    /// The turn of the work at hand.
+    pub turn: Option<Turn>,
+    /// Whether what an earlier process left was still running, and was ended.
+    pub was_running: bool,
+    /// The task as it was judged last, where nothing has happened since that could change it.
+    pub judged: Option<Judged>,
+    /// What has kept it from going on.
+    pub fault: Option<Error>,
+    /// Whether it is told that something hinders.
+    pub is_held: bool,
+    /// When this process took it up, and what it had taken before.
+    since: (Instant, Period),
+    /// What is wished from the beginning, and by whom.
+    preset: Option<(ControlRequest, String)>,
+    lock: Option<Lock>,
+    /// When the record was written last.
+    saved: Instant,
+}
+
+/// How old the record of a run may be while an executor works.
+const KEPT: Duration = Duration::from_secs(2);
+
+/// Drives a task until its run is over.
+pub fn run(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    options: &RunOptions,
+    stop: &StopFlag,
+    tell: &mut Tell<'_>,
+) -> Result<RunEnd, Error> {
+    let judged = writer.workspace.judge(task)?;
+    refuse_untracked(&judged)?;
+    state_of(&judged)?;
+    refuse_idle(writer, &judged, options)?;
+    if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
+        // What the repository does not allow is told before anybody is started.
+        match store.begin().map(drop).map_err(Error::from) {
+            Err(error) if retry_policy(&error) == RetryPolicy::Long => {}
+            other => other?,
+        }
+    }
+    take_up(writer, &judged, (options, stop, None), tell)?
+        .ok_or_else(|| store::Error::Busy { what: format!("another process runs task `{}`", task.id) }.into())
+}
+
+/// Takes up the run of a task, or begins a new one, and drives it to its end; `None` where another
+/// process does. With something wished from the beginning it only settles what there is, and ends.
+pub(super) fn take_up(
+    writer: &Writer<'_>,
+    judged: &Judged,
+    (options, stop, preset): (&RunOptions, &StopFlag, Option<(ControlRequest, String)>),
+    tell: &mut Tell<'_>,
+) -> Result<Option<RunEnd>, Error> {
+    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let mut budget = budget(workflow, options);
+    let files = RunFiles::of(&writer.workspace.root, &judged.task.directory);
+    let (now, known_mode) = (writer.now(), state_of(judged)?.run.mode);
+    let mode = |old: Option<Mode>| options.mode.or(known_mode).or(old).unwrap_or(Mode::Interactive);
+    let mut was_interrupted = false;
+    let begun = files.begin(|old| {
+        let pid = std::process::id();
+        let Some(old) = old.filter(RunState::goes_on) else {
+            let id = format!("{}-{pid}", now.seconds());
+            let (usage, standing) = (Usage::default(), RunStanding::Idle);
+            let (mode, max_turns) = (mode(None), budget.turns);
+            return RunState { id, pid, mode, started: now, updated: now, usage, max_turns, standing };
+        };
+        was_interrupted = old.ended().is_none();
+        let standing = old.unsettled().cloned().map_or(RunStanding::Idle, RunStanding::Working);
+        let max_turns = old.max_turns.min(budget.turns);
+        RunState { pid, mode: mode(Some(old.mode)), max_turns, updated: now, standing, ..old }
+    })?;
+    let Some((lock, run)) = begun else { return Ok(None) };
+    budget.turns = run.max_turns;
+    let unsettled = run.unsettled().cloned();
+    let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
+    adopt_orphans();
+    tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
+    let drive = Drive {
+        writer,
+        task: &judged.task,
+        options,
+        files: &files,
+        stop,
+        since: (Instant::now(), run.usage.time),
+        machine: RunMachine::new(run.mode, budget, run.usage, work),
+        id: run.id,
+        started: run.started,
+        turn,
+        was_running: false,
+        judged: None,
+        fault: None,
+        is_held: false,
+        preset,
+        lock: Some(lock),
+        saved: Instant::now(),
+    };
+    let ended = drive.go(tell);
+    ended.map(Some)
+}
+
+impl Drive<'_> {
+    /// Effect after effect.
+    fn go(mut self, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
+        let mut effect = self.step(RunEvent::Begun, tell);
+        while effect != RunEffect::Over {
+            effect = match self.save_if_due() {
+                Err(error) => self.unsaved(effect, error, tell),
+                Ok(()) => self.carry_out(effect, tell),
+            };
+        }
+        self.close()
+    }
+
+    fn carry_out(&mut self, effect: RunEffect, tell: &mut Tell<'_>) -> RunEffect {
+        match effect {
+            RunEffect::LookBack => self.look_back(tell),
+            RunEffect::Judge => self.judge(tell),
+            RunEffect::Record(command) => self.record(command, tell),
+            RunEffect::Perform => {
+                let tried = self.perform(tell);
+                self.step(RunEvent::Performed(tried), tell)
+            }
+            RunEffect::Wait(time, following) => {
+                self.judged = None;
+                self.wait(time);
+                self.step(RunEvent::Waited(*following), tell)
+            }
+            RunEffect::Finish(heeded) => self.finish(heeded, tell),
+            RunEffect::Over => RunEffect::Over,
+        }
+    }
+
+    /// Tells the course what happened, and whoever watches what that means.
+    pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
+        let now = self.now();
+        let effect = self.machine.step(&now, event);
+        if effect == RunEffect::Perform {
+            let (number, started) = (self.machine.usage.turns, self.writer.now());
+            self.turn = Some(Turn { number, started, process: None });
+        }
+        for news in std::mem::take(&mut self.machine.news) {
+            match &news {
+                News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
+                News::Failed { work, why } => tell(&Happened::Failed { work, why, wait: work.again }),
+            }
+        }
+        effect
+    }
+
+    fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
+        let judged = match self.judged.take().map_or_else(|| self.writer.workspace.judge(self.task), Ok) {
+            Ok(judged) => own(judged),
+            Err(error) => return self.block(RunEffect::Judge, error, tell),
+        };
+        let has = |agent: &str| command_for(self.writer, [agent], self.options).is_some();
+        let effect = match case(&judged, &has) {
+            Ok(case) => self.step(RunEvent::Judged(&case), tell),
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell),
+        };
+        self.judged = Some(judged);
+        effect
+    }
+
+    /// Tells that an effect was not possible; that something passing hinders is told once.
+    pub(super) fn block(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
+        let retry = retry_policy(&error);
+        let why = match error.hint() {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        };
+        if matches!(retry, RetryPolicy::Never(_)) {
+            self.fault.get_or_insert(error);
+        } else if !std::mem::replace(&mut self.is_held, true) {
+            tell(&Happened::Held(&error));
+        }
+        self.step(RunEvent::Blocked(effect, Blocker { retry, why }), tell)
+    }
+
+    /// What time it is, and what is wished.
+    fn now(&self) -> Tick {
+        let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let time = Period::from_milliseconds(self.since.1.milliseconds().saturating_add(here));
+        Tick { time, request: self.requested() }
+    }
+
+    /// The strongest that is wished, and by whom.
+    pub(super) fn requested(&self) -> Option<(ControlRequest, String)> {
+        let said = self.files.request().map(|control| requested_by(control.request, &control.by));
+        let key = || (ControlRequest::Interrupt, "it was interrupted".to_owned());
+        let typed = self.stop.is_set().then(key);
+        [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(request, _)| *request)
+    }
+
+    fn wait(&self, time: Period) {
+        let until = Instant::now() + Duration::from_millis(time.milliseconds());
+        // What is wished is known already where the run is about to end.
+        while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none()) {
+            sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    /// Writes down what must be known before anything else is done. A record that somebody cleaned away
+    /// is written again.
+    fn save_if_due(&mut self) -> Result<(), Error> {
+        if self.machine.unsaved || !self.files.has_record() {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn save(&mut self) -> Result<(), Error> {
+        self.files.write(&self.known())?;
+        self.machine.unsaved = false;
+        self.saved = Instant::now();
+        Ok(())
+    }
+
+    /// While an executor works, others must be able to see it and to reach it, whatever it cleans away, and
+    /// a kill must give back no more than a moment.
+    pub(super) fn keep_known(&mut self) {
+        self.files.keep_lock(&mut self.lock);
+        if self.saved.elapsed() >= KEPT || !self.files.has_record() {
+            self.machine.usage.time = self.machine.usage.time.max(self.now().time);
+            // It is tried again, and once more when the executor has ended.
+            let _ = self.save();
+        }
+    }
+
+    /// What could not be written down is not done.
+    fn unsaved(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
+        self.machine.unsaved = false;
+        match effect {
+            RunEffect::Perform => {
+                let tried = super::perform::not_started(error.to_string());
+                self.fault.get_or_insert(error);
+                self.step(RunEvent::Performed(tried), tell)
+            }
+            effect => self.block(effect, error, tell),
+        }
+    }
+
+    /// The run as its record tells it.
+    pub(super) fn known(&self) -> RunState {
+        let work = self.machine.doing.clone().zip(self.turn.clone());
+        let work = work.map(|(work, turn)| WorkState { work, turn });
+        let standing = match (self.machine.over.clone(), work) {
+            (Some((ending, why)), kept) => RunStanding::Ended { ending, why, kept },
+            (None, Some(work)) => RunStanding::Working(work),
+            (None, None) => RunStanding::Idle,
+        };
+        RunState {
+            id: self.id.clone(),
+            pid: std::process::id(),
+            mode: self.machine.mode,
+            started: self.started,
+            updated: self.writer.now(),
+            usage: self.machine.usage.clone(),
+            max_turns: self.machine.budget.turns,
+            standing,
+        }
+    }
+
+    fn finish(&mut self, heeded: Option<ControlRequest>, tell: &mut Tell<'_>) -> RunEffect {
+        self.machine.usage.time = self.machine.usage.time.max(self.now().time);
+        let run = self.known();
+        match self.files.finish(&mut self.lock, &run, heeded) {
+            Ok(control) => {
+                let request = control.map(|control| requested_by(control.request, &control.by));
+                self.step(RunEvent::Finished(request), tell)
+            }
+            Err(error) => self.block(RunEffect::Finish(heeded), error.into(), tell),
+        }
+    }
+
+    /// What the run came to.
+    fn close(mut self) -> Result<RunEnd, Error> {
+        let (ending, reason) = self.machine.over.take().unwrap_or((Ending::Error, String::new()));
+        if let Some(error) = self.fault.take() {
+            return Err(error);
+        }
+        let judged = own(self.writer.workspace.judge(self.task)?);
+        // A copy for convenience: what was recorded is, whether it can be written or not.
+        let _ = self.writer.renew_suggestion(&judged);
+        Ok(RunEnd {
+            ending,
+            reason,
+            judged,
+            run: self.id,
+            turns: (self.machine.usage.turns, self.machine.budget.turns),
+            cost: self.machine.usage.cost,
+            interrupted: self.stop.is_set() && ending == Ending::Paused,
+            due: None,
+        })
+    }
+}
+
+/// A wish of somebody, in words.
+pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest, String) {
+    let done = if request == ControlRequest::Stop { "stopped" } else { "paused" };
+    (request, format!("{by} {done} it"))
+}
+
+/// A task that this process drives: to itself it is not somebody else who is at work.
+pub(super) fn own(judged: Judged) -> Judged {
+    Judged { runner: None, ..judged }
+}
+
+/// A judged task as the course sees it; a task of which nothing can be decided here is none.
+pub(super) fn case<'a>(
+    judged: &'a Judged,
+    has_executor: &'a dyn Fn(&str) -> bool,
+) -> Result<TaskView<'a>, Blocker> {
+    let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
+    if judged.untracked {
+        return Err(never(Ending::Waiting, not_here(&judged.task.id)));
+    }
+    match (judged.workflow(), &judged.recorded) {
+        (Some(workflow), Recorded::Known(state)) => Ok(TaskView {
+            workflow,
+            state,
+            facts: &judged.observed.facts,
+            decision: &judged.decision,
+            has_executor,
+        }),
+        _ => Err(never(Ending::Error, judged.decision.reason.clone())),
+    }
+}
+
+/// How long an error is waited for.
+pub(super) fn retry_policy(error: &Error) -> RetryPolicy {
+    match error {
+        Error::Store(store::Error::Busy { .. } | store::Error::CommitOpen { .. } | store::Error::Moved) => {
+            RetryPolicy::Long
+        }
+        Error::Store(store::Error::NotNow { .. }) => RetryPolicy::Short,
+        error if error.code() == "unstable" => RetryPolicy::Short,
+        _ => RetryPolicy::Never(Ending::Error),
+    }
+}

@@ -1,0 +1,227 @@
+//! One try: an executor is started and listened to, and what an earlier one left is looked at.
+
+use super::driver::{Drive, case};
+use super::{Happened, Tell, executor_for};
+use crate::base::{Diagnostic, Period};
+use crate::decide::{self, ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
+use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
+use crate::survey::{Error, Judged};
+use crate::view;
+use crate::workflow::{Action, Workflow};
+use serde_json::Value;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// How long a process has that is asked to end.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often is looked at most whether something is wished.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A try that was none.
+pub(super) fn not_started(why: String) -> Returned {
+    Returned { how: ExecutorExit::NotStarted(why), result: None }
+}
+
+impl Drive<'_> {
+    /// Starts an executor for the work at hand, and waits for its end.
+    pub(super) fn perform(&mut self, tell: &mut Tell<'_>) -> Returned {
+        let (Some(work), Some(judged)) = (self.machine.doing.clone(), self.judged.take()) else {
+            return not_started("there is nothing to perform".to_owned());
+        };
+        let name = self.work_name().unwrap_or_default();
+        let executor = match self.executor(&judged, &work, &name) {
+            Ok(executor) => executor,
+            Err(error) => return self.refuse_start(error),
+        };
+        let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
+        let log = executor.log.clone();
+        let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
+        tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
+        match self.listen(&executor, tell) {
+            Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
+                self.refuse_start(super::cannot_start(&why))
+            }
+            Ok(performed) => {
+                notes(&performed, &name, tell);
+                self.returned(&name, performed, tell)
+            }
+            Err(error) => self.refuse_start(error),
+        }
+    }
+
+    fn refuse_start(&mut self, error: Error) -> Returned {
+        let tried = not_started(error.to_string());
+        self.fault.get_or_insert(error);
+        tried
+    }
+
+    fn executor(&self, judged: &Judged, work: &Work, name: &str) -> Result<Executor, Error> {
+        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let (config, mut times) = executor_for(self.writer, workflow, work, self.options)?;
+        let rest = self.machine.budget.rest(self.machine.usage.time);
+        times.hard = times.hard.into_iter().chain(rest).min();
+        self.files.create()?;
+        Ok(Executor {
+            argv: config.command,
+            directory: self.writer.workspace.root.clone(),
+            environment: self.environment(judged, work, name)?,
+            prompt: self.prompt(judged, work)?,
+            times,
+            grace: config.grace,
+            log: self.files.log(name),
+            result: self.files.result(name),
+        })
+    }
+
+    /// Runs an executor. Its group is written down while it works already; where that cannot be, a killed
+    /// runner would leave it behind, and it works all the same.
+    fn listen(&mut self, executor: &Executor, tell: &mut Tell<'_>) -> Result<Performed, Error> {
+        let (stop, files) = (self.stop.clone(), self.files.clone());
+        let looked: Cell<Option<Instant>> = Cell::new(None);
+        let wants_stop = || {
+            if stop.is_set() {
+                return true;
+            }
+            if looked.get().is_some_and(|at| at.elapsed() < LOOK) {
+                return false;
+            }
+            looked.set(Some(Instant::now()));
+            files.request().is_some_and(|control| control.request == ControlRequest::Stop)
+        };
+        let performed = executor.perform(&wants_stop, &mut |live| match live {
+            Live::Started { group, at } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.process = Some(Process::new(group, at));
+                }
+                if let Err(error) = self.save() {
+                    let message = format!("that it was started could not be written down: {error}");
+                    tell(&Happened::Note(&Diagnostic::warning("run-record", message)));
+                }
+            }
+            Live::Line(line) => tell(&Happened::Line(line)),
+            Live::Tick(time) => {
+                self.keep_known();
+                let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                tell(&Happened::Tick(Period::from_milliseconds(time)));
+            }
+        });
+        performed.map_err(|source| crate::store::Error::io(&executor.log, source).into())
+    }
+
+    /// What a try came to. From here on its result counts, whatever becomes of this process.
+    fn returned(&self, name: &str, performed: Performed, tell: &mut Tell<'_>) -> Returned {
+        let how = match performed.ended {
+            Ended::Well => ExecutorExit::Well,
+            Ended::Stopped => ExecutorExit::Stopped,
+            Ended::Code(code) => ExecutorExit::Badly(format!("it ended with code {code}")),
+            Ended::Signal(signal) => ExecutorExit::Badly(format!("it was ended by signal {signal}")),
+            Ended::TooLong(limit) => ExecutorExit::TooLong(format!("it took longer than {limit}")),
+            Ended::Silent(limit) => ExecutorExit::Badly(format!("it printed nothing for {limit}")),
+            Ended::NotStarted(why) => ExecutorExit::NotStarted(why),
+        };
+        if how != ExecutorExit::Well {
+            // Should this process be killed now, it must not look finished.
+            self.files.drop_result(name);
+        }
+        let result = performed.result.map(|result| {
+            let value = result?;
+            let read = ActionResult::read(&value)?;
+            if how == ExecutorExit::Well
+                && let Err(error) = self.files.keep_result(name, &value)
+            {
+                let message = format!("its result could not be kept: {error}");
+                tell(&Happened::Note(&Diagnostic::warning("result-kept", message)));
+            }
+            Ok(read)
+        });
+        Returned { how, result }
+    }
+
+    /// What the files of the work at hand are called.
+    pub(super) fn work_name(&self) -> Option<String> {
+        let run = self.known();
+        run.unsettled().map(|work| run.name_of(work))
+    }
+
+    /// Ends what an earlier process left running, and looks what it left of its work.
+    pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> RunEffect {
+        let name = self.work_name().unwrap_or_default();
+        let process = self.turn.as_mut().and_then(|turn| turn.process.take());
+        let process = process.filter(Process::is_of_this_boot);
+        let (group, started) = process.map(|process| (process.group, process.started)).unzip();
+        let was_running = end_leftovers(group, started.flatten(), &self.files.result(&name), GRACE);
+        self.was_running |= was_running;
+        let work = self.machine.doing.as_ref().map_or("", |work| work.name()).to_owned();
+        if was_running {
+            let message = format!("`{work}` was still running; it was ended");
+            tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
+        }
+        let result = self.files.left_result(&name).map(|value| ActionResult::read(&value?));
+        if matches!(result, Some(Ok(_))) && !self.was_running {
+            let message = format!("`{work}` had finished; its result is taken in");
+            tell(&Happened::Note(&Diagnostic::note("resumed", message)));
+        }
+        let judged = match self.writer.workspace.judge(self.task) {
+            Ok(judged) => judged,
+            Err(error) => return self.block(RunEffect::LookBack, error, tell),
+        };
+        match case(&judged, &|_| false) {
+            Ok(case) => {
+                let left = Leftover { was_running: self.was_running, result };
+                self.step(RunEvent::Found(left, case.state), tell)
+            }
+            Err(blocker) => self.step(RunEvent::Blocked(RunEffect::LookBack, blocker), tell),
+        }
+    }
+
+    /// What an executor finds in its environment beside what it inherits.
+    fn environment(&self, judged: &Judged, work: &Work, name: &str) -> Result<Vec<(String, String)>, Error> {
+        let state = judged.task.state_path()?.under(&self.writer.workspace.root);
+        let result = self.files.result(name);
+        Ok([
+            ("ORCH_TASK", self.task.id.to_string()),
+            ("ORCH_ACTION", work.name().to_owned()),
+            ("ORCH_ATTEMPT", work.attempt.to_string()),
+            ("ORCH_STATE", state.display().to_string()),
+            (RESULT, result.display().to_string()),
+            ("ORCH_ACTOR", format!("agent:{}", work.name())),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .to_vec())
+    }
+
+    /// What an executor reads.
+    fn prompt(&self, judged: &Judged, work: &Work) -> Result<String, Error> {
+        let subject = self.writer.workspace.subject(judged, None).ok_or_else(|| judged.loaded.faulty())?;
+        let Some(action) = work.action().and_then(|name| subject.workflow.action(name)) else {
+            return Ok(view::prompt(&subject));
+        };
+        let shown = shown(subject.workflow, action, judged);
+        let state = judged.task.state_path()?;
+        Ok(view::action_prompt(&subject, action, &shown, &state, work.attempt))
+    }
+}
+
+fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
+    if performed.left_processes {
+        let message = "it left processes behind; they were ended";
+        tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
+    }
+    if let Some(fault) = &performed.log_fault {
+        let message = format!("the log {name}.log could not be kept: {fault}");
+        tell(&Happened::Note(&Diagnostic::warning("log", message)));
+    }
+}
+
+/// The parts of the state that a prompt shows, each with its pointer.
+fn shown(workflow: &Workflow, action: &Action, judged: &Judged) -> Vec<(String, Value)> {
+    let Some(state) = judged.state() else { return Vec::new() };
+    let mut whole = decide::document(state, &workflow.phase_key);
+    if let Value::Object(members) = &mut whole {
+        members.extend(decide::data_of(workflow, state));
+    }
+    let mut pointers: Vec<&String> = workflow.show.iter().chain(&action.show).collect();
+    pointers.dedup();
+    let found = |pointer: &&String| Some(((*pointer).clone(), whole.pointer(pointer)?.clone()));
+    pointers.iter().filter_map(found).collect()
+}

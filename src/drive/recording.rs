@@ -1,0 +1,113 @@
+//! Recording what a run does, as the repository allows it.
+
+use super::driver::{Drive, case, own};
+use super::{Happened, Tell};
+use crate::apply::Writer;
+use crate::apply::{Applied, TaskOutcome};
+use crate::base::{Diagnostic, RepoPath};
+use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Step};
+use crate::survey::{Error, Judged};
+use crate::workflow::Workflow;
+use std::cell::RefCell;
+use std::path::Path;
+
+/// Why a step was not made.
+enum Unmade {
+    /// The workflow does not allow it.
+    Refused(String),
+    /// The task is not here, or cannot be read.
+    Blocked(Blocker),
+}
+
+impl Drive<'_> {
+    /// Records a deed for the task as it is then.
+    pub(super) fn record(&mut self, command: RunCommand, tell: &mut Tell<'_>) -> RunEffect {
+        self.judged = None;
+        let writer = self.writer;
+        let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
+        let steps_of = |judged: &Judged| -> Result<Vec<Step>, Error> {
+            // What is behind a link is nobody's task, whatever lies there.
+            writer.refuse_link(judged)?;
+            let made = match case(judged, &|_| false) {
+                Ok(case) => steps_for(writer, &command, judged, case.workflow).map_err(Unmade::Refused),
+                Err(blocker) => Err(Unmade::Blocked(blocker)),
+            };
+            let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
+            unmade.replace(why);
+            Ok(steps)
+        };
+        let outcomes = writer.carry_out(std::slice::from_ref(self.task), &steps_of);
+        let why = unmade.into_inner();
+        match (outcomes, why) {
+            (Err(error), _) => {
+                self.keep_durably(&command, tell);
+                self.block(RunEffect::Record(command), error, tell)
+            }
+            (Ok(_), Some(Unmade::Blocked(blocker))) => {
+                self.keep_durably(&command, tell);
+                self.step(RunEvent::Blocked(RunEffect::Record(command), blocker), tell)
+            }
+            (Ok(_), Some(Unmade::Refused(why))) => {
+                self.is_held = false;
+                self.step(RunEvent::Recorded(command, RecordOutcome::Refused(why)), tell)
+            }
+            (Ok(outcomes), None) => {
+                self.is_held = false;
+                let noted = self.told(outcomes, tell);
+                self.step(RunEvent::Recorded(command, noted), tell)
+            }
+        }
+    }
+
+    /// Tells what was applied, and keeps how the task was judged after it.
+    fn told(&mut self, outcomes: Vec<TaskOutcome>, tell: &mut Tell<'_>) -> RecordOutcome {
+        let mut noted = RecordOutcome::Nothing;
+        for outcome in outcomes {
+            if let TaskOutcome::Applied(applied) = outcome {
+                let applied = Applied { judged: own(applied.judged), ..*applied };
+                tell(&Happened::Applied(&applied));
+                if let Err(error) = self.writer.renew_suggestion(&applied.judged) {
+                    let message = format!("suggestion.json could not be brought up to date: {error}");
+                    tell(&Happened::Note(&Diagnostic::warning("suggestion", message)));
+                }
+                noted = RecordOutcome::Done;
+                // With a note, the task may not lie there as it was recorded.
+                self.judged = applied.notes.is_empty().then_some(applied.judged);
+            }
+        }
+        noted
+    }
+
+    /// A result that cannot be recorded yet must outlast the machine.
+    fn keep_durably(&self, command: &RunCommand, tell: &mut Tell<'_>) {
+        let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else { return };
+        if let Err(error) = self.files.sync_result(&name) {
+            let message = format!("its result may not outlast the machine: {error}");
+            tell(&Happened::Note(&Diagnostic::warning("result-kept", message)));
+        }
+    }
+}
+
+/// The steps by which a deed is recorded, or why it is refused.
+pub(super) fn steps_for(
+    writer: &Writer<'_>,
+    command: &RunCommand,
+    judged: &Judged,
+    workflow: &Workflow,
+) -> Result<Vec<Step>, String> {
+    let state = judged.state().ok_or("the state is lost")?;
+    let recorder = Recorder {
+        own: writer.caller.own_stamp(),
+        caller: writer.stamp(),
+        refuses: &|state| writer.refused_data(workflow, state),
+        is_there: &|path| is_there(writer.workspace.root(), judged, path),
+    };
+    command.steps(workflow, state, &judged.observed.facts, &recorder)
+}
+
+/// Whether a file is there that an executor speaks of, below the task or below the repository.
+fn is_there(root: &Path, judged: &Judged, path: &str) -> bool {
+    let below_task = judged.task.directory.join(path);
+    let found = [below_task.ok(), RepoPath::new(path).ok()];
+    found.into_iter().flatten().any(|path| path.under(root).is_file())
+}

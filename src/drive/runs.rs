@@ -1,0 +1,67 @@
+//! Who runs what.
+
+use super::RunEnd;
+use crate::apply::Writer;
+use crate::base::{Diagnostic, Timestamp};
+use crate::run::{RunFault, RunFiles, RunState};
+use crate::survey::{Error, TaskRef, Workspace};
+
+/// A run, as it is known.
+pub struct RunInfo {
+    /// The task.
+    pub task: TaskRef,
+    /// What its record says.
+    pub run: RunState,
+    /// Whether a process drives it now.
+    pub is_driven: bool,
+}
+
+/// Every run that is known, of tasks in their order, and which records cannot be read.
+#[must_use]
+pub fn runs(workspace: &Workspace) -> (Vec<RunInfo>, Vec<Diagnostic>) {
+    let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
+    for task in workspace.tasks() {
+        let files = RunFiles::of(&workspace.root, &task.directory);
+        match files.read() {
+            Ok(None) => {}
+            Ok(Some(run)) => runs.push(RunInfo { is_driven: files.is_driven(), task, run }),
+            Err(RunFault::Unreadable(problem)) => unreadable.push(*problem),
+            Err(RunFault::Store(error)) => unreadable.push(Diagnostic::error("io", error.to_string())),
+        }
+    }
+    (runs, unreadable)
+}
+
+/// Takes in what others have ordered since a run ended as waiting: whether it ended otherwise since, or
+/// the task stands elsewhere.
+pub fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
+    let files = RunFiles::of(&writer.workspace.root, &end.judged.task.directory);
+    let judged = writer.workspace.judge(&end.judged.task)?;
+    let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
+    let run = files.read()?.filter(|run| run.id == end.run);
+    match run.as_ref().and_then(RunState::ended) {
+        Some((ending, why)) if ending != end.ending => (end.ending, end.reason) = (ending, why.to_owned()),
+        _ if is_elsewhere => end.reason = judged.decision.reason.clone(),
+        _ => return Ok(false),
+    }
+    end.judged = judged;
+    Ok(true)
+}
+
+impl RunInfo {
+    /// How it stands, in a word: `running`, `interrupted`, or how it ended.
+    #[must_use]
+    pub fn standing(&self) -> &'static str {
+        match (self.run.ended(), self.is_driven) {
+            (None, true) => "running",
+            (None, false) => "interrupted",
+            (Some((ending, _)), _) => ending.as_str(),
+        }
+    }
+
+    /// Since when it is what it is, as far as its record tells.
+    #[must_use]
+    pub fn since(&self) -> Timestamp {
+        if self.run.ended().is_none() && self.is_driven { self.run.started } else { self.run.updated }
+    }
+}

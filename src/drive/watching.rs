@@ -1,0 +1,399 @@
+//! The loop of `orch watch`, without the loop: one event in, effects out, state in between.
+//!
+//! Watcher, timers and signals only send events; a test drives it event by event.
+
+use crate::apply::{AdvancePlan, Applied, TaskOutcome, Writer};
+use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
+use crate::config;
+use crate::decide::{Transition, Verdict};
+use crate::store;
+use crate::survey::{Caller, Error, ErrorKind, Judged, TaskRef, Workspace};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WatchEvent {
+    /// The watch begins: look at everything.
+    Start,
+    /// Something changed at or below these paths.
+    Changed(Vec<RepoPath>),
+    /// HEAD may have moved.
+    Head,
+    /// Anything may have changed. Says why.
+    Rescan(&'static str),
+    /// What was held back may be possible now.
+    Retry,
+    /// The watch itself has trouble. Says which.
+    Trouble(String),
+}
+
+/// Something to tell.
+pub enum WatchEffect {
+    /// The watch has begun over so many tasks.
+    Watching {
+        /// How many tasks there are.
+        tasks: usize,
+    },
+    /// Transitions were applied to a task, or would have been.
+    Moved(Box<Applied>),
+    /// A task stands elsewhere than it was last seen.
+    Stands(Box<Judged>),
+    /// The settings were read anew: what is to be watched may have changed.
+    Reloaded,
+    /// A task has gone.
+    Gone(TaskId),
+    /// Transitions are due but cannot be made now.
+    Held {
+        /// Of which tasks.
+        tasks: Vec<TaskId>,
+        /// Why.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Something is wrong; the watch goes on.
+    Trouble {
+        /// What.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+        /// Whether it is a fault of the machine, and not of what is watched.
+        is_fault: bool,
+    },
+}
+
+/// The watch over one repository.
+pub struct Watching {
+    workspace: Workspace,
+    caller: Caller,
+    dry_run: bool,
+    begun: bool,
+    /// What was last told of each task.
+    known: BTreeMap<RepoPath, KnownTask>,
+    /// The commit that the code was last taken from.
+    head: Option<Digest>,
+    /// Tasks whose transitions wait for the repository.
+    held: BTreeSet<RepoPath>,
+    /// Whether each try may ask a person for a passphrase or a touch.
+    asks: bool,
+    /// What was last told about why they wait.
+    told: Option<String>,
+    /// The troubles that were told.
+    troubles: BTreeSet<String>,
+}
+
+impl Watching {
+    /// A watch that has seen nothing yet.
+    #[must_use]
+    pub fn new(workspace: Workspace, caller: Caller, dry_run: bool) -> Self {
+        Self {
+            workspace,
+            caller,
+            dry_run,
+            begun: false,
+            known: BTreeMap::new(),
+            head: None,
+            held: BTreeSet::new(),
+            asks: false,
+            told: None,
+            troubles: BTreeSet::new(),
+        }
+    }
+
+    /// Whether a transition is held back and should be tried again soon.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Whether trying again asks a person for something, so that it should not happen often.
+    #[must_use]
+    pub fn asks_for_a_person(&self) -> bool {
+        self.asks
+    }
+
+    /// What is watched.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::new(&self.workspace, &self.caller)
+    }
+
+    /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
+    pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
+        let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
+        let mut effects = Vec::new();
+        if is_whole {
+            self.head = self.workspace.head();
+        }
+        match event {
+            WatchEvent::Trouble(message) => {
+                effects.push(WatchEffect::Trouble { message, hint: None, is_fault: true })
+            }
+            WatchEvent::Start => {
+                let tasks = self.survey(&mut effects);
+                effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
+                self.look(tasks, &mut effects);
+                self.begun = true;
+            }
+            WatchEvent::Rescan(_) => self.rescan(&mut effects),
+            WatchEvent::Changed(paths) => self.changed(&paths, &mut effects),
+            WatchEvent::Head => self.head_moved(&mut effects),
+            WatchEvent::Retry => {
+                let held = std::mem::take(&mut self.held);
+                let tasks = held
+                    .iter()
+                    .filter_map(|directory| self.known.get(directory))
+                    .map(|known| known.task.clone())
+                    .collect();
+                self.look(tasks, &mut effects);
+            }
+        }
+        self.tell_troubles_once(&mut effects, is_whole);
+        effects
+    }
+
+    /// The same trouble is told once, until the settings are read anew. After a look at everything, what
+    /// was not met again is over, and would be told again.
+    fn tell_troubles_once(&mut self, effects: &mut Vec<WatchEffect>, is_whole: bool) {
+        if effects.iter().any(|effect| matches!(effect, WatchEffect::Reloaded)) {
+            self.troubles.clear();
+        }
+        let mut met = BTreeSet::new();
+        effects.retain(|effect| match effect {
+            WatchEffect::Trouble { message, .. } => {
+                met.insert(message.clone()) && !self.troubles.contains(message)
+            }
+            _ => true,
+        });
+        if is_whole {
+            self.troubles = met;
+        } else {
+            self.troubles.extend(met);
+        }
+    }
+
+    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<WatchEffect>) {
+        let system = self.workspace.config().system.clone();
+        let settings = |path: &RepoPath| {
+            path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
+        };
+        if paths.iter().any(settings) {
+            self.reload(effects);
+            return self.rescan(effects);
+        }
+        let mut tasks: Vec<TaskRef> = Vec::new();
+        for path in paths {
+            match self.workspace.task_of_path(path) {
+                Some(task) => tasks.push(task),
+                None => tasks.extend(self.workspace.tasks_below(path)),
+            }
+        }
+        tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        tasks.dedup();
+        self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
+        self.look(tasks, effects);
+    }
+
+    /// Looks at the tasks that rest on committed code, if other code is committed now.
+    fn head_moved(&mut self, effects: &mut Vec<WatchEffect>) {
+        let head = self.workspace.head();
+        if head == self.head {
+            return;
+        }
+        self.head = head;
+        let on_code = self.known.values().filter(|known| known.on_code);
+        let tasks = on_code.map(|known| known.task.clone()).collect();
+        self.look(tasks, effects);
+    }
+
+    fn rescan(&mut self, effects: &mut Vec<WatchEffect>) {
+        self.forget_gone(|_| true, effects);
+        let tasks = self.survey(effects);
+        self.look(tasks, effects);
+    }
+
+    /// Every task there is; what only looks like one is told.
+    fn survey(&self, effects: &mut Vec<WatchEffect>) -> Vec<TaskRef> {
+        let (tasks, misnamed) = self.workspace.survey();
+        let trouble = |finding: &Diagnostic| WatchEffect::Trouble {
+            message: finding.to_string(),
+            hint: finding.hint.clone(),
+            is_fault: false,
+        };
+        effects.extend(misnamed.iter().map(trouble));
+        tasks
+    }
+
+    /// New settings count only if they are whole; else the old ones stay and the fault is told.
+    fn reload(&mut self, effects: &mut Vec<WatchEffect>) {
+        match self.workspace.reload() {
+            Ok(()) => {
+                effects.push(WatchEffect::Reloaded);
+                for finding in self.workspace.findings().iter().filter(|finding| finding.is_error()) {
+                    effects.push(WatchEffect::Trouble {
+                        message: finding.to_string(),
+                        hint: finding.hint.clone(),
+                        is_fault: false,
+                    });
+                }
+            }
+            Err(error) => effects.push(trouble(&error)),
+        }
+    }
+
+    fn forget_gone(&mut self, concerned: impl Fn(&RepoPath) -> bool, effects: &mut Vec<WatchEffect>) {
+        let gone: Vec<TaskRef> = self
+            .known
+            .values()
+            .map(|known| &known.task)
+            .filter(|task| concerned(&task.directory) && self.workspace.task_at(&task.directory).is_none())
+            .cloned()
+            .collect();
+        for task in gone {
+            self.known.remove(&task.directory);
+            self.held.remove(&task.directory);
+            effects.push(WatchEffect::Gone(task.id));
+        }
+    }
+
+    /// Looks at each task, and settles those of which something is due in one batch.
+    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<WatchEffect>) {
+        let mut due = Vec::new();
+        // One walk for all, instead of one for each.
+        self.workspace.find_commits(&tasks);
+        for task in tasks {
+            match self.plan(|writer, plan| writer.foresee(&task, plan)) {
+                Ok(TaskOutcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
+                Ok(outcome) => self.tell(outcome, effects),
+                Err(error) => effects.push(trouble(&error)),
+            }
+        }
+        self.settle(due, effects);
+    }
+
+    /// Settles tasks in one batch; if one of them stands in the way, each by itself.
+    fn settle(&mut self, due: Vec<(TaskRef, Judged)>, effects: &mut Vec<WatchEffect>) {
+        if due.is_empty() {
+            return;
+        }
+        let tasks: Vec<TaskRef> = due.iter().map(|(task, _)| task.clone()).collect();
+        match self.plan(|writer, plan| writer.advance_due(&tasks, plan)) {
+            Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
+            Err(error) if passes(&error, due.len() == 1) => self.hold(due, &error, effects),
+            Err(error) if due.len() == 1 => {
+                effects.push(trouble(&error));
+            }
+            Err(_) => due.into_iter().for_each(|one| self.settle(vec![one], effects)),
+        }
+    }
+
+    /// Does something under the plan of the settings: what the watch may do by itself.
+    fn plan<R>(&self, act: impl FnOnce(&Writer<'_>, &AdvancePlan<'_>) -> R) -> R {
+        let watch = &self.workspace.config().watch;
+        let broken_settings = self.workspace.findings().iter().any(Diagnostic::is_error);
+        let may = |transition: &Transition| {
+            !broken_settings
+                && !transition.by_human
+                && transition.rule.as_ref().is_some_and(|rule| watch.apply.allows(rule))
+        };
+        let adopt = |task: &TaskId| !broken_settings && watch.adopt.covers(task);
+        act(
+            &self.writer(),
+            &AdvancePlan { may: &may, once: false, own: true, dry_run: self.dry_run, adopt: &adopt },
+        )
+    }
+
+    /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
+    fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<WatchEffect>) {
+        self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
+        let message = error.to_string();
+        if self.told.as_ref() != Some(&message) {
+            let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
+            effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
+        }
+        for (task, judged) in due {
+            self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
+            self.held.insert(task.directory);
+        }
+        self.told = Some(message);
+    }
+
+    fn tell(&mut self, outcome: TaskOutcome, effects: &mut Vec<WatchEffect>) {
+        let judged = match &outcome {
+            TaskOutcome::Applied(applied) => &applied.judged,
+            TaskOutcome::Nothing(judged) => judged,
+        };
+        self.held.remove(&judged.task.directory);
+        if self.held.is_empty() {
+            self.told = None;
+        }
+        let print = fingerprint(judged);
+        let known = KnownTask { task: judged.task.clone(), print, on_code: judged.rests_on_code() };
+        let before = self.known.insert(judged.task.directory.clone(), known);
+        let is_new = before.as_ref().is_none_or(|known| known.print != print);
+        if let TaskOutcome::Applied(applied) = &outcome {
+            // Our own commits change no code.
+            self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
+        }
+        // Nothing is written for a task that the branch does not know.
+        if is_new
+            && !self.dry_run
+            && !judged.untracked
+            && let Err(error) = self.writer().write_suggestion(judged)
+        {
+            effects.push(trouble(&error));
+        }
+        match outcome {
+            TaskOutcome::Applied(applied) => effects.push(WatchEffect::Moved(applied)),
+            TaskOutcome::Nothing(judged) if is_new && (self.begun || is_trouble(&judged)) => {
+                effects.push(WatchEffect::Stands(judged))
+            }
+            TaskOutcome::Nothing(_) => {}
+        }
+    }
+}
+
+/// What was last told of a task.
+struct KnownTask {
+    task: TaskRef,
+    print: Digest,
+    /// Whether committed code may move it.
+    on_code: bool,
+}
+
+/// Whether a task is in a state that somebody has to repair, so that it is told at once.
+fn is_trouble(judged: &Judged) -> bool {
+    matches!(
+        judged.decision.verdict,
+        Verdict::Error { .. } | Verdict::Inconsistent { .. } | Verdict::Livelock { .. }
+    )
+}
+
+/// Whether a change at `path` can have made a task come or go in `directory`.
+fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
+    path == directory || path.below(directory).is_some() || directory.below(path).is_some()
+}
+
+/// What a suggestion would say, as a digest.
+fn fingerprint(judged: &Judged) -> Digest {
+    Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
+}
+
+/// Whether an error only means "not now", so that the tasks are tried again later. What one task
+/// brings on itself must not hold back the others.
+fn passes(error: &Error, is_alone: bool) -> bool {
+    match error.kind() {
+        ErrorKind::Busy => true,
+        ErrorKind::NotNow => is_alone || matches!(error, Error::Store(_)),
+        _ => false,
+    }
+}
+
+fn trouble(error: &Error) -> WatchEffect {
+    let is_fault = error.kind() == ErrorKind::Fault;
+    WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
+}

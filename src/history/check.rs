@@ -1,0 +1,391 @@
+//! What is wrong with tasks: in the work directory, in what is staged, in a commit.
+
+use super::archive::{Archive, Settings};
+use super::audit::{Side, SideCache};
+use super::compared::Compared;
+use super::gates::ChangeOwner;
+use super::gates::gate;
+use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
+use crate::config;
+use crate::decide::{Proof, Standing, Verdict};
+use crate::scan::{Content, Source, ValidationCache};
+use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
+use crate::survey::Workspace;
+use crate::survey::code::CodeAt;
+use crate::survey::setting::{InSource, Setting};
+use crate::survey::snapshot::Snapshot;
+use crate::survey::{Caller, Error, Judged, TaskRef};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a check found.
+#[derive(Default)]
+pub struct Checked {
+    /// The tasks that were looked at.
+    pub tasks: BTreeSet<TaskId>,
+    /// What is wrong, each once.
+    pub findings: Vec<Diagnostic>,
+    /// The texts that findings point into, as they were judged.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl Checked {
+    fn note(&mut self, task: &TaskRef) {
+        self.tasks.insert(task.id.clone());
+    }
+
+    fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>, snapshot: &Snapshot<'_>) {
+        for finding in found {
+            if finding.severity == Severity::Note || self.findings.contains(&finding) {
+                continue;
+            }
+            if let Some(place) = finding.place.as_ref().filter(|place| place.line.is_some())
+                && let Ok(path) = RepoPath::new(&place.path)
+                && let Ok(Content::Bytes(bytes)) = snapshot.source.read(&path, u64::MAX - 1)
+                && let Ok(text) = String::from_utf8(bytes)
+            {
+                self.texts.insert(place.path.clone(), text);
+            }
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// Checks tasks, for somebody who may be about to commit.
+pub struct Checker<'w> {
+    workspace: &'w Workspace,
+    /// The task that the caller works on, as `ORCH_TASK` says.
+    caller: Option<&'w TaskId>,
+    settings: Settings,
+}
+
+impl<'w> Checker<'w> {
+    /// A checker for a caller.
+    #[must_use]
+    pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
+        Self { workspace, caller: caller.task.as_ref(), settings: Settings::default() }
+    }
+
+    /// Checks tasks as the engine's source holds them.
+    pub fn tasks(&self, tasks: &[TaskRef]) -> Result<Checked, Error> {
+        let mut checked =
+            Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
+        for task in tasks {
+            let found = match self.workspace.judge(task) {
+                Ok(judged) => {
+                    let mut found = findings_of(&judged);
+                    if self.workspace.reads_work_dir() {
+                        found.extend(self.workspace.ignored_evidence(&judged)?);
+                        found.extend(self.workspace.filtered(&judged)?);
+                    }
+                    found
+                }
+                Err(error) => vec![unjudged(task, &error)],
+            };
+            self.workspace.snapshot(|snapshot| checked.add(found, snapshot));
+        }
+        Ok(checked)
+    }
+
+    /// Checks what is staged against HEAD: the artifacts of every task that the next commit would
+    /// change, and the record of it; and whether the phase of its task lets the rest change. `message`
+    /// is that of the commit, where it is known. Reads the index and HEAD only; writes nothing.
+    pub fn staged(&self, message: Option<&str>) -> Result<Checked, Error> {
+        let store = self.workspace.repository_or_refuse()?;
+        store.refuse_bare()?;
+        let archive = Archive::new(store, &self.settings, false);
+        let index = store.index_source()?;
+        let mut befores = vec![Arc::new(Side::new(&archive, store.head_source()?)?)];
+        let setting = staged_setting(store, &befores[0], &index)?;
+        let code = CodeAt::Commit(store, befores[0].source.commit());
+        let after =
+            Snapshot { setting: &setting, source: &index, validations: &self.workspace.validations, code };
+        for merged in store.merge_heads()? {
+            befores.push(Arc::new(Side::new(&archive, store.tree_source(merged))?));
+        }
+        let differing = |before: &Side<'_>, directory: &RepoPath| {
+            Ok(store.staged_changes(&before.source, &index, directory)?)
+        };
+        let compared = Compared {
+            befores: &befores,
+            after,
+            differing: &differing,
+            validations: &self.workspace.validations,
+        };
+        let mut checked = Checked::default();
+        checked.add(setting.findings.iter().cloned(), &after);
+        let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
+        checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
+        let branch = self.workspace.branch();
+        let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller };
+        self.check_compared(&compared, &owner, None, &archive, &mut checked)?;
+        Ok(checked)
+    }
+
+    /// Checks one commit against its parents, as [`Checker::staged`] does before it is made.
+    pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
+        let store = self.workspace.repository_or_refuse()?;
+        let commit = store.visit(store.resolve(revision)?)?;
+        self.check_commits(store, &[commit], self.workspace.branch().as_deref(), false)
+    }
+
+    /// Checks every commit of a range, each against its parents.
+    pub fn range(&self, range: &str) -> Result<Checked, Error> {
+        let store = self.workspace.repository_or_refuse()?;
+        let range = store.range(range)?;
+        self.check_commits(
+            store,
+            &store.commits(&range)?,
+            self.workspace.branch().as_deref(),
+            range.from.is_none(),
+        )
+    }
+
+    /// Checks the commits that a push brings. `lines` are those of a pre-receive hook (old, new, ref)
+    /// or of a pre-push hook (local ref, new, remote ref, old); see githooks(5).
+    pub fn pushed(&self, lines: &str) -> Result<Checked, Error> {
+        let store = self.workspace.repository_or_refuse()?;
+        let mut checked = Checked::default();
+        for (number, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let ends = match words.as_slice() {
+                [old, new, _] => Digest::parse(old).zip(Digest::parse(new)),
+                [_, new, _, old] => Digest::parse(old).zip(Digest::parse(new)),
+                _ => None,
+            };
+            let Some((old, new)) = ends else {
+                let message = format!("line {} on stdin is not `OLD NEW REF`: {line}", number + 1);
+                return Err(Diagnostic::error("refs", message).hint("see githooks(5), pre-receive").into());
+            };
+            // A tag of something else than a commit brings nothing to judge.
+            let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
+            let known = !old.is_null() && store.has(old);
+            let commits = match words.as_slice() {
+                _ if known => store.commits(&Range { from: Some(old), to: new })?,
+                [_, _, name] => store.commits_new_to(new, KnownRefs::AllBut(name))?,
+                _ => store.commits_new_to(new, KnownRefs::Remotes)?,
+            };
+            let branch = words.iter().find_map(|word| word.strip_prefix("refs/heads/"));
+            let found = self.check_commits(store, &commits, branch, false)?;
+            checked.tasks.extend(found.tasks);
+            checked.texts.extend(found.texts);
+            checked.findings.extend(found.findings);
+        }
+        Ok(checked)
+    }
+
+    fn check_commits(
+        &self,
+        store: &Store,
+        commits: &[Visited],
+        branch: Option<&str>,
+        from_the_first: bool,
+    ) -> Result<Checked, Error> {
+        let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
+        let archive = Archive::new(store, &self.settings, is_whole);
+        let validations = ValidationCache::default();
+        let mut sides = SideCache::new(store, &archive);
+        let mut checked = Checked::default();
+        for commit in commits {
+            self.check_commit(&mut sides, commit, branch, &validations, &mut checked)?;
+        }
+        Ok(checked)
+    }
+
+    fn check_commit(
+        &self,
+        sides: &mut SideCache<'_, '_>,
+        commit: &Visited,
+        branch: Option<&str>,
+        validations: &ValidationCache,
+        checked: &mut Checked,
+    ) -> Result<(), Error> {
+        let SideCache { store, archive, .. } = *sides;
+        let after = sides.of(commit.id)?;
+        if commit.is_boundary {
+            return Ok(());
+        }
+        let befores = sides.before(commit)?;
+        let differing = after.differing(store);
+        let compared = Compared {
+            befores: &befores,
+            after: after.snapshot(validations),
+            differing: &differing,
+            validations,
+        };
+        let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
+        let touched = self.check_compared(&compared, &owner, Some(commit.id), archive, checked)?;
+        for task in touched {
+            archive.note(&task, &after.source)?;
+        }
+        Ok(())
+    }
+
+    /// Checks every task that something changed of, and the gates on what lies outside of tasks;
+    /// returns those tasks.
+    fn check_compared(
+        &self,
+        compared: &Compared<'_, '_>,
+        owner: &ChangeOwner<'_>,
+        commit: Option<Digest>,
+        archive: &Archive<'_>,
+        checked: &mut Checked,
+    ) -> Result<Vec<TaskRef>, Error> {
+        let (touched, recorded) = compared.tasks()?;
+        let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
+        for task in touched.iter().chain(only_recorded) {
+            let mut found = if touched.contains(task) {
+                self.new_findings(task, compared, recorded.contains(task))
+            } else {
+                Vec::new()
+            };
+            if recorded.contains(task) {
+                let proof = compared.prove(task, archive)?;
+                let counts = |proof: &Proof| match proof.standing {
+                    Standing::Forged => true,
+                    // What is about to be committed can still be put right.
+                    Standing::Unverifiable if commit.is_none() => {
+                        !proof.steps.is_empty() || compared.befores.len() > 1
+                    }
+                    Standing::Unverifiable => proof.steps.iter().any(|step| !step.is_judged),
+                    _ => false,
+                };
+                let finding = |proof: Proof| record_finding(task, &proof, compared, commit);
+                found.extend(proof.filter(counts).map(finding));
+            }
+            checked.note(task);
+            checked.add(within(commit, found), &compared.after);
+        }
+        let (gated, owners) = gate(owner, compared)?;
+        owners.iter().for_each(|task| checked.note(task));
+        checked.add(within(commit, gated), &compared.after);
+        Ok(touched)
+    }
+
+    /// What is wrong with a task that was not wrong before. While its record stands, what its phase
+    /// needs may come and go: that is work, and no step.
+    fn new_findings(
+        &self,
+        task: &TaskRef,
+        compared: &Compared<'_, '_>,
+        is_recorded: bool,
+    ) -> Vec<Diagnostic> {
+        let findings_in = |snapshot: &Snapshot<'_>| {
+            if snapshot.task_at(&task.directory).is_none() {
+                return Vec::new();
+            }
+            match snapshot.observe(task).and_then(|seen| self.workspace.conclude(task, seen, false)) {
+                Ok(judged) => findings_of(&judged),
+                Err(error) => vec![unjudged(task, &error)],
+            }
+        };
+        let mut found = findings_in(&compared.after);
+        found.retain(|finding| is_recorded || finding.code != "inconsistent");
+        for before in compared.befores.iter().filter(|_| !found.is_empty()).collect::<Vec<_>>() {
+            let known = findings_in(&before.snapshot(compared.validations));
+            let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
+            found.retain(|finding| {
+                !known.iter().any(|known| {
+                    (known.code, &known.message) == (finding.code, &finding.message)
+                        && where_it_is(known) == where_it_is(finding)
+                })
+            });
+        }
+        found
+    }
+}
+
+/// The settings that are staged: most often HEAD's, whose workflows then need not be compiled again.
+fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Arc<Setting>, Error> {
+    let file = RepoPath::new(config::FILE).map_err(|error| Diagnostic::error("path", error.to_string()))?;
+    let staged = index.file(&file).map(|file| (file.blob, file.mode));
+    let same = head.source.object(&file)? == staged
+        && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
+    Ok(if same { Arc::clone(&head.setting) } else { Arc::new(Setting::read(&InSource(index))) })
+}
+
+/// Findings about a commit name it.
+fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if let Some(commit) = commit {
+        for finding in &mut found {
+            finding.message = format!("commit {}: {}", commit.short(), finding.message);
+        }
+    }
+    found
+}
+
+fn record_finding(
+    task: &TaskRef,
+    proof: &Proof,
+    compared: &Compared<'_, '_>,
+    commit: Option<Digest>,
+) -> Diagnostic {
+    let why = proof.why.as_deref().unwrap_or_default();
+    let (code, what) = match proof.standing {
+        Standing::Forged => ("forged", "is not what the rules yield"),
+        _ => ("unverifiable", "cannot be derived from what is here"),
+    };
+    let message = format!("the record of `{}` {what}: {why}", task.id);
+    let record: Vec<RepoPath> =
+        [task.state_path(), task.transcript_path()].into_iter().filter_map(Result::ok).collect();
+    let is_there = |source: &dyn Source, path: &RepoPath| {
+        source.read(path, u64::MAX - 1).is_ok_and(|content| content != Content::Missing)
+    };
+    let before = compared.befores.first();
+    let held = |path: &&RepoPath| before.is_some_and(|before| is_there(&before.source, path));
+    let put_back: Vec<&str> = record.iter().filter(held).map(RepoPath::as_str).collect();
+    let staged: Vec<&str> =
+        record.iter().filter(|path| is_there(compared.after.source, path)).map(RepoPath::as_str).collect();
+    // Only the record is named: everything else may be somebody's work.
+    let hint = match commit {
+        Some(commit) => command(&["git", "revert", &commit.short()]),
+        None if put_back.is_empty() => {
+            command(&[&["git", "rm", "--cached", "--"], staged.as_slice()].concat())
+        }
+        None => {
+            let restore = ["git", "restore", "--source=HEAD", "--staged", "--worktree", "--"];
+            command(&[&restore, put_back.as_slice()].concat())
+        }
+    };
+    let place = record.first().map(Place::file).unwrap_or_default();
+    Diagnostic::error(code, message)
+        .at(place)
+        .hint(format!("let orch move the task; to put its record back: {hint}"))
+}
+
+fn unmerged_finding(path: &RepoPath) -> Diagnostic {
+    Diagnostic::error("unmerged", "it is unmerged").at(Place::file(path)).hint(resolving(path.as_str()))
+}
+
+fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
+    let mut problem = Diagnostic::error("unjudged", format!("task `{}`: {error}", task.id));
+    problem.hint = error.hint();
+    problem
+}
+
+/// What is wrong with one task: its diagnostics, and a verdict that is itself a finding. A task
+/// that merely waits is none.
+fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
+    let mut found = judged.decision.diagnostics.clone();
+    let decision = &judged.decision;
+    let code = match &decision.verdict {
+        Verdict::Inconsistent { .. } => Some("inconsistent"),
+        Verdict::Error { code } if !found.iter().any(|finding| finding.code == *code) => Some(*code),
+        Verdict::Livelock { .. } => Some("livelock"),
+        _ => None,
+    };
+    if let Some(code) = code {
+        let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
+        let place = match decision.rule.as_ref().zip(judged.workflow()) {
+            Some((rule, workflow)) if code == "guard-error" => {
+                workflow.rules.iter().find(|candidate| candidate.id == *rule).map(|rule| rule.place.clone())
+            }
+            _ => None,
+        };
+        finding.place =
+            place.or_else(|| Some(Place { path: judged.task.directory.to_string(), ..Place::default() }));
+        finding.hint = decision.options.first().map(|choice| command(&choice.argv));
+        found.push(finding);
+    }
+    found
+}

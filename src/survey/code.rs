@@ -1,0 +1,301 @@
+//! Code as evidence: what was committed outside of tasks, as facts of the artifacts that it is.
+//!
+//! A step is taken on the code of the commit before it, since its own commit holds none.
+
+use super::snapshot::Snapshot;
+use super::{Error, Loaded, TaskRef};
+use crate::base::{ArtifactName, Diagnostic, Digest, RepoPath};
+use crate::config::Roots;
+use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
+use crate::scan::Observed;
+use crate::store::{Code, Since, Start, Store};
+use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Which commit's tree is the code.
+#[derive(Clone, Copy)]
+pub(crate) enum CodeAt<'a> {
+    /// None: there is no repository.
+    Nowhere,
+    /// That of HEAD, whose notes may be used.
+    Head(&'a Store),
+    /// That of a commit; of none, nothing.
+    Commit(&'a Store, Option<Digest>),
+}
+
+impl Snapshot<'_> {
+    /// Adds to the facts what the code is, of each artifact that may be code, and what happened to it
+    /// since the last step that was recorded.
+    pub(crate) fn look_at_code(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        recorded: &Recorded,
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
+        if workflow.artifacts.iter().all(|artifact| artifact.tree.is_none()) {
+            return Ok(());
+        }
+        let (store, head, is_now) = match self.code {
+            CodeAt::Nowhere => return Ok(()),
+            CodeAt::Head(store) => (store, store.head()?.commit, true),
+            CodeAt::Commit(store, commit) => (store, commit, false),
+        };
+        let state = match recorded {
+            Recorded::Known(state) => Some(&**state),
+            _ => None,
+        };
+        for (artifact, scope) in trees(workflow) {
+            let part =
+                |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
+            let code = Code { name: self.name_of(scope), part: &part };
+            let digest = store.code_digest(head, &code)?;
+            let mut fact = tree_fact(artifact, digest);
+            let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
+            if let Some((head, baselines)) = changed {
+                let record = task.state_path()?;
+                let held = store.read_at(head, &record)?;
+                let present = observed.state.as_ref().map(|state| state.bytes.as_slice());
+                let is_committed =
+                    held.is_some_and(|held| !is_now || present.is_some_and(|now| is_same(&held, now)));
+                let start = if is_committed { Start::Changed(record) } else { Start::Was(baselines) };
+                match store.code_since(head, &start, &code, is_now && is_committed)? {
+                    Some(since) => fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact)))),
+                    None => unknown(&mut fact),
+                }
+            }
+            put(&mut observed.facts, artifact, fact);
+        }
+        Ok(())
+    }
+
+    /// What tells a part of the tree from all others that one repository knows.
+    fn name_of(&self, scope: &TreeScope) -> String {
+        let roots = self.setting.config.roots.iter();
+        let roots: Vec<String> =
+            roots.map(|root| format!("{}\n{}", root.path, root.exclude.texts().join("\n"))).collect();
+        format!("{}\n\n{}", scope.texts().join("\n"), roots.join("\n\n"))
+    }
+
+    /// What a task held when a step was taken after `before`. Of the code it is what was committed, or
+    /// what the step `told` of it; then also what of that was not committed.
+    pub(crate) fn observe_step<'l>(
+        &self,
+        task: &TaskRef,
+        loaded: &'l Loaded,
+        before: &Recorded,
+        told: &[Told],
+    ) -> Result<(&'l Workflow, Observed, Vec<Told>), Error> {
+        let (workflow, mut observed) = self.observe_by(task, loaded)?;
+        self.look_at_code(task, workflow, before, &mut observed)?;
+        let mut untrue = Vec::new();
+        for one in told {
+            let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
+            for tree in files.filter(|file| file.is_tree && file.digest != Some(one.digest)) {
+                tree.digest = Some(one.digest);
+                untrue.push(one.clone());
+            }
+        }
+        Ok((workflow, observed, untrue))
+    }
+
+    /// Why code that a step told of otherwise than it was committed may be honest and yet not known
+    /// here; `None` where all of it only says from where a change is counted, and was committed earlier.
+    pub(crate) fn code_unknown(
+        &self,
+        workflow: &Workflow,
+        parents: &[Digest],
+        untrue: &[Told],
+    ) -> Result<Option<String>, Error> {
+        for Told { artifact, digest, is_evidence } in untrue {
+            let name = tree_name(artifact.as_str());
+            if *is_evidence {
+                let why = format!("{name}, {}, is not the code that was committed before it", digest.short());
+                return Ok(Some(why));
+            }
+            let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
+            let Some(scope) = scope else { continue };
+            if !self.stood(scope, parents, *digest, |_| true)? {
+                return Ok(Some(format!("{name}, {}, as it was then, is not in git", digest.short())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Why a step that rests on code counts it from somewhere that nobody can find: a commit has to hold
+    /// both that code and a record that says so.
+    pub(crate) fn miscounted(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        before: &Recorded,
+        step: &[Told],
+    ) -> Result<Option<String>, Error> {
+        let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.code) else {
+            return Ok(None);
+        };
+        let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
+            return Ok(None);
+        };
+        let record = task.state_path()?;
+        for one in step.iter().filter(|one| one.is_evidence && phase.produces.contains(&one.artifact)) {
+            let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
+            else {
+                continue;
+            };
+            let entered = state.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
+            let Some(entered) = entered else { continue };
+            let says_so = |commit| {
+                let text = store.read_at(commit, &record).ok().flatten();
+                let value: Option<Value> = text.and_then(|text| serde_json::from_slice(&text).ok());
+                let names = ["actors", phase.id.as_str(), "entered_with", one.artifact.as_str()];
+                let found =
+                    value.as_ref().and_then(|value| names.iter().try_fold(value, |at, name| at.get(name)));
+                found.and_then(Value::as_str).and_then(Digest::parse) == Some(entered)
+            };
+            if !self.stood(scope, &[head], entered, says_so)? {
+                let name = tree_name(one.artifact.as_str());
+                let phase = &phase.id;
+                return Ok(Some(format!("{name} was not {} when `{phase}` was entered", entered.short())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a part of the tree was this at or before some commits, in one that is meant.
+    fn stood(
+        &self,
+        scope: &TreeScope,
+        from: &[Digest],
+        wanted: Digest,
+        is_meant: impl Fn(Digest) -> bool,
+    ) -> Result<bool, Error> {
+        let CodeAt::Commit(store, _) = self.code else { return Ok(false) };
+        let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
+        let code = Code { name: self.name_of(scope), part: &part };
+        let found = store.ancestor(from, None, |source| {
+            let commit = source.commit();
+            Ok(store.code_digest(commit, &code)? == wanted && commit.is_some_and(&is_meant))
+        })?;
+        Ok(found.is_some())
+    }
+}
+
+/// What a recorded step says of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    artifact: ArtifactName,
+    digest: Digest,
+    /// Whether the step rests on it; else it only says what a phase was entered with.
+    is_evidence: bool,
+}
+
+impl Told {
+    /// Whether it says that an artifact was this.
+    pub(crate) fn is(&self, artifact: &ArtifactName, digest: Digest) -> bool {
+        self.artifact == *artifact && self.digest == digest
+    }
+}
+
+/// Why it cannot be known here what happened to some code.
+pub(crate) fn code_out_of_reach(facts: &Facts) -> Option<String> {
+    let trees = facts.artifacts.values().flatten().filter(|file| file.is_tree);
+    let mut problems = trees.flat_map(|tree| tree.problems.iter().map(move |problem| (tree, problem)));
+    problems.next().map(|(tree, problem)| format!("{}: {}", tree.path, problem.message))
+}
+
+/// What a step says of the code that was there when it was taken.
+pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> Vec<Told> {
+    let told = |artifact: &Artifact| {
+        let name = tree_name(artifact.name.as_str());
+        let named = entry.evidence.iter().find(|(path, _)| *path == name);
+        let evidence = named.and_then(|(_, digest)| Digest::parse(digest));
+        let makes = workflow.phase(&entry.to).is_some_and(|phase| phase.produces.contains(&artifact.name));
+        let to = after.actor(&entry.to).filter(|_| makes);
+        let entered = to.and_then(|actor| *actor.entered_with.get(&artifact.name)?);
+        Some(Told {
+            artifact: artifact.name.clone(),
+            digest: evidence.or(entered)?,
+            is_evidence: evidence.is_some(),
+        })
+    };
+    trees(workflow).filter_map(|(artifact, _)| told(artifact)).collect()
+}
+
+/// The artifacts that may be code, and which.
+fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
+    workflow.artifacts.iter().filter_map(|artifact| Some((artifact, artifact.tree.as_ref()?)))
+}
+
+/// Code of which nothing more is known than what it is.
+fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
+    FileFact {
+        pattern: artifact.paths.len(),
+        is_tree: true,
+        path: tree_name(artifact.name.as_str()),
+        digest: Some(digest),
+        data: Some(Arc::new(FileFact::no_commits())),
+        problems: Vec::new(),
+    }
+}
+
+/// Notes that nobody can know here what happened to the code.
+fn unknown(fact: &mut FileFact) {
+    let message = "the history in this clone does not reach back to the task's last step";
+    fact.data = None;
+    // Nothing is wrong with the code, so a check in a shallow clone may pass.
+    fact.problems = vec![Diagnostic::note("not-in-clone", message).hint("git fetch --unshallow")];
+}
+
+/// Puts what is known of an artifact's code in the place of what was known.
+fn put(facts: &mut Facts, artifact: &Artifact, fact: FileFact) {
+    let files = facts.artifacts.entry(artifact.name.clone()).or_default();
+    files.retain(|file| !file.is_tree);
+    files.push(fact);
+}
+
+/// How much of what lies at a path is this part of the code: what lies where tasks do is none.
+fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool) -> TreePart {
+    match (scope.part(path), roots.part(path, is_directory)) {
+        (TreePart::None, _) | (_, TreePart::Whole) => TreePart::None,
+        (TreePart::Whole, TreePart::None) => TreePart::Whole,
+        _ => TreePart::Within,
+    }
+}
+
+/// What the code was when the phases that change it were entered, unless it is that still.
+fn since(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest) -> Option<Vec<Digest>> {
+    let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
+    if current.is_some_and(|phase| phase.terminal) {
+        return None;
+    }
+    let records: Vec<Option<Digest>> = workflow
+        .producers(&artifact.name)
+        .filter_map(|phase| state.actor(&phase.id)?.entered_with.get(&artifact.name).copied())
+        .collect();
+    let is_changed = records.iter().any(|record| *record != Some(digest));
+    is_changed.then(|| records.into_iter().flatten().collect())
+}
+
+/// Whether a record is the one that was committed; a checkout may have converted its line endings.
+fn is_same(committed: &[u8], present: &[u8]) -> bool {
+    let plain = |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|byte| *byte != b'\r').collect() };
+    committed == present || plain(committed) == plain(present)
+}
+
+/// Whether the last recorded step says that the code is right as it is.
+fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
+    let last = state.and_then(|state| state.history.last());
+    last.is_some_and(|last| last.confirmed.as_ref() == Some(&artifact.name))
+}
+
+fn value(since: &Since, confirmed: bool) -> Value {
+    let commits: Vec<Value> = since
+        .commits
+        .iter()
+        .map(|commit| json!({"id": commit.id.to_string(), "subject": commit.subject, "tasks": commit.tasks}))
+        .collect();
+    let files: Vec<&str> = since.files.iter().map(|path| path.as_str()).collect();
+    json!({"commits": commits, "files": files, "confirmed": confirmed})
+}

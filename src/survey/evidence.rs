@@ -1,0 +1,67 @@
+//! Whether the files of a task can be proof: what git ignores, and what a filter of git would change.
+
+use super::{Error, Judged, Workspace};
+use crate::base::{Diagnostic, Place, RepoPath};
+use crate::store::Store;
+use std::borrow::Cow;
+
+impl Workspace {
+    /// Findings about declared artifacts that git ignores: no transition could carry them as proof.
+    pub fn ignored_evidence(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
+        let paths = ignored(store, judged, &judged.task.state_path()?)?;
+        Ok(paths
+            .into_iter()
+            .map(|path| {
+                let message = "git ignores it, so no transition could carry it as proof";
+                Diagnostic::error("evidence-ignored", message).at(Place::file(&path)).hint(IGNORED_HINT)
+            })
+            .collect())
+    }
+
+    /// A finding where a filter of git stands before the files that `orch` writes: what is committed
+    /// is what it wrote, so that every clone can read it, and git takes that for changed.
+    pub fn filtered(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
+        let state = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
+        let transcript = judged.observed.transcript.as_deref();
+        let files = [(judged.task.state_path()?, state), (judged.task.transcript_path()?, transcript)];
+        let mut found = Vec::new();
+        for (path, bytes) in files {
+            let Some(bytes) = bytes else { continue };
+            if store.alters(&path, &with_own_line_endings(bytes.into()))? {
+                let message = "a filter of .gitattributes changes it; it is committed as it is, so git takes it for modified";
+                let hint = format!("except it, at the end of .gitattributes: {} -filter -ident", path.name());
+                found.push(
+                    Diagnostic::warning("own-file-filtered", message).at(Place::file(&path)).hint(hint),
+                );
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Without the carriage returns of a checkout that converts line endings; JSON itself holds none.
+pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    if !bytes.contains(&b'\r') {
+        return bytes;
+    }
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let own = lines.flat_map(|line| line.strip_suffix(b"\r\n").map_or([line, b""], |text| [text, b"\n"]));
+    Cow::Owned(own.flatten().copied().collect())
+}
+
+/// What to do about a declared artifact that git ignores.
+pub(crate) const IGNORED_HINT: &str = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
+
+/// The declared artifacts, and the state, that git ignores and does not know yet.
+pub(crate) fn ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<Vec<RepoPath>, Error> {
+    let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
+    let mut found = Vec::new();
+    for path in declared.chain(std::iter::once(state)) {
+        if store.blob_at_head(path)?.is_none() && store.is_ignored(path)? {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,184 @@
+//! Looking at a repository: which tasks there are, what their files say, and what the rules make of it.
+//!
+//! Nothing here writes. A [`Workspace`] reads one source, the work directory or a commit, together with
+//! the settings that this source holds; [`Workspace::judge`] is the one look that every face renders.
+
+mod caller;
+pub(crate) mod code;
+mod error;
+pub(crate) mod evidence;
+mod judge;
+pub(crate) mod setting;
+mod setup;
+pub(crate) mod snapshot;
+mod subject;
+mod tasks;
+mod workflows;
+
+pub use caller::{Caller, Clock};
+pub use error::{Error, ErrorKind};
+pub use judge::{Judged, Runner};
+pub use tasks::TaskRef;
+pub use workflows::Loaded;
+
+use crate::base::{Diagnostic, Digest};
+use crate::config::{Commit as CommitMode, Config};
+use crate::scan::{Raw, Source, ValidationCache, WorkDir};
+use crate::store::{Environment, Store};
+use crate::workflow::System;
+use code::CodeAt;
+use setting::{InSource, Setting};
+use snapshot::Snapshot;
+use std::path::{Path, PathBuf};
+
+/// A repository (or a plain directory) with everything needed to judge its tasks.
+pub struct Workspace {
+    pub(crate) root: PathBuf,
+    pub(crate) store: Option<Store>,
+    pub(crate) setting: Setting,
+    pub(crate) validations: ValidationCache,
+    /// What the environment says to git.
+    pub(crate) environment: Environment,
+    at: At,
+}
+
+/// Which source a workspace reads.
+enum At {
+    /// The files as they lie there.
+    WorkDir,
+    /// What a commit holds.
+    Commit(Digest),
+}
+
+impl Workspace {
+    /// Looks at the workspace's source.
+    pub(crate) fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+        let work_dir;
+        let work_tree;
+        let tree;
+        let source: &dyn Source = match (&self.at, &self.store) {
+            (At::Commit(commit), Some(store)) => {
+                tree = store.tree_source(*commit);
+                &tree
+            }
+            (_, Some(store)) => {
+                work_tree = store.work_tree();
+                &work_tree
+            }
+            (_, None) => {
+                work_dir = WorkDir::new(&self.root, &Raw);
+                &work_dir
+            }
+        };
+        let code = match (&self.at, &self.store) {
+            (At::Commit(commit), Some(store)) => CodeAt::Commit(store, Some(*commit)),
+            (_, Some(store)) => CodeAt::Head(store),
+            (_, None) => CodeAt::Nowhere,
+        };
+        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code })
+    }
+
+    /// The same workspace over what a commit holds, its settings included; it can only look.
+    pub fn at(mut self, revision: &str) -> Result<Self, Error> {
+        let Some(store) = &self.store else {
+            let message = "there is no repository here, so there is no revision to look at";
+            return Err(Diagnostic::error("no-repository", message).into());
+        };
+        let commit = store.resolve(revision)?;
+        self.setting = Setting::read(&InSource(&store.tree_source(commit)));
+        self.at = At::Commit(commit);
+        Ok(self)
+    }
+
+    /// Whether it judges the files as they lie there, so that it may also write.
+    pub(crate) fn reads_work_dir(&self) -> bool {
+        matches!(self.at, At::WorkDir)
+    }
+
+    /// The work directory that every path is relative to.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The configuration in force.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.setting.config
+    }
+
+    /// The repository, if there is one.
+    #[must_use]
+    pub fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// A note that nothing is committed here, because this is no repository.
+    #[must_use]
+    pub fn outside_git(&self) -> Option<Diagnostic> {
+        let message = "this is no git repository: moves are written, and nothing is committed";
+        self.store.is_none().then(|| Diagnostic::note("no-repository", message).hint("git init"))
+    }
+
+    /// The texts in force: what ships, with the repository's own laid over it.
+    #[must_use]
+    pub fn system(&self) -> &System {
+        &self.setting.system
+    }
+
+    /// Where the repository keeps its own texts, if it does.
+    #[must_use]
+    pub fn system_directory(&self) -> Option<&str> {
+        self.setting.has_own_texts.then(|| self.setting.config.system.as_str())
+    }
+
+    /// Findings about `orch.toml` and the system directory.
+    #[must_use]
+    pub fn findings(&self) -> &[Diagnostic] {
+        &self.setting.findings
+    }
+
+    /// The repository; the error says that there is none.
+    pub(crate) fn repository_or_refuse(&self) -> Result<&Store, Error> {
+        self.store.as_ref().ok_or_else(|| {
+            let message = "there is no git repository here, so there is no history";
+            Diagnostic::error("no-repository", message)
+                .hint("git init, or name another directory with -C")
+                .into()
+        })
+    }
+
+    /// What `$schema` of a state says.
+    pub(crate) fn state_schema(&self) -> String {
+        format!("{}/schemas/state.schema.json", self.setting.config.system)
+    }
+
+    /// Whether git signs the commits of whoever calls.
+    pub fn signs_commits(&self) -> Result<bool, Error> {
+        match self.store.as_ref().filter(|_| self.commits()) {
+            Some(store) => Ok(store.signs()?),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether transitions are committed to git.
+    #[must_use]
+    pub fn commits(&self) -> bool {
+        self.store.is_some() && self.setting.config.git.commit == CommitMode::Each
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server hands its workspace and what it has judged from thread to thread.
+    #[test]
+    fn what_a_look_needs_and_yields_can_be_sent() {
+        fn is_send<T: Send>() {}
+        is_send::<Workspace>();
+        is_send::<Judged>();
+        is_send::<Caller>();
+        is_send::<Error>();
+    }
+}

@@ -1,0 +1,184 @@
+//! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
+
+use super::workflows;
+use crate::base::{Diagnostic, Digest, RepoPath};
+use crate::config::{self, Config};
+use crate::decide::State;
+use crate::scan::{Content, ReadLimits, Schemas, Source};
+use crate::store::WorkTree;
+use crate::workflow::{System, Workflow};
+use serde_json::Value;
+use std::path::Path;
+
+/// The settings that one source holds: the work directory, the index, or a commit.
+pub(crate) struct Setting {
+    pub config: Config,
+    pub system: System,
+    /// Whether the repository keeps texts of its own.
+    pub has_own_texts: bool,
+    pub schemas: Schemas,
+    pub workflows: workflows::Cache,
+    /// What is wrong with `orch.toml` and the system directory.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// Where the texts of a setting come from.
+pub(crate) trait Texts {
+    /// The text of a file; `None` if there is none.
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String>;
+
+    /// Whether a file is known to hold exactly this text, without reading it.
+    fn holds(&self, _path: &RepoPath, _text: &str) -> bool {
+        false
+    }
+
+    /// The names of the files in a directory.
+    fn names(&self, directory: &RepoPath) -> Vec<String>;
+}
+
+impl Setting {
+    /// Reads the settings. What is faulty falls back to its default and is among the findings.
+    pub(crate) fn read(texts: &dyn Texts) -> Self {
+        let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
+            Ok(Ok(text)) => (text.unwrap_or_default(), None),
+            Ok(Err(error)) => {
+                let message = format!("{} cannot be read: {error}", config::FILE);
+                (String::new(), Some(Diagnostic::error("config-unreadable", message)))
+            }
+            Err(_) => (String::new(), None),
+        };
+        let (config, mut findings) = config::parse(&text, config::FILE);
+        findings.extend(unreadable);
+        let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
+        findings.extend(config::unknown_workflows(&text, config::FILE, &workflows::names(&system)));
+        Self {
+            config,
+            system,
+            has_own_texts,
+            schemas: Schemas::default(),
+            workflows: workflows::Cache::default(),
+            findings,
+        }
+    }
+
+    /// What the schema of the state does not accept of the workflow's own part, in words.
+    pub(crate) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
+        let schema = workflow.state.schema.as_ref()?;
+        let own = Value::Object(state.extra.clone());
+        let problem = self.schemas.refuses(schema, &own).into_iter().next()?;
+        let place = if problem.pointer.is_empty() { "the state".to_owned() } else { problem.pointer };
+        Some(format!("the schema `{}` refuses {place}: {}", schema.name, problem.message))
+    }
+
+    pub(crate) fn limits(&self) -> ReadLimits {
+        ReadLimits { bytes: self.config.limit_bytes }
+    }
+}
+
+/// What ships, with every workflow, schema and agent text of the repository laid over it.
+fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnostic>) -> (System, bool) {
+    let mut system = System::shipped();
+    let mut any = false;
+    for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
+        let Ok(folder_path) = directory.join(folder) else { continue };
+        let mut names = texts.names(&folder_path);
+        names.retain(|name| name.ends_with(suffix));
+        names.sort_unstable();
+        for name in names {
+            let Ok(path) = folder_path.join(&name) else { continue };
+            let below = format!("{folder}/{name}");
+            if system.text(&below).is_some_and(|shipped| texts.holds(&path, shipped)) {
+                any = true;
+                continue;
+            }
+            match texts.text(&path) {
+                Ok(Some(text)) => {
+                    any = true;
+                    // A checkout may have converted line endings; every clone must compute one digest.
+                    system.insert(below, text.replace("\r\n", "\n"));
+                }
+                Ok(None) => {}
+                Err(error) => findings
+                    .push(Diagnostic::error("system-unreadable", format!("{path} cannot be read: {error}"))),
+            }
+        }
+    }
+    (system, any)
+}
+
+/// Texts of the work directory; unlike evidence, they may be links.
+pub(crate) struct OnDisk<'a>(pub &'a Path);
+
+impl Texts for OnDisk<'_> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+        let path = path.under(self.0);
+        // A pipe in the place of a file would be waited for for ever.
+        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err("it is not a regular file".to_owned());
+        }
+        match std::fs::read(&path) {
+            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| error.to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn names(&self, directory: &RepoPath) -> Vec<String> {
+        let entries = std::fs::read_dir(directory.under(self.0)).into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    }
+}
+
+/// Texts of a sparse work directory: what is left out of it counts as well.
+pub(crate) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
+
+impl Texts for Sparse<'_> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+        match OnDisk(self.0).text(path)? {
+            None => InSource(&self.1).text(path).map_err(|why| {
+                let directory = path.parent().unwrap_or_else(RepoPath::root);
+                format!("{why}, and it is not checked out; git sparse-checkout add {directory}")
+            }),
+            found => Ok(found),
+        }
+    }
+
+    fn names(&self, directory: &RepoPath) -> Vec<String> {
+        let mut names = OnDisk(self.0).names(directory);
+        for entry in self.1.list(directory).unwrap_or_default() {
+            let below = RepoPath::new(&entry.path).ok();
+            names.extend(below.as_ref().and_then(|path| path.below(directory)).map(str::to_owned));
+        }
+        names.retain(|name| !name.contains('/'));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// Texts of a commit or of the index.
+pub(crate) struct InSource<'a>(pub &'a dyn Source);
+
+impl Texts for InSource<'_> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+        match self.0.read(path, u64::MAX - 1) {
+            Ok(Content::Bytes(bytes)) => {
+                String::from_utf8(bytes).map(Some).map_err(|error| error.to_string())
+            }
+            Ok(Content::Missing) => Ok(None),
+            Ok(Content::Unreadable(why)) => Err(why),
+            Ok(Content::Absent) => Err("its bytes are not in this clone".to_owned()),
+            Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn holds(&self, path: &RepoPath, text: &str) -> bool {
+        self.0.blob_id(path).is_some_and(|blob| blob == Digest::of_blob(text.as_bytes()))
+    }
+
+    fn names(&self, directory: &RepoPath) -> Vec<String> {
+        let children = self.0.children(directory).unwrap_or_default();
+        children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect()
+    }
+}

@@ -1,0 +1,322 @@
+//! A source of bytes with the settings it holds: everything that a verdict rests on.
+//!
+//! The same code finds and observes tasks in the work directory, in the index and in a commit.
+
+use super::code::CodeAt;
+use super::setting::Setting;
+use super::{Error, Loaded, TaskRef};
+use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
+use crate::decide::Recorded;
+use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
+use crate::scan::{Content, Observed, Source, ValidationCache, conflict, observe, parse_json};
+use crate::workflow::Workflow;
+use std::sync::Arc;
+
+/// How deep below a root's base tasks are looked for.
+const MAX_DEPTH: usize = 8;
+
+/// One source, and the settings that it holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Snapshot<'a> {
+    pub setting: &'a Setting,
+    pub source: &'a dyn Source,
+    pub validations: &'a ValidationCache,
+    /// The code that was committed when it was so.
+    pub code: CodeAt<'a>,
+}
+
+/// What a walk over the roots finds.
+#[derive(Default)]
+struct Survey {
+    tasks: Vec<TaskRef>,
+    misnamed: Vec<Diagnostic>,
+}
+
+/// One task as a snapshot holds it.
+pub(crate) struct Sight {
+    pub loaded: Arc<Loaded>,
+    pub recorded: Recorded,
+    pub observed: Observed,
+}
+
+impl Snapshot<'_> {
+    /// Every task, in id order.
+    pub(crate) fn tasks(&self) -> Vec<TaskRef> {
+        self.survey().0
+    }
+
+    /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
+    /// its name.
+    pub(crate) fn survey(&self) -> (Vec<TaskRef>, Vec<Diagnostic>) {
+        let mut found = Survey::default();
+        let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
+        bases.sort();
+        bases.dedup();
+        for base in bases {
+            self.look_below(&base, 0, &mut found);
+        }
+        found.tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
+        found.tasks.dedup();
+        found.misnamed.sort();
+        found.misnamed.dedup();
+        (found.tasks, found.misnamed)
+    }
+
+    /// Every task at or below a path, in id order.
+    pub(crate) fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
+        let mut found = Survey::default();
+        let reaches =
+            |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
+        if self.setting.config.roots.bases().any(reaches) {
+            self.look_below(path, 0, &mut found);
+        }
+        found.tasks.sort_by(|a, b| a.id.cmp(&b.id));
+        found.tasks
+    }
+
+    /// The task that a file or directory belongs to.
+    pub(crate) fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
+        let mut ancestors: Vec<RepoPath> =
+            std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
+        ancestors.reverse();
+        // The topmost task wins, because a task never contains a task.
+        ancestors.iter().find_map(|directory| self.task_at(directory))
+    }
+
+    /// The task with this id, by the first root that holds it.
+    pub(crate) fn task_named(&self, id: &TaskId) -> Option<TaskRef> {
+        let roots = &self.setting.config.roots;
+        (0..roots.iter().count()).find_map(|root| self.task_at(&roots.directory_of(root, id)?))
+    }
+
+    /// The task in exactly this directory, if it is one.
+    pub(crate) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
+        let roots = &self.setting.config.roots;
+        let (root, id) = roots.match_directory(directory)?;
+        if self.source.is_behind_link(directory) || self.source.other_repository(directory).is_some() {
+            return None;
+        }
+        let workflow = roots.get(root)?.workflow.clone();
+        let is_task = self.holds_task(&workflow, directory);
+        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+    }
+
+    /// Whether a directory holds a state, a transcript or an artifact.
+    fn holds_task(&self, workflow: &WorkflowName, directory: &RepoPath) -> bool {
+        let Some(children) = self.source.children(directory) else { return false };
+        children.iter().any(|child| is_record(&child.name))
+            || self.holds_artifact(workflow, directory, children)
+    }
+
+    /// A finding where a directory holds what a task holds, at a place for tasks, and its name does not
+    /// allow it to be one.
+    fn misnamed(&self, directory: &RepoPath) -> Option<Diagnostic> {
+        let (root, error) = self.setting.config.roots.misnamed(directory)?;
+        let workflow = &self.setting.config.roots.get(root)?.workflow;
+        if self.source.is_behind_link(directory) || !self.holds_task(workflow, directory) {
+            return None;
+        }
+        Some(misnamed("bad-task-id", directory, &error.to_string()))
+    }
+
+    /// The same for one whose name is not UTF-8, which no path can name.
+    fn unnameable(&self, shown: &RepoPath, inside: &[String]) -> Option<Diagnostic> {
+        let roots = &self.setting.config.roots;
+        let root =
+            roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
+        let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
+        let artifact =
+            |name: &String| loaded.matcher.as_ref().is_some_and(|matcher| matcher.may_start_with(name));
+        let holds = inside.iter().any(|name| is_record(name) || artifact(name));
+        holds.then(|| misnamed("path-not-utf8", shown, "its path is not UTF-8"))
+    }
+
+    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) {
+        if let Some(task) = self.task_at(directory) {
+            found.tasks.push(task);
+            return;
+        }
+        found.misnamed.extend(self.misnamed(directory));
+        if depth >= MAX_DEPTH {
+            return;
+        }
+        if self.source.other_repository(directory).is_some() {
+            return;
+        }
+        for child in self.source.children(directory).unwrap_or_default() {
+            let Ok(below) = directory.join(&child.name) else { continue };
+            match &child.unnameable {
+                Some(inside) => found.misnamed.extend(self.unnameable(&below, inside)),
+                None if child.is_directory => self.look_below(&below, depth + 1, found),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether a directory holds a file that matches an artifact of the workflow.
+    fn holds_artifact(
+        &self,
+        workflow: &WorkflowName,
+        directory: &RepoPath,
+        children: Vec<crate::scan::Child>,
+    ) -> bool {
+        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return false };
+        let Some(matcher) = &loaded.matcher else { return false };
+        let mut open: Vec<(String, bool)> = children
+            .into_iter()
+            .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
+            .map(|child| (child.name, child.is_directory))
+            .collect();
+        while let Some((path, is_directory)) = open.pop() {
+            if !is_directory {
+                if matcher.matches(&path) {
+                    return true;
+                }
+                continue;
+            }
+            let Ok(below) = directory.join(&path) else { continue };
+            let children = self.source.children(&below).unwrap_or_default();
+            for child in children.into_iter().filter(|child| child.unnameable.is_none()) {
+                open.push((format!("{path}/{}", child.name), child.is_directory));
+            }
+        }
+        false
+    }
+
+    /// Reads a task's bytes once, by the workflow that its state names, else by its root's.
+    pub(crate) fn observe(&self, task: &TaskRef) -> Result<Sight, Error> {
+        let mut name = self.recorded_workflow(task).unwrap_or_else(|| task.workflow.to_string());
+        // The state is read again with everything else; should it have changed in between, so may
+        // the workflow that it names.
+        for _ in 0..3 {
+            let loaded = self.setting.workflow(&name)?;
+            let (workflow, mut observed) = self.observe_by(task, &loaded)?;
+            refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
+            let recorded = recorded(task, workflow, &observed)?;
+            self.look_at_code(task, workflow, &recorded, &mut observed)?;
+            if let Recorded::Known(state) = &recorded
+                && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
+            {
+                name = named.name.to_string();
+                continue;
+            }
+            return Ok(Sight { loaded, recorded, observed });
+        }
+        let message = format!("the state of `{}` names another workflow at every look", task.id);
+        Err(Error::NotNow { code: "unstable", message, hint: None })
+    }
+
+    /// Reads a task's bytes by a given workflow.
+    pub(crate) fn observe_by<'l>(
+        &self,
+        task: &TaskRef,
+        loaded: &'l Loaded,
+    ) -> Result<(&'l Workflow, Observed), Error> {
+        let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else {
+            return Err(loaded.faulty());
+        };
+        let observed = observe(
+            self.source,
+            workflow,
+            matcher,
+            &self.setting.schemas,
+            self.validations,
+            &task.id,
+            &task.directory,
+            &self.setting.limits(),
+        )?;
+        Ok((workflow, observed))
+    }
+
+    /// The workflow that a state names, without judging the rest of it.
+    fn recorded_workflow(&self, task: &TaskRef) -> Option<String> {
+        let path = task.state_path().ok()?;
+        let Ok(Content::Bytes(bytes)) = self.source.read(&path, self.setting.config.limit_bytes) else {
+            return None;
+        };
+        workflow_named_in(&bytes)
+    }
+}
+
+/// Whether a file of this name makes a directory a task. A transcript alone means that the state was
+/// lost, which must be seen.
+fn is_record(name: &str) -> bool {
+    name == STATE_FILE || name == TRANSCRIPT_FILE
+}
+
+fn misnamed(code: &'static str, directory: &RepoPath, why: &str) -> Diagnostic {
+    let message = format!("this directory holds what a task holds, but cannot be one: {why}");
+    Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
+}
+
+/// What is recorded of a task, as far as its own files tell.
+pub(crate) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> Result<Recorded, Error> {
+    let Some(file) = &observed.state else {
+        return Ok(if observed.has_transcript { Recorded::Lost } else { Recorded::New });
+    };
+    if !file.problems.is_empty() {
+        return Ok(Recorded::Broken(file.problems.clone()));
+    }
+    let path = task.state_path()?;
+    if let Some(conflicted) = conflicted(task, &path, &file.bytes) {
+        return Ok(Recorded::Broken(vec![conflicted]));
+    }
+    let transcript = observed.transcript.as_deref().unwrap_or_default();
+    if let Some(conflicted) = conflicted(task, &task.transcript_path()?, transcript) {
+        return Ok(Recorded::Broken(vec![conflicted]));
+    }
+    let (value, problems) = parse_json(&path, &file.bytes);
+    let Some(value) = value else { return Ok(Recorded::Broken(with_ways_out(task, problems))) };
+    let text = String::from_utf8_lossy(&file.bytes);
+    Ok(match read_state(&value, &text, &workflow.phase_key) {
+        Ok(state) => Recorded::Known(Box::new(state)),
+        Err(faults) => {
+            let diagnostics = faults.into_iter().map(|fault| {
+                let (offset, length) = crate::scan::span(&text, &fault.pointer).unwrap_or((0, 0));
+                let mut place = Place::at(path.as_str(), &text, offset, length);
+                place.pointer = Some(fault.pointer);
+                Diagnostic::error(fault.code, fault.message).at(place)
+            });
+            Recorded::Broken(with_ways_out(task, diagnostics.collect()))
+        }
+    })
+}
+
+/// The workflow that a state names, without judging the rest of it; of one with conflict markers, that
+/// of its first side.
+pub(crate) fn workflow_named_in(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let sides = sides(text);
+    let text = sides.as_ref().map_or(text, |sides| sides.ours.as_str());
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    Some(value.pointer("/workflow/name")?.as_str()?.to_owned())
+}
+
+/// What is wrong with a file of `orch`'s own that a merge left conflict markers in.
+fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
+    let found = conflict(path, std::str::from_utf8(bytes).ok()?)?;
+    Some(found.hint(command(&["orch", "resolve", task.id.as_str()])))
+}
+
+/// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
+fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
+    let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
+    let mut faults = problems
+        .filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref" | "schema-cycle"));
+    let Some(fault) = faults.next() else { return Ok(()) };
+    let mut fault = fault.clone();
+    if let Some(place) = &mut fault.place {
+        place.path = format!("{system}/{}", place.path);
+        fault.message = format!("{}: {}", place.path, fault.message);
+    }
+    Err(fault.into())
+}
+
+fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let state = shell_word(&format!("{}/{STATE_FILE}", task.directory));
+    let way = format!("git restore {state}, or: orch recover {}", shell_word(task.id.as_str()));
+    for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
+        diagnostic.hint = Some(way.clone());
+    }
+    diagnostics
+}

@@ -1,0 +1,75 @@
+//! What a view is given of a judged task.
+
+use super::Workspace;
+use super::{At, Error, Judged, Runner, TaskRef};
+use crate::base::Digest;
+use crate::view::{self, Repository, Subject};
+
+impl Workspace {
+    /// The repository as outputs name it.
+    #[must_use]
+    pub fn repository(&self) -> Repository {
+        let head = self.store.as_ref().and_then(|store| store.head().ok());
+        Repository {
+            root: self.root.to_string_lossy().into_owned(),
+            branch: self.branch(),
+            head: head.and_then(|head| head.commit).map(|commit| commit.to_string()),
+            source: match self.at {
+                At::WorkDir => "work-dir".to_owned(),
+                At::Commit(commit) => format!("commit:{commit}"),
+            },
+        }
+    }
+
+    /// The subject of a view. `committed` is the commit that last changed the state.
+    pub fn subject<'a>(&'a self, judged: &'a Judged, committed: Option<Digest>) -> Option<Subject<'a>> {
+        Some(Subject {
+            decision: &judged.decision,
+            workflow: judged.workflow()?,
+            system: &self.setting.system,
+            title: judged.title(),
+            directory: &judged.task.directory,
+            committed: committed.map(|commit| commit.to_string()),
+            unmoved_since: judged.state().and_then(|state| state.updated_at),
+            system_dir: self.system_directory(),
+            runner: judged.runner.as_ref().and_then(|runner| match runner {
+                Runner::Running => Some(view::RunnerView::Running),
+                Runner::Stalled(why) => Some(view::RunnerView::Stalled(why)),
+                Runner::Interrupted => None,
+            }),
+            extra_options: Vec::new(),
+            extra_diagnostics: Vec::new(),
+        })
+    }
+
+    /// For each task, the commit that last changed its state as it is now; one walk for all.
+    pub fn committed(&self, judged: &[Judged]) -> Result<Vec<Option<Digest>>, Error> {
+        let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
+            return Ok(vec![None; judged.len()]);
+        };
+        let mut paths = Vec::new();
+        let mut owners = Vec::new();
+        for (index, one) in judged.iter().enumerate().filter(|(_, one)| one.is_committed) {
+            paths.push(one.task.state_path()?);
+            owners.push(index);
+        }
+        let changes = match self.at {
+            At::WorkDir => store.last_changes(&paths)?,
+            At::Commit(commit) => store.last_changes_before(commit, &paths)?,
+        };
+        let mut commits = vec![None; judged.len()];
+        for (owner, commit) in owners.into_iter().zip(changes) {
+            commits[owner] = commit;
+        }
+        Ok(commits)
+    }
+
+    /// Finds out which commits last changed the states of many tasks, so that it is known when one is
+    /// asked about. Where that fails, it is found out then.
+    pub(crate) fn find_commits(&self, tasks: &[TaskRef]) {
+        let paths: Vec<_> = tasks.iter().filter_map(|task| task.state_path().ok()).collect();
+        if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
+            let _ = store.last_changes(&paths);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Workflows by name, compiled once each.
+
+use super::Error;
+use super::Workspace;
+use super::setting::Setting;
+use crate::base::{Diagnostic, WorkflowName, nearest, shell_word};
+use crate::scan::Matcher;
+use crate::workflow::{Document, System, Workflow, check, compile};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A workflow, what is wrong with it, and its globs compiled.
+pub struct Loaded {
+    /// The document.
+    pub document: Document,
+    /// The workflow, if its document has no error.
+    pub workflow: Option<Workflow>,
+    /// Every problem of the document.
+    pub problems: Vec<Diagnostic>,
+    /// Its artifact paths, ready to match.
+    pub matcher: Option<Matcher>,
+}
+
+pub(crate) type Cache = RefCell<BTreeMap<String, Arc<Loaded>>>;
+
+impl Loaded {
+    /// The error for a workflow whose document has errors.
+    pub(crate) fn faulty(&self) -> Error {
+        let name = &self.document.name;
+        let first = self.problems.iter().find(|problem| problem.is_error());
+        let message = match first {
+            Some(first) => format!("workflow `{name}` has errors: {first}"),
+            None => format!("workflow `{name}` cannot be used"),
+        };
+        Diagnostic::error("workflow-faulty", message)
+            .hint(format!("orch workflow check {}", shell_word(name)))
+            .into()
+    }
+}
+
+impl Setting {
+    /// Loads a workflow by name; the diagnostic says that there is no such workflow.
+    pub(crate) fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
+        if let Some(loaded) = self.workflows.borrow().get(name) {
+            return Ok(Arc::clone(loaded));
+        }
+        let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name).into()) };
+        let document = Document::new(name, self.workflow_path(name), text);
+        let (workflow, problems) = compile(&document, &self.system);
+        let matcher = workflow.as_ref().map(Matcher::new);
+        let loaded = Arc::new(Loaded { document, workflow, problems, matcher });
+        self.workflows.borrow_mut().insert(name.to_owned(), Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// The names of all workflows, in order.
+    pub(crate) fn workflow_names(&self) -> Vec<String> {
+        names(&self.system)
+    }
+
+    fn workflow_path(&self, name: &str) -> String {
+        format!("{}/workflows/{name}.md", self.config.system)
+    }
+
+    fn unknown_workflow(&self, name: &str) -> Diagnostic {
+        let names = self.workflow_names();
+        let hint = match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are: {}", names.join(", ")),
+        };
+        Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
+    }
+}
+
+impl Workspace {
+    /// Loads a workflow by name; the diagnostic says that there is no such workflow.
+    pub fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
+        self.setting.workflow(name)
+    }
+
+    /// Every problem of a workflow, the warnings of its check included.
+    pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Error> {
+        let loaded = self.workflow(name)?;
+        let mut problems = loaded.problems.clone();
+        if let Some(workflow) = &loaded.workflow {
+            problems.extend(check(&loaded.document, workflow));
+            let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
+            let mut seen = Vec::new();
+            for schema in schemas.chain(&workflow.state.schema) {
+                if !seen.contains(&schema.name) {
+                    let path = format!("{}/schemas/{}.schema.json", self.setting.config.system, schema.name);
+                    problems.extend(crate::scan::lint(&path, &schema.text));
+                    seen.push(schema.name.clone());
+                }
+            }
+            problems.extend(self.refused_defaults(&loaded.document, workflow));
+        }
+        Ok(problems)
+    }
+
+    /// What the schema of the state does not accept of what a new task starts with.
+    fn refused_defaults(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+        let Some(schema) = &workflow.state.schema else { return Vec::new() };
+        let defaults = serde_json::Value::Object(workflow.state.defaults.clone());
+        let refused = self.setting.schemas.refuses(schema, &defaults);
+        let at = |pointer: &str| document.place_of_default(pointer.split('/').nth(1).unwrap_or_default());
+        let told = |problem: crate::scan::Problem| {
+            let message = format!("the schema of the state refuses the defaults: {}", problem.message);
+            let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults], or the schema".to_owned());
+            Diagnostic::error("state-defaults", message).at(at(&problem.pointer)).hint(hint)
+        };
+        refused.into_iter().map(told).collect()
+    }
+
+    /// The names of all workflows, in order.
+    #[must_use]
+    pub fn workflow_names(&self) -> Vec<String> {
+        self.setting.workflow_names()
+    }
+
+    /// Where a workflow's document lies, or would lie, in the repository.
+    #[must_use]
+    pub fn workflow_path(&self, name: &str) -> String {
+        self.setting.workflow_path(name)
+    }
+}
+
+/// The names of all workflows among these texts, in order.
+pub(crate) fn names(system: &System) -> Vec<String> {
+    let stems = system.names("workflows", ".md");
+    stems.filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
+}
