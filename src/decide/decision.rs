@@ -86,7 +86,7 @@ pub enum Verdict {
     },
     /// The state or a rule cannot be evaluated.
     Error {
-        /// Stable code, for example `state-lost` or `guard-error`.
+        /// Stable code, for example `record-lost` or `guard-error`.
         code: &'static str,
     },
     /// The rules go round in circles without using up any evidence.

@@ -15,12 +15,10 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     let (fresh_state, own_names);
     let state = match recorded {
         Recorded::Lost => {
-            let diagnostic = Diagnostic::error(
-                "state-lost",
-                "state.json is gone, but transcript.jsonl says there was one",
-            )
-            .hint(command(&["orch", "recover", facts.task.as_str()]));
-            return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts, "state-lost"));
+            let message = "transcript.jsonl is gone, and it is the record of this task";
+            let hint = command(&["orch", "recover", facts.task.as_str()]);
+            let diagnostic = Diagnostic::error("record-lost", message).hint(hint);
+            return broken(workflow, facts, "record-lost", vec![diagnostic], ways_out(facts, "record-lost"));
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics

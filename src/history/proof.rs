@@ -8,7 +8,9 @@ use super::records::{
 };
 use crate::base::Digest;
 use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
-use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
+use crate::record::{
+    log_extent_in, read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state,
+};
 use crate::scan::Source;
 use crate::survey::code::{Told, told};
 use crate::survey::snapshot::Snapshot;
@@ -94,11 +96,14 @@ impl Proving<'_> {
         if adds_nothing && let Some(proof) = self.without_steps(&state, steps.is_some(), &phase_key) {
             return Ok(proof);
         }
-        let proof = if write_state(&state, &phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
-            Proof::forged("state.json holds what no transition puts there")
-        } else {
-            self.stepwise(before, steps, &state, &phase_key)?
-        };
+        let proof =
+            if write_state(&state, &phase_key, schema_of(&value), log_extent_in(&value).unwrap_or_default())
+                != text.replace("\r\n", "\n")
+            {
+                Proof::forged("state.json holds what no transition puts there")
+            } else {
+                self.stepwise(before, steps, &state, &phase_key)?
+            };
         // Looking through ancestors is slow, so what is derived plainly is not looked for.
         let is_open = (proof.standing >= Standing::Unverifiable || (finished && several)) && !adds_nothing;
         let restored = if is_open { self.restored(&state)? } else { None };

@@ -273,7 +273,8 @@ fn state(world: &World) -> State {
 /// Writes a state with a proper seal and, if asked, the transcript's line for it.
 fn put(world: &World, state: &State, with_line: bool) {
     let schema = "system/schemas/state.schema.json";
-    world.write("tasks/t/state.json", write_state(state, "phase", schema));
+    world
+        .write("tasks/t/state.json", write_state(state, "phase", schema, orch::record::LogExtent::default()));
     if with_line {
         let transcript = world.read("tasks/t/transcript.jsonl") + &transcript_line(state, "phase");
         world.write("tasks/t/transcript.jsonl", transcript);

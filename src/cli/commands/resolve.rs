@@ -8,16 +8,16 @@ use crate::survey::{Error, TaskRef};
 use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
 use crate::workflow::Owner;
 
-/// Settles the state of tasks that two branches moved, after any merge, rebase or cherry-pick, or a
-/// pull request that a host refused to merge.
+/// Settles the record of tasks that two branches moved, after a merge, rebase or cherry-pick that left
+/// conflict markers in it, or where a person has to pick a side.
 ///
-/// It does not pick a side but derives: if one side moved, that side stands; if both did, the task
-/// stands in the earlier phase of the two, all that either used up stays used up, and the rules judge
-/// the merged artifacts. In the middle of a merge the state and the transcript are staged, and nothing
-/// else; otherwise they are committed. Conflicts in other files are left to you.
+/// The lines of both logs are united, and the state is folded from them: the task stands in the earlier
+/// phase of the two, all that either side used up stays used up, and the rules judge the merged artifacts.
+/// During a merge both files are staged, and nothing else. Otherwise they are written, and only the choice
+/// of a side is committed. Conflicts in other files are left to you.
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
-    /// The tasks; without one, every task whose state or transcript is in conflict.
+    /// The tasks; without one, every task whose record is in conflict.
     tasks: Vec<String>,
     /// Where both sides are finished on different evidence: keep the one that HEAD holds.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
@@ -40,7 +40,7 @@ impl ResolveArgs {
 pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        context.writer(&workspace).torn_tasks()?
+        context.writer(&workspace).conflicted_tasks()?
     } else {
         args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
@@ -103,7 +103,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
         ResolvedBy::Chosen(side) => {
             format!("{} was chosen, and what the other used up stays used up", name(side))
         }
-        ResolvedBy::Transcript => "the lines of both sides are kept".to_owned(),
+        ResolvedBy::Renewed => "the log was whole; state.json is folded from it anew".to_owned(),
     };
     Resolution {
         task: task.id.to_string(),
@@ -114,7 +114,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
             ResolvedBy::Merged => "merged",
             ResolvedBy::Chosen(MergeSide::Ours) => "chosen-ours",
             ResolvedBy::Chosen(MergeSide::Theirs) => "chosen-theirs",
-            ResolvedBy::Transcript => "transcript",
+            ResolvedBy::Renewed => "renewed",
         },
         sides: settlement.phases.to_vec(),
         phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),

@@ -9,7 +9,7 @@ use orch::decide::{
     derive, evaluate, initial_state, settle,
 };
 use orch::record::{
-    EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, record_steps, write_state_beside,
+    EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, record_steps, write_state,
 };
 use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use serde_json::{Value, json};
@@ -231,17 +231,13 @@ impl World {
         self.commits.clear();
         let log = self.log();
         let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
-        assert_eq!(
-            folded,
-            Ok(Some(last.state.clone())),
-            "what was recorded is not what the log folds to"
-        );
+        assert_eq!(folded, Ok(Some(last.state.clone())), "what was recorded is not what the log folds to");
         assert_eq!(self.reading(), RecordReading::Current(Box::new(last.state.clone())));
     }
 
     fn put(&mut self, state: &State) {
         let extent = LogExtent::of(self.transcript.as_bytes());
-        self.state = Some(write_state_beside(state, &self.workflow.phase_key, "schema", extent));
+        self.state = Some(write_state(state, &self.workflow.phase_key, "schema", extent));
     }
 }
 

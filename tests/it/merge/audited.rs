@@ -87,7 +87,15 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
         state.phase = Some("codegen".to_owned());
         let line = transcript_line(&state, "phase");
         world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &line);
-        world.write(STATE, write_state(&state, "phase", "system/schemas/state.schema.json"));
+        world.write(
+            STATE,
+            write_state(
+                &state,
+                "phase",
+                "system/schemas/state.schema.json",
+                orch::record::LogExtent::default(),
+            ),
+        );
         world.commit("who needs a review");
     }
     let world = forked("plan_review", rolled_back, skipped);
@@ -104,7 +112,10 @@ fn state(world: &World) -> State {
 
 /// Writes a state with a proper seal, and its line in the place of the transcript's last.
 fn put(world: &World, state: &State) {
-    world.write(STATE, write_state(state, "phase", "system/schemas/state.schema.json"));
+    world.write(
+        STATE,
+        write_state(state, "phase", "system/schemas/state.schema.json", orch::record::LogExtent::default()),
+    );
     let lines = world.read(TRANSCRIPT);
     let kept: Vec<&str> = lines.lines().collect();
     let line = transcript_line(state, "phase");
@@ -180,7 +191,10 @@ fn a_merge_that_never_was_is_forged() {
     state.phase = Some("accept".to_owned());
     let line = transcript_line(&state, "phase");
     world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &line);
-    world.write(STATE, write_state(&state, "phase", "system/schemas/state.schema.json"));
+    world.write(
+        STATE,
+        write_state(&state, "phase", "system/schemas/state.schema.json", orch::record::LogExtent::default()),
+    );
     world.commit("joined");
     world.orch(&["audit"]).ends(1).says("no two branches that it knows make this state");
 }

@@ -43,7 +43,7 @@ fn made_up(world: &World, kind: Kind, rule: Option<&str>, to: &str) -> State {
 
 fn tell(world: &World, state: &State) {
     world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &transcript_line(state, "phase"));
-    world.write(STATE, write_state(state, "phase", SCHEMA));
+    world.write(STATE, write_state(state, "phase", SCHEMA, orch::record::LogExtent::default()));
 }
 
 #[track_caller]

@@ -251,7 +251,12 @@ pub fn write(tree: &mut Tree, task: &str, name: &str, text: impl Into<Arc<str>>)
 
 /// Writes a state, with a proper seal, and a transcript.
 pub fn put(tree: &mut Tree, task: &str, state: &State, transcript: &str) {
-    write(tree, task, "state.json", write_state(state, "phase", "system/schemas/state.schema.json"));
+    write(
+        tree,
+        task,
+        "state.json",
+        write_state(state, "phase", "system/schemas/state.schema.json", orch::record::LogExtent::default()),
+    );
     write(tree, task, "transcript.jsonl", transcript);
 }
 
