@@ -278,7 +278,11 @@ pub(crate) fn recorded(
             Ok((Recorded::Known(state), Vec::new()))
         }
         RecordReading::Folded { state, because } => {
-            Ok((Recorded::Known(state), vec![folded_note(&path, &because)]))
+            let note = match bytes.and_then(|bytes| conflicted(task, &path, bytes)) {
+                Some(found) => Diagnostic { hint: found.hint, ..folded_note(&path, &because) },
+                None => folded_note(&path, &because),
+            };
+            Ok((Recorded::Known(state), vec![note]))
         }
         RecordReading::LogGone => Ok((Recorded::Lost, Vec::new())),
         RecordReading::StateFaults(faults) => {

@@ -71,11 +71,10 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 }
 
 /// Which of a task's files git ignores: what is derived, and what is half-written.
-const IGNORED: &str =
-    "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
+const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\n.orch-tmp*\n";
 
-/// How git merges the files of orch: a transcript is only ever appended to, and a state is derived
-/// where `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
+/// How git merges the files of orch: a log is the union of both sides. A state is left as it is where
+/// `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
 const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
 const ATTRIBUTES_START: &str = "# orch:begin";
 const ATTRIBUTES_END: &str = "# orch:end";
@@ -187,10 +186,9 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
     system.text(path)
 }
 
-/// Makes this program the merge driver of tasks' records if that is asked for; whether it is one now.
+/// Makes this program the merge driver of tasks' states if that is asked for; whether it is one now.
 ///
-/// The shared attributes unite the lines of a transcript. In this clone it gets the line that joins
-/// them, too.
+/// Git itself unites the lines of a transcript.
 fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Result<bool, Failure> {
     let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
@@ -198,19 +196,6 @@ fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Resu
         // Git starts it by the shell, and puts in the names of files.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
         store.set_merge_driver(DRIVER, &command).map_err(crate::survey::Error::from)?;
-        let lines = workspace.config().roots.bases().map(|base| {
-            let pattern = join(base.as_str(), "**/transcript.jsonl");
-            let pattern = if pattern.contains([' ', '"', '\\']) { format!("{pattern:?}") } else { pattern };
-            format!("{pattern} merge={DRIVER}\n")
-        });
-        let block = format!("{ATTRIBUTES_START}\n{}{ATTRIBUTES_END}\n", lines.collect::<String>());
-        made.block_at(
-            &store.own_attributes(),
-            ".git/info/attributes",
-            &block,
-            ATTRIBUTES_START,
-            ATTRIBUTES_END,
-        )?;
     }
     Ok(store.has_merge_driver(DRIVER))
 }

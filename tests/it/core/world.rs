@@ -122,6 +122,10 @@ impl World {
             RecordReading::Current(state)
             | RecordReading::Folded { state, .. }
             | RecordReading::Foreign(state) => Recorded::Known(state),
+            RecordReading::LogGone => Recorded::Lost,
+            RecordReading::StateUnreadable => {
+                Recorded::Broken(vec![Diagnostic::error("json-syntax", "state.json is no JSON")])
+            }
             broken => Recorded::Broken(vec![Diagnostic::error("record", format!("{broken:?}"))]),
         }
     }
