@@ -44,6 +44,23 @@ pub struct Applied {
     pub notes: Vec<Diagnostic>,
 }
 
+impl Applied {
+    /// Logs every transition.
+    fn trace(&self) {
+        for (transition, commit) in &self.steps {
+            let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
+            tracing::info!(
+                task = %self.judged.task.id,
+                from = from.map(|phase| phase.as_str()),
+                to = %transition.to,
+                rule = rule.map(|rule| rule.as_str()),
+                commit = commit.map(tracing::field::display),
+                "moved"
+            );
+        }
+    }
+}
+
 /// Which steps a judged task takes.
 pub(crate) type Steps<'a> = dyn Fn(&Judged) -> Result<Vec<Step>, Error> + 'a;
 
@@ -123,6 +140,7 @@ impl Writer<'_> {
         for attempt in 0..TRIES {
             match self.apply_once(tasks, steps_of) {
                 Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
+                    tracing::info!(attempt, "the branch moved: the tasks are judged again");
                     // Uneven, so that two that collided do not collide again.
                     let uneven = (std::process::id() + 7 * attempt) % 11;
                     sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
@@ -168,7 +186,9 @@ impl Writer<'_> {
             });
             notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes })));
+            let applied = Applied { judged, steps, notes };
+            applied.trace();
+            outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
     }
@@ -225,11 +245,10 @@ impl Writer<'_> {
             self.refuse_data(workflow, &steps)?;
             self.write_record(task, &last)?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            outcomes.push(TaskOutcome::Applied(Box::new(Applied {
-                judged: self.workspace.judge(task)?,
-                steps,
-                notes: Vec::new(),
-            })));
+            let judged = self.workspace.judge(task)?;
+            let applied = Applied { judged, steps, notes: Vec::new() };
+            applied.trace();
+            outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
     }
@@ -242,6 +261,7 @@ impl Writer<'_> {
             if directory.try_lock().is_ok() {
                 return Ok(directory);
             }
+            tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
         Err(store::Error::Busy { what: "another orch is writing here".to_owned() }.into())

@@ -96,6 +96,24 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// Its name, for the log.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Transition(_) => "transition",
+            Self::Run(_) => "run",
+            Self::Wait { .. } => "wait",
+            Self::Choose(_) => "choose",
+            Self::Handover { .. } => "handover",
+            Self::Done { .. } => "done",
+            Self::Inconsistent { .. } => "inconsistent",
+            Self::Error { code } => code,
+            Self::Livelock { .. } => "livelock",
+        }
+    }
+}
+
 /// A need that does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BrokenNeed {

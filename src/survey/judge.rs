@@ -113,7 +113,14 @@ impl Workspace {
     ///
     /// An untracked task has no record of its own, so the rules are followed as far as its files lead.
     pub fn judge(&self, task: &TaskRef) -> Result<Judged, Error> {
-        self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?, self.reads_work_dir())
+        let _span = tracing::debug_span!("judge", task = %task.id).entered();
+        let judged =
+            self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?, self.reads_work_dir())?;
+        let Decision { phase, rule, verdict, .. } = &judged.decision;
+        let (phase, rule) =
+            (phase.as_ref().map(|phase| phase.as_str()), rule.as_ref().map(|rule| rule.as_str()));
+        tracing::debug!(phase, verdict = verdict.name(), rule, "judged");
+        Ok(judged)
     }
 
     /// Decides on what was seen. Only in the work directory HEAD is another source that counts.

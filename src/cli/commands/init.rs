@@ -9,19 +9,22 @@ use crate::survey::Workspace;
 use crate::workflow::{System, Workflow};
 use std::path::Path;
 
-/// Sets up a repository: `orch.toml`, a directory for tasks, the workflow with its schemas and agent
-/// texts under `system/`, and a block for agents in `AGENTS.md`.
+/// Set up a repository for orch.
 ///
-/// What is there already is left as it is, so running it twice changes nothing. Nothing is committed.
+/// Writes `orch.toml`, a directory for tasks with its `.gitignore` and `.gitattributes`, the workflow with
+/// its schemas and agent instructions under `system/`, and a section for agents in `AGENTS.md`.
+///
+/// Existing files are kept, so running `orch init` again is safe. Nothing is committed: the output ends with
+/// the `git add` and `git commit` to run.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
-    /// Leave the workflow, its schemas and agent texts in the binary.
+    /// Do not write `system/`; use the workflow, schemas and agent instructions built into the binary.
     #[arg(long)]
     no_system: bool,
-    /// Leave AGENTS.md alone.
+    /// Do not write to `AGENTS.md`.
     #[arg(long)]
     no_agents_md: bool,
-    /// Also make orch the merge driver of `state.json`, in the settings of this clone.
+    /// Also register orch as the merge driver for task records, in this clone's git configuration.
     #[arg(long)]
     merge_driver: bool,
 }

@@ -3,10 +3,14 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
 
-/// Brings back a lost or broken record: the log from git history and from what is left of it, else the
-/// state from the files of the task if its workflow says how. Then `state.json` is written anew.
+/// Bring back the lost or broken record of a task.
 ///
-/// What was there is kept as `transcript.jsonl.broken` and `state.json.broken`. Nothing is committed.
+/// Takes the events from git history and from what is left of `transcript.jsonl`, and writes `state.json`
+/// anew. If there are none, rebuilds the state from the task's files if the workflow declares
+/// `[state.rebuild]`. Keeps broken files as `transcript.jsonl.broken` and `state.json.broken`. Nothing is
+/// committed.
+///
+/// Exits with 3 if the record is intact.
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
     /// The task.

@@ -8,24 +8,29 @@ use crate::survey::{Error, TaskRef};
 use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
 use crate::workflow::Owner;
 
-/// Settles the record of tasks that two branches moved, after a merge, rebase or cherry-pick that left
-/// conflict markers in it, or where a person has to pick a side.
+/// Resolve the records of tasks that two branches moved.
 ///
-/// The lines of both logs are united, and the state is folded from them: the task stands in the earlier
-/// phase of the two, all that either side used up stays used up, and the rules judge the merged artifacts.
-/// During a merge both files are staged, and nothing else. Otherwise they are written, and only the choice
-/// of a side is committed. Conflicts in other files are left to you.
+/// Run it after a merge, rebase, cherry-pick, revert or stash, or after merging the target branch of a pull
+/// request that the host could not merge.
+///
+/// Unites the events of both sides and folds the state from them: if one side moved the task, its state
+/// stands; if both did, the task returns to the earlier of the two phases, everything that either side used up
+/// stays used up, and the rules evaluate the merged artifacts. During a merge, `orch resolve` stages
+/// `state.json` and `transcript.jsonl` and nothing else; otherwise it writes them, and commits only the choice
+/// of a side. Resolve conflicts in other files yourself.
+///
+/// Exits with 1 if a task needs you to choose a side, and with 3 if there is nothing to resolve.
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
-    /// The tasks; without one, every task whose record is in conflict.
+    /// The tasks; default: every task whose record is conflicted.
     tasks: Vec<String>,
-    /// Where both sides are finished on different evidence: keep the one that HEAD holds.
+    /// If both sides finished on different evidence: keep the side in HEAD.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
     ours: bool,
-    /// The same with the side that is merged in.
+    /// If both sides finished on different evidence: keep the side being merged.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
     theirs: bool,
-    /// Why that side; it is recorded, and audits as overridden.
+    /// The reason for choosing that side. It is recorded, and `orch audit` reports the choice as overridden.
     #[arg(long, value_name = "WHY", requires = "side")]
     reason: Option<String>,
 }
