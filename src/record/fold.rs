@@ -9,7 +9,7 @@ use super::log::{EventLog, LogFault, LogFaultKind};
 use super::log_event::LogEvent;
 use super::state::read_standing;
 use crate::base::Digest;
-use crate::decide::{Conflict, State, join};
+use crate::decide::{Conflict, HISTORY_WINDOW, Refusal, Stamp, State, choose, join, standing_document};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
@@ -125,6 +125,30 @@ impl EventLog {
         let mut joiner = Joiner { log: self, workflow, cache, known: HashMap::new() };
         joiner.state(&self.tips(heads), 0)
     }
+
+    /// The state by which a person picks one of two sides: what follows both, on their word.
+    ///
+    /// # Errors
+    ///
+    /// A side cannot be folded. The inner error says why the choice is refused.
+    pub fn choose(
+        &self,
+        workflow: &Workflow,
+        (chosen, other): (&[Digest], &[Digest]),
+        reason: &str,
+        stamp: &Stamp,
+        cache: &mut FoldCache,
+    ) -> Result<Result<State, Refusal>, FoldError> {
+        let mut side = |heads| Ok::<_, FoldError>(self.fold(workflow, heads, cache)?.unwrap_or_default());
+        let (one, another) = (side(chosen)?, side(other)?);
+        Ok(choose(workflow, &one, &another, reason, stamp).map(|mut state| {
+            state.heads = self.tips(&[chosen, other].concat());
+            let mut history = self.history(&state.heads);
+            history.extend(state.history.pop());
+            history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+            State { history, ..state }
+        }))
+    }
 }
 
 /// One fold of several heads.
@@ -180,55 +204,46 @@ impl Joiner<'_> {
     }
 }
 
-/// Steps that were recorded: their events, and the state that folding them gives.
+/// One step that is recorded: its event, and the state that folding the log up to it gives.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RecordedSteps {
-    /// The events, oldest first.
-    pub events: Vec<LogEvent>,
-    /// The state after the last of them.
+pub struct RecordedStep {
+    /// The event.
+    pub event: LogEvent,
+    /// The state after it, down to the order of its members as the log folds to it.
     pub state: State,
-}
-
-impl RecordedSteps {
-    /// The lines to append to the log.
-    #[must_use]
-    pub fn lines(&self) -> String {
-        self.events.iter().map(LogEvent::line).collect()
-    }
 }
 
 /// Records the states that a row of transitions led to, as events after `before`.
 ///
 /// `base` is the state after the first of the heads of `before`, which is `before` itself unless it joins
-/// several. The state that comes back is the one that the log folds to, down to the order of its members.
-/// `None` where there is no step, or one without a history entry or workflow.
+/// several. A state without a history entry or a workflow ends the row: it is no step.
 #[must_use]
 pub fn record_steps<'s>(
     before: &State,
     base: &State,
     steps: impl IntoIterator<Item = &'s State>,
-) -> Option<RecordedSteps> {
-    let mut events: Vec<LogEvent> = Vec::new();
-    let (mut heads, mut base) = (before.heads.clone(), base.clone());
+) -> Vec<RecordedStep> {
+    let mut recorded: Vec<RecordedStep> = Vec::new();
     for step in steps {
-        let event = LogEvent::new(heads.clone(), (!heads.is_empty()).then_some(&base), step)?;
-        let mut document = match heads.is_empty() {
-            true => Value::Object(Map::new()),
-            false => crate::decide::standing_document(&base),
+        let (heads, base) = recorded.last().map_or((&before.heads, base), |last| (&last.state.heads, &last.state));
+        let base = (!heads.is_empty()).then_some(base);
+        let Some(event) = LogEvent::new(heads.clone(), base, step) else { break };
+        let mut document = base.map_or_else(|| Value::Object(Map::new()), standing_document);
+        let Ok(standing) = apply_patch(&mut document, &event.changes).map(|()| read_standing(&document)) else {
+            break;
         };
-        apply_patch(&mut document, &event.changes).ok()?;
-        heads = vec![event.id];
-        base = State {
-            heads: heads.clone(),
+        let Ok(standing) = standing else { break };
+        let state = State {
+            heads: vec![event.id],
             next_seq: step.next_seq,
             rev: step.rev,
             workflow: step.workflow.clone(),
             phase: step.phase.clone(),
             history: step.history.clone(),
             updated_at: step.updated_at,
-            ..read_standing(&document).ok()?
+            ..standing
         };
-        events.push(event);
+        recorded.push(RecordedStep { event, state });
     }
-    (!events.is_empty()).then_some(RecordedSteps { events, state: base })
+    recorded
 }

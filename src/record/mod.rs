@@ -18,7 +18,7 @@ mod tests;
 mod transcript;
 
 pub use conflict::{ConflictSides, sides, united_lines, without_markers};
-pub use fold::{FoldCache, FoldError, RecordedSteps, record_steps};
+pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
 pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
 pub use log::{EventLog, LogExtent, LogFault, LogFaultKind, LogPeek};
 pub use log_event::{LogEvent, NotAnEvent};

@@ -53,8 +53,9 @@ fn steps(before: &State, many: i64, at: i64) -> (String, State) {
     for index in 0..many {
         row.push(step(row.last().unwrap_or(before), at + index));
     }
-    let recorded = record_steps(before, before, &row).expect("steps");
-    (recorded.lines(), recorded.state)
+    let recorded = record_steps(before, before, &row);
+    let lines = recorded.iter().map(|step| step.event.line()).collect();
+    (lines, recorded.last().expect("steps").state.clone())
 }
 
 fn log(text: &str) -> EventLog {

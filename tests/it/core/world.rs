@@ -223,18 +223,20 @@ impl World {
         let (before, log) = (self.known(), self.log());
         let first = before.heads.first().map(|id| log.state_at(id, &mut FoldCache::default()));
         let base = first.map_or_else(|| before.clone(), |state| state.expect("a whole log"));
-        let Some(recorded) = record_steps(&before, &base, steps) else { return };
-        self.transcript.push_str(&recorded.lines());
-        self.put(&recorded.state);
+        let recorded = record_steps(&before, &base, steps);
+        assert_eq!(recorded.len(), steps.len());
+        let Some(last) = recorded.last() else { return };
+        recorded.iter().for_each(|step| self.transcript.push_str(&step.event.line()));
+        self.put(&last.state);
         self.commits.clear();
         let log = self.log();
         let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
         assert_eq!(
             folded,
-            Ok(Some(recorded.state.clone())),
+            Ok(Some(last.state.clone())),
             "what was recorded is not what the log folds to"
         );
-        assert_eq!(self.reading(), RecordReading::Current(Box::new(recorded.state)));
+        assert_eq!(self.reading(), RecordReading::Current(Box::new(last.state.clone())));
     }
 
     fn put(&mut self, state: &State) {

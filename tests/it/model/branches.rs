@@ -6,8 +6,8 @@ use super::history::{Chance, disturb};
 use super::{each_history, holds, settle, worker};
 use crate::core::world::{File, LIFECYCLE, World, passing};
 use orch::base::Digest;
-use orch::decide::{Conflict, Kind, State, Verdict, choose};
-use orch::record::{EventLog, FoldCache, FoldError, RecordReading, write_state};
+use orch::decide::{Conflict, Kind, State, Verdict};
+use orch::record::{EventLog, FoldCache, FoldError, RecordReading, record_steps, write_state};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -92,9 +92,7 @@ fn told(world: &World) -> Result<Option<State>, FoldError> {
 fn finish(mut world: World, ours: &World, seed: u64) {
     if let RecordReading::Disputed { conflict, heads } = world.reading() {
         assert!(matches!(conflict, Conflict::Finished { .. }), "seed {seed}: {conflict}");
-        pick(&mut world, ours, &heads, seed);
-        assert!(matches!(world.decide().verdict, Verdict::Done { .. }), "seed {seed}");
-        return;
+        return pick(&mut world, ours, &heads, seed);
     }
     holds(&world, seed, "merge");
     settle(&mut world, seed);
@@ -106,18 +104,17 @@ fn pick(world: &mut World, ours: &World, heads: &[Digest], seed: u64) {
     let (log, cache) = (world.log(), &mut FoldCache::default());
     let own = ours.log().heads();
     let others: Vec<Digest> = heads.iter().filter(|head| !own.contains(head)).copied().collect();
-    let mut side = |heads: &[Digest]| log.fold(&LIFECYCLE, heads, cache).ok().flatten();
-    let (Some(chosen), Some(other)) = (side(&own), side(&others)) else { return };
-    let mut state =
-        choose(&LIFECYCLE, &chosen, &other, "it is the better one", &world.stamp()).expect("chosen");
-    state.heads = heads.to_vec();
-    let first = log.state_at(&heads[0], &mut FoldCache::default()).expect("whole");
-    let before = State { heads: heads.to_vec(), ..first.clone() };
-    let recorded = orch::record::record_steps(&before, &first, [&state]).expect("a step");
-    assert_eq!(recorded.events[0].after, heads, "seed {seed}");
-    assert_eq!(recorded.events[0].entry.kind, Kind::Merge, "seed {seed}");
-    world.transcript.push_str(&recorded.lines());
-    assert_eq!(told(world), Ok(Some(recorded.state)), "seed {seed}");
+    let state = log.choose(&LIFECYCLE, (&own, &others), "it is the better one", &world.stamp(), cache);
+    // A side that is disputed itself has to be settled first.
+    let Ok(state) = state else { return };
+    let state = state.expect("chosen");
+    assert_eq!(state.heads, heads, "seed {seed}");
+    let first = log.state_at(&heads[0], cache).expect("whole");
+    let recorded = record_steps(&state, &first, [&state]);
+    assert_eq!(recorded[0].event.entry.kind, Kind::Merge, "seed {seed}");
+    world.transcript.push_str(&recorded[0].event.line());
+    assert_eq!(told(world), Ok(Some(recorded[0].state.clone())), "seed {seed}");
+    assert!(matches!(world.decide().verdict, Verdict::Done { .. }), "seed {seed}");
 }
 
 /// Both sides as git merges them by union, the lines of the log in any order.
@@ -163,9 +160,12 @@ fn joins_both(ours: &World, theirs: &World, merged: &World, seed: u64) {
 fn any_order(log: &EventLog, state: &State, seed: u64) {
     let mut heads = log.heads();
     let mut cache = FoldCache::default();
-    for event in log.events() {
-        let cached = log.state_at(&event.id, &mut cache).expect("whole");
-        assert_eq!(log.state_at(&event.id, &mut FoldCache::default()), Ok(cached), "seed {seed}");
+    for event in log.in_order() {
+        log.state_at(&event.id, &mut cache).expect("whole");
+    }
+    for head in &heads {
+        let anew = log.state_at(head, &mut FoldCache::default());
+        assert_eq!(log.state_at(head, &mut cache), anew, "seed {seed}");
     }
     heads.reverse();
     // An event that another follows adds nothing to the heads.
