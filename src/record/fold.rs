@@ -225,11 +225,13 @@ pub fn record_steps<'s>(
 ) -> Vec<RecordedStep> {
     let mut recorded: Vec<RecordedStep> = Vec::new();
     for step in steps {
-        let (heads, base) = recorded.last().map_or((&before.heads, base), |last| (&last.state.heads, &last.state));
+        let (heads, base) =
+            recorded.last().map_or((&before.heads, base), |last| (&last.state.heads, &last.state));
         let base = (!heads.is_empty()).then_some(base);
         let Some(event) = LogEvent::new(heads.clone(), base, step) else { break };
         let mut document = base.map_or_else(|| Value::Object(Map::new()), standing_document);
-        let Ok(standing) = apply_patch(&mut document, &event.changes).map(|()| read_standing(&document)) else {
+        let Ok(standing) = apply_patch(&mut document, &event.changes).map(|()| read_standing(&document))
+        else {
             break;
         };
         let Ok(standing) = standing else { break };

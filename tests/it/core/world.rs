@@ -231,11 +231,7 @@ impl World {
         self.commits.clear();
         let log = self.log();
         let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
-        assert_eq!(
-            folded,
-            Ok(Some(last.state.clone())),
-            "what was recorded is not what the log folds to"
-        );
+        assert_eq!(folded, Ok(Some(last.state.clone())), "what was recorded is not what the log folds to");
         assert_eq!(self.reading(), RecordReading::Current(Box::new(last.state.clone())));
     }
 
