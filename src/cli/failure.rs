@@ -96,6 +96,15 @@ impl Failure {
         }
     }
 
+    /// Its stable code; nothing where nothing is said.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Self::Said { code, .. } => Some(code),
+            Self::Quiet(_) | Self::ClosedPipe => None,
+        }
+    }
+
     /// The exit code.
     #[must_use]
     pub fn exit(&self) -> ExitCode {

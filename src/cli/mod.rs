@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod logging;
 mod ui;
 
 pub use args::{Cli, Command, Global};
@@ -17,8 +18,10 @@ use crate::survey::Workspace;
 use crate::survey::{Caller, Error, ErrorKind};
 use crate::view::{self, Style};
 use clap::Parser;
+use logging::Logging;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What every command is given.
 pub struct Context {
@@ -28,6 +31,7 @@ pub struct Context {
     pub caller: Caller,
     /// Where `orch` was started, or `-C`.
     pub start: PathBuf,
+    logging: Arc<Logging>,
 }
 
 impl Context {
@@ -41,6 +45,14 @@ impl Context {
         match workspace.findings().iter().find(|finding| finding.is_error()) {
             Some(first) => Err(Failure::from(first.clone())),
             None => Ok(workspace),
+        }
+    }
+
+    /// From here on what `orch` does in this repository is kept in a log. Outside git there is no place for
+    /// one.
+    fn keep_log(&self, workspace: &Workspace) {
+        if let Some(store) = workspace.store() {
+            self.logging.keep(&store.own(logging::FILE));
         }
     }
 
@@ -85,8 +97,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     };
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
-    let context = Context { caller: Caller::from_environment(variable), start, global: cli.global };
+    let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
+    let context = Context { caller: Caller::from_environment(variable), start, global: cli.global, logging };
     let result = commands::run(cli.command, &context, &ui);
+    match &result {
+        Ok(code) => tracing::info!(exit = *code as u8, "orch ends"),
+        Err(failure) => {
+            let (exit, code) = (failure.exit() as u8, failure.code());
+            tracing::warn!(exit, code, "orch ends");
+        }
+    }
+    context.logging.end();
     match result {
         Ok(code) => code as u8,
         Err(failure) => {

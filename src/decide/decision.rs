@@ -86,7 +86,7 @@ pub enum Verdict {
     },
     /// The state or a rule cannot be evaluated.
     Error {
-        /// Stable code, for example `state-lost` or `guard-error`.
+        /// Stable code, for example `record-lost` or `guard-error`.
         code: &'static str,
     },
     /// The rules go round in circles without using up any evidence.
@@ -94,6 +94,24 @@ pub enum Verdict {
         /// The phases of the circle.
         cycle: Vec<PhaseId>,
     },
+}
+
+impl Verdict {
+    /// Its name, for the log.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Transition(_) => "transition",
+            Self::Run(_) => "run",
+            Self::Wait { .. } => "wait",
+            Self::Choose(_) => "choose",
+            Self::Handover { .. } => "handover",
+            Self::Done { .. } => "done",
+            Self::Inconsistent { .. } => "inconsistent",
+            Self::Error { code } => code,
+            Self::Livelock { .. } => "livelock",
+        }
+    }
 }
 
 /// A need that does not hold.

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 /// What was found where `state.json` belongs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recorded {
-    /// No state and no transcript: the task is new.
+    /// No log and no state: the task is new.
     New,
-    /// No state, but a transcript that says there was one.
+    /// The log is gone, and something says that there was one.
     Lost,
-    /// A state that cannot be used: unreadable, invalid, in conflict, or edited by hand.
+    /// A log that cannot be read or joined, or a foreign state with faults.
     Broken(Vec<Diagnostic>),
     /// A usable state.
     Known(Box<State>),

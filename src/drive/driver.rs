@@ -102,6 +102,7 @@ pub(super) fn take_up(
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
     adopt_orphans();
+    tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run begun");
     tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
     let drive = Drive {
         writer,
@@ -169,7 +170,11 @@ impl Drive<'_> {
         for news in std::mem::take(&mut self.machine.news) {
             match &news {
                 News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
-                News::Failed { work, why } => tell(&Happened::Failed { work, why, wait: work.again }),
+                News::Failed { work, why } => {
+                    let again = work.again.map(tracing::field::display);
+                    tracing::info!(work = work.name(), attempt = work.attempt, again, "a try failed");
+                    tell(&Happened::Failed { work, why, wait: work.again });
+                }
             }
         }
         effect
@@ -192,6 +197,9 @@ impl Drive<'_> {
     /// Tells that an effect was not possible; that something passing hinders is told once.
     pub(super) fn block(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
         let retry = retry_policy(&error);
+        if !self.is_held {
+            tracing::warn!(error = error.logged(), again = ?retry, "the run is blocked");
+        }
         let why = match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
@@ -289,6 +297,9 @@ impl Drive<'_> {
     }
 
     fn finish(&mut self, heeded: Option<ControlRequest>, tell: &mut Tell<'_>) -> RunEffect {
+        if let Some(request) = heeded {
+            tracing::info!(request = request.as_str(), "control request taken");
+        }
         self.machine.usage.time = self.machine.usage.time.max(self.now().time);
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
@@ -303,6 +314,8 @@ impl Drive<'_> {
     /// What the run came to.
     fn close(mut self) -> Result<RunEnd, Error> {
         let (ending, reason) = self.machine.over.take().unwrap_or((Ending::Error, String::new()));
+        let turns = self.machine.usage.turns;
+        tracing::info!(task = %self.task.id, run = self.id, ending = ending.as_str(), turns, "run ended");
         if let Some(error) = self.fault.take() {
             return Err(error);
         }

@@ -36,6 +36,7 @@ impl Drive<'_> {
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
         let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
+        tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn begun");
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
         match self.listen(&executor, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
@@ -61,6 +62,8 @@ impl Drive<'_> {
         let rest = self.machine.budget.rest(self.machine.usage.time);
         times.hard = times.hard.into_iter().chain(rest).min();
         self.files.create()?;
+        // The executor reads the state from its file.
+        self.writer.renew_state(judged)?;
         Ok(Executor {
             argv: config.command,
             directory: self.writer.workspace.root.clone(),
@@ -153,6 +156,7 @@ impl Drive<'_> {
         self.was_running |= was_running;
         let work = self.machine.doing.as_ref().map_or("", |work| work.name()).to_owned();
         if was_running {
+            tracing::warn!(work, "an executor that a killed run left was ended");
             let message = format!("`{work}` was still running; it was ended");
             tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
         }

@@ -27,6 +27,24 @@ pub enum WatchEvent {
     Trouble(String),
 }
 
+impl WatchEvent {
+    /// Logs the event, and how long it takes. What comes again and again is no news, so that the log of an
+    /// idle watch stays as it is.
+    fn span(&self) -> tracing::Span {
+        match self {
+            Self::Start => tracing::info_span!("start"),
+            Self::Changed(paths) => {
+                tracing::info!(?paths, "files changed");
+                tracing::info_span!("changed")
+            }
+            Self::Head => tracing::debug_span!("head"),
+            Self::Rescan(why) => tracing::debug_span!("rescan", why),
+            Self::Retry => tracing::debug_span!("retry"),
+            Self::Trouble(_) => tracing::debug_span!("trouble"),
+        }
+    }
+}
+
 /// Something to tell.
 pub enum WatchEffect {
     /// The watch has begun over so many tasks.
@@ -124,6 +142,7 @@ impl Watching {
 
     /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
     pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
+        let _span = event.span().entered();
         let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {
@@ -232,6 +251,7 @@ impl Watching {
     fn reload(&mut self, effects: &mut Vec<WatchEffect>) {
         match self.workspace.reload() {
             Ok(()) => {
+                tracing::info!("the settings were read again");
                 effects.push(WatchEffect::Reloaded);
                 for finding in self.workspace.findings().iter().filter(|finding| finding.is_error()) {
                     effects.push(WatchEffect::Trouble {
@@ -312,6 +332,7 @@ impl Watching {
         self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
+            tracing::warn!(tasks = due.len(), error = error.logged(), "transitions are held back");
             let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
             effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
@@ -338,6 +359,11 @@ impl Watching {
         if let TaskOutcome::Applied(applied) = &outcome {
             // Our own commits change no code.
             self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
+        }
+        if is_new && self.begun {
+            let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
+            let verdict = judged.decision.verdict.name();
+            tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the task stands elsewhere");
         }
         // Nothing is written for a task that the branch does not know.
         if is_new
@@ -394,6 +420,7 @@ fn passes(error: &Error, is_alone: bool) -> bool {
 }
 
 fn trouble(error: &Error) -> WatchEffect {
+    tracing::warn!(error = error.logged(), "survived");
     let is_fault = error.kind() == ErrorKind::Fault;
     WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
 use crate::base::{Digest, RepoPath};
 use crate::decide::{HistoryEntry, State, difference, document};
-use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state, write_state_beside};
+use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
 use crate::scan::{Content, Source};
 use crate::survey::setting::Setting;
 use crate::survey::{Error, TaskRef};
@@ -110,7 +110,7 @@ impl TaskRecord {
 
 /// Whether `orch` did not write this state.
 pub(super) fn is_foreign(state: &Value) -> bool {
-    state.get("version").is_none() && state.get("heads").is_none()
+    state.get("heads").is_none()
 }
 
 /// A `state.json` to be held against the log beside it.
@@ -178,10 +178,8 @@ impl StateCheck<'_> {
         };
         let phase_key = self.archive.phase_key(setting, &name, value);
         let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let canonical = match log_extent_in(value) {
-            Some(extent) => write_state_beside(&folded, &phase_key, schema, extent),
-            None => write_state(&folded, &phase_key, schema),
-        };
+        let extent = log_extent_in(value).unwrap_or_default();
+        let canonical = write_state(&folded, &phase_key, schema, extent);
         if canonical == *text {
             return None;
         }

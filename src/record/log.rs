@@ -305,6 +305,39 @@ impl EventLog {
     }
 }
 
+/// Whether a log holds an event that another one lacks.
+#[must_use]
+pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
+    // Mostly the log has only grown, and then nothing has to be parsed.
+    if now.starts_with(held) {
+        return false;
+    }
+    let (held, now) = (EventLog::parse(held).0, EventLog::parse(now).0);
+    held.events().any(|event| now.get(&event.id).is_none())
+}
+
+/// The lines of these texts that hold events of which none before is missing, each once.
+///
+/// Conflict markers, damaged lines, and events that follow a lost one are left out.
+#[must_use]
+pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
+    let text = texts.join(&b"\n"[..]);
+    let (log, faults) = EventLog::parse(&text);
+    let faulty: HashSet<usize> = faults.iter().map(|fault| fault.line).collect();
+    let mut whole: HashSet<Digest> = HashSet::new();
+    for event in log.in_order() {
+        let line = log.places.get(&event.id).map_or(0, |at| log.lines[*at]);
+        if !faulty.contains(&line) && event.after.iter().all(|before| whole.contains(before)) {
+            whole.insert(event.id);
+        }
+    }
+    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
+        let line = std::str::from_utf8(line).ok()?.trim_end_matches('\r');
+        LogEvent::stated_id(line).is_some_and(|id| whole.remove(&id)).then(|| format!("{line}\n"))
+    });
+    lines.collect::<String>().into_bytes()
+}
+
 /// The event that a line holds; `None` for an empty one.
 fn read_line(line: &[u8], number: usize) -> Result<Option<LogEvent>, LogFaultKind> {
     let line = std::str::from_utf8(line).map_err(|_| LogFaultKind::NotUtf8)?;

@@ -22,28 +22,17 @@ pub struct StateFault {
     pub message: String,
 }
 
-/// The text of `state.json`. `schema` goes into `$schema`.
-#[must_use]
-pub fn write_state(state: &State, phase_key: &str, schema: &str) -> String {
-    rendered(state, phase_key, schema, None)
-}
-
 /// The text of a `state.json` that lies beside a log of this size. `schema` goes into `$schema`.
 #[must_use]
-pub fn write_state_beside(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
-    rendered(state, phase_key, schema, Some(log))
-}
-
-fn rendered(state: &State, phase_key: &str, schema: &str, log: Option<LogExtent>) -> String {
+pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
     let mut members = Map::new();
     members.insert("$schema".to_owned(), Value::from(schema));
     if let Value::Object(own) = document(state, phase_key) {
         for (key, value) in own.into_iter().filter(|(key, _)| key != "$schema") {
-            if key == "rev" && !state.heads.is_empty() {
+            if key == "rev" && !state.foreign {
+                let LogExtent { lines, bytes } = log;
                 members.insert("heads".to_owned(), state.heads.iter().map(Digest::to_string).collect());
-                if let Some(LogExtent { lines, bytes }) = log {
-                    members.insert("transcript".to_owned(), json!({"lines": lines, "bytes": bytes}));
-                }
+                members.insert("transcript".to_owned(), json!({"lines": lines, "bytes": bytes}));
             }
             members.insert(key, value);
         }
@@ -69,7 +58,7 @@ pub fn phase_key_in(value: &Value) -> Option<&str> {
 
 /// Reads a state from its parsed JSON and its text, which the seal is checked against.
 ///
-/// A foreign file (no `version`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
+/// A foreign file (no `heads`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
 pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<StateFault>> {
     let state = read_unsealed(value, phase_key)?;
     if !state.foreign && seal::is_whole(text) != Some(true) {
@@ -209,15 +198,12 @@ impl StateReader {
     }
 
     fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
-        match members.get("version") {
-            None => return true,
-            Some(version) if version.as_u64() == Some(STATE_VERSION) => {}
-            Some(version) => {
-                let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
-                self.fault("state-version", "/version", message);
-            }
+        let version = members.get("version");
+        if let Some(version) = version.filter(|version| version.as_u64() != Some(STATE_VERSION)) {
+            let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
+            self.fault("state-version", "/version", message);
         }
-        false
+        !members.contains_key("heads")
     }
 
     fn workflow(&mut self, value: Option<&Value>, foreign: bool) -> Option<WorkflowRef> {
@@ -430,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let text = write_state(&state(), "phase", "schema");
+        let text = write_state(&state(), "phase", "schema", LogExtent::default());
         let value: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(read_state(&value, &text, "phase"), Ok(state()));
         assert!(text.ends_with("}\n"));
@@ -438,7 +424,8 @@ mod tests {
 
     #[test]
     fn a_hand_edit_is_found() {
-        let text = write_state(&state(), "phase", "schema").replace("\"planning\",", "\"done\",");
+        let text = write_state(&state(), "phase", "schema", LogExtent::default())
+            .replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");
         assert_eq!(faults[0].code, "state-seal");
@@ -462,8 +449,9 @@ mod tests {
             (json!([]), ""),
             (json!({"version": 2}), "/version"),
             (json!({"phase": 3}), "/phase"),
-            (json!({"version": 1, "rev": "x"}), "/rev"),
-            (json!({"version": 1, "rev": 1, "phase": "a", "actors": {"a/b": {}}}), "/actors/a~1b/attempt"),
+            (json!({"heads": [], "rev": "x"}), "/rev"),
+            (json!({"heads": ["x"], "rev": 1}), "/heads"),
+            (json!({"heads": [], "rev": 1, "phase": "a", "actors": {"a/b": {}}}), "/actors/a~1b/attempt"),
         ] {
             let faults = read_state(&value, "", "phase").expect_err("faulty");
             assert!(faults.iter().any(|fault| fault.pointer == pointer), "{value}: {faults:?}");

@@ -76,7 +76,7 @@ fn the_log_folds_to_the_state_that_was_recorded() {
     assert_eq!(at(&log, &state.heads[0]), state);
     assert_eq!(state.history.len(), 10);
     let extent = LogExtent::of(text.as_bytes());
-    let file = write_state_beside(&state, "phase", "schema", extent);
+    let file = write_state(&state, "phase", "schema", extent);
     let value: Value = serde_json::from_str(&file).expect("JSON");
     assert_eq!(read_state(&value, &file, "phase"), Ok(state.clone()));
     assert_eq!(log_extent_in(&value), Some(extent));

@@ -65,6 +65,7 @@ impl Event {
     pub fn state(&self, phase_key: &str) -> Result<State, Vec<StateFault>> {
         let mut members = Map::new();
         members.insert("version".to_owned(), Value::from(STATE_VERSION));
+        members.insert("heads".to_owned(), json!([]));
         for key in ["task", "title", "rev", "workflow", "actors", "waived", "errors", "run"] {
             if let Some(value) = self.after.get(key) {
                 members.insert(key.to_owned(), value.clone());

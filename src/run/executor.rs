@@ -103,12 +103,14 @@ impl Executor {
         let mut child = match self.start() {
             Ok(child) => child,
             Err(error) => {
+                tracing::warn!(log = %self.log.display(), %error, "the executor could not be started");
                 let program = self.argv.first().map_or("", String::as_str);
                 let ended = Ended::NotStarted(format!("`{program}` cannot be started: {error}"));
                 return Ok(Performed { ended, result: None, left_processes: false, log_fault: None });
             }
         };
         let group = Group::of(&child, before);
+        tracing::info!(log = %self.log.display(), group = group.number(), "executor started");
         hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
         let pipes = match Pipes::of(&mut child, &self.prompt) {
             Ok(pipes) => pipes,
@@ -131,6 +133,7 @@ impl Executor {
         });
         let result = read_result(&self.result).or_else(|| ActionResult::find(&output.tail()).map(Ok));
         let log_fault = output.fault.map(|fault| fault.to_string());
+        tracing::info!(?ended, has_result = result.is_some(), left_processes, log_fault, "executor ended");
         Ok(Performed { ended, result, left_processes, log_fault })
     }
 

@@ -191,6 +191,7 @@ impl RunFiles {
             Some(request) => {
                 let value = json!({"request": request.as_str(), "by": by});
                 self.replace(&self.directory.join(CONTROL), &value, true)?;
+                tracing::info!(request = request.as_str(), "control request sent");
             }
         }
         Ok(Said::Told(run))

@@ -109,6 +109,7 @@ impl Store {
             if let Some(lock) = self.try_lock()? {
                 return Ok(lock);
             }
+            tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
         Err(Error::Busy { what: "another orch is committing here".to_owned() })
@@ -158,6 +159,9 @@ impl Transaction<'_> {
         // From here on the commits are made, and what goes wrong is left to the next run to finish.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
+        for commit in &commits {
+            tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
+        }
         let own = placed(planned);
         let bytes = |path: &RepoPath, _| match own.get(path) {
             Some((bytes, _)) => Ok(Cow::Borrowed(*bytes)),
@@ -168,6 +172,9 @@ impl Transaction<'_> {
             Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        if let Some(error) = &unfinished {
+            tracing::warn!(error, "committed, but files or index are not up to date yet");
+        }
         Ok(Committed { commits, left_staged, unfinished })
     }
 
@@ -346,6 +353,7 @@ impl Transaction<'_> {
                     return Err(Error::Moved);
                 }
                 Err(error) if error.code() == ErrorCode::Locked && attempt + 1 < TRIES => {
+                    tracing::info!(attempt, "waiting: another git process holds the lock of the branch");
                     sleep(Duration::from_millis(2 << attempt));
                 }
                 Err(error) if error.code() == ErrorCode::Locked => {

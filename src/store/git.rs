@@ -62,6 +62,7 @@ pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Res
         None => Ok(()),
     };
     let output = process.wait_with_output().map_err(|error| failed(command, error.to_string()))?;
+    tracing::debug!(command, exit = output.status.code(), "git ended");
     if !output.status.success() {
         return Err(failed(command, String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }

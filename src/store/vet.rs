@@ -39,6 +39,7 @@ impl Store {
             if !self.index_is_locked() {
                 return Ok(());
             }
+            tracing::debug!("waiting: another git process holds the lock of the index");
             sleep(Duration::from_millis(20));
         }
         Err(self.index_is_busy())

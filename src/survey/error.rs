@@ -85,6 +85,22 @@ impl Error {
         }
     }
 
+    /// The error for the log, which holds nothing of what files say: what git and the system report as it
+    /// is, of all else the code.
+    #[must_use]
+    pub fn logged(&self) -> String {
+        match self {
+            Self::Store(
+                store::Error::Io { .. }
+                | store::Error::Git(_)
+                | store::Error::Busy { .. }
+                | store::Error::CommitOpen { .. }
+                | store::Error::Moved,
+            ) => self.to_string(),
+            _ => self.code().to_owned(),
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

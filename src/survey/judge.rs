@@ -1,14 +1,17 @@
 //! Judging one task: read its bytes once, decide, and say where it stands.
 
 use super::Workspace;
+use super::evidence::with_own_line_endings;
 use super::snapshot::Sight;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, RuleId, command};
+use crate::base::{Diagnostic, Digest, Place, RuleId, command};
 use crate::decide::{
     Choice, Decision, Ending, Recorded, Stamp, State, Verdict, evaluate, fingerprint, settle,
 };
+use crate::record::has_lost_events;
 use crate::run::RunFiles;
 use crate::scan::Observed;
+use crate::store::Store;
 use crate::workflow::{Owner, Workflow};
 use std::sync::Arc;
 
@@ -24,9 +27,9 @@ pub struct Judged {
     pub observed: Observed,
     /// What the rules say.
     pub decision: Decision,
-    /// Whether the current branch knows no state of it: judged, but never written or committed.
+    /// Whether the current branch holds no log of it: judged, but never written or committed.
     pub untracked: bool,
-    /// Whether the current branch holds exactly this state.
+    /// Whether the current branch holds exactly this log.
     pub is_committed: bool,
     /// What is known of its runner.
     pub runner: Option<Runner>,
@@ -59,6 +62,13 @@ impl Judged {
         self.state()?.title.as_deref()
     }
 
+    /// Whether `state.json` does not hold the state that the log folds to.
+    #[must_use]
+    pub fn is_state_stale(&self) -> bool {
+        let codes = ["state-folded", "state-edited"];
+        self.decision.diagnostics.iter().any(|found| codes.contains(&found.code))
+    }
+
     /// Whether committed code may move it.
     #[must_use]
     pub fn rests_on_code(&self) -> bool {
@@ -74,30 +84,62 @@ impl Judged {
     }
 }
 
+/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
+fn still_whole(
+    store: &Store,
+    task: &TaskRef,
+    observed: &Observed,
+    held: Digest,
+    recorded: Recorded,
+) -> Result<Recorded, Error> {
+    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
+    let path = task.transcript_path()?;
+    if store.digest(&path, log)? == held {
+        return Ok(recorded);
+    }
+    let held = store.blob(held)?.unwrap_or_default();
+    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    let message = "it has lost events that HEAD holds; a log only grows";
+    let restore = command(&["git", "restore", "--", path.as_str()]);
+    let recover = command(&["orch", "recover", task.id.as_str()]);
+    let found = Diagnostic::error("transcript-cut", message).at(Place::file(&path));
+    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
+}
+
 impl Workspace {
     /// Judges a task by its files, as the engine's source holds them.
     ///
     /// An untracked task has no record of its own, so the rules are followed as far as its files lead.
     pub fn judge(&self, task: &TaskRef) -> Result<Judged, Error> {
-        self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?, self.reads_work_dir())
+        let _span = tracing::debug_span!("judge", task = %task.id).entered();
+        let judged =
+            self.conclude(task, self.snapshot(|snapshot| snapshot.observe(task))?, self.reads_work_dir())?;
+        let Decision { phase, rule, verdict, .. } = &judged.decision;
+        let (phase, rule) =
+            (phase.as_ref().map(|phase| phase.as_str()), rule.as_ref().map(|rule| rule.as_str()));
+        tracing::debug!(phase, verdict = verdict.name(), rule, "judged");
+        Ok(judged)
     }
 
     /// Decides on what was seen. Only in the work directory HEAD is another source that counts.
     pub(crate) fn conclude(&self, task: &TaskRef, seen: Sight, in_work_dir: bool) -> Result<Judged, Error> {
         let Sight { loaded, mut recorded, observed } = seen;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
-        let state_path = task.state_path()?;
+        let record = task.transcript_path()?;
         let at_head = match (&self.store, in_work_dir && self.commits()) {
-            (Some(store), true) => Some(store.blob_at_head(&state_path)?),
+            (Some(store), true) => Some(store.blob_at_head(&record)?),
             _ => None,
         };
-        if recorded == Recorded::New && at_head.flatten().is_some() {
-            // A state that the branch knows and the work directory lacks was lost, not never there.
-            recorded = Recorded::Lost;
+        if let (Some(store), Some(Some(held))) = (&self.store, at_head)
+            && !matches!(recorded, Recorded::Broken(_))
+        {
+            recorded = still_whole(store, task, &observed, held, recorded)?;
         }
         let untracked = match &at_head {
             Some(blob) => blob.is_none(),
-            None => observed.state.is_none(),
+            None => !observed.has_transcript,
         };
         let mut decision = if untracked && !matches!(recorded, Recorded::Lost | Recorded::Broken(_)) {
             let stamp = Stamp::of_no_record();
@@ -113,8 +155,8 @@ impl Workspace {
         } else {
             evaluate(workflow, &recorded, &observed.facts)
         };
-        let is_committed = match (&at_head, &observed.state, &self.store) {
-            (Some(Some(blob)), Some(state), Some(store)) => store.digest(&state_path, &state.bytes)? == *blob,
+        let is_committed = match (&at_head, &observed.transcript, &self.store) {
+            (Some(Some(blob)), Some(log), Some(store)) => store.digest(&record, log)? == *blob,
             // What a commit holds is committed; what is staged is not yet.
             (None, Some(_), Some(_)) => !in_work_dir,
             _ => false,

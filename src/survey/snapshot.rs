@@ -5,13 +5,14 @@
 use super::code::CodeAt;
 use super::setting::Setting;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
-use crate::decide::Recorded;
+use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
+use crate::decide::{Recorded, State};
 use crate::record::{
     FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText, TRANSCRIPT_FILE,
     read_record, sides,
 };
 use crate::scan::{Content, Observed, Source, ValidationCache, conflict, observe, parse_json};
+use crate::store::Store;
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
@@ -277,7 +278,11 @@ pub(crate) fn recorded(
             Ok((Recorded::Known(state), Vec::new()))
         }
         RecordReading::Folded { state, because } => {
-            Ok((Recorded::Known(state), vec![folded_note(&path, &because)]))
+            let note = match bytes.and_then(|bytes| conflicted(task, &path, bytes)) {
+                Some(found) => Diagnostic { hint: found.hint, ..folded_note(&path, &because) },
+                None => folded_note(&path, &because),
+            };
+            Ok((Recorded::Known(state), vec![note]))
         }
         RecordReading::LogGone => Ok((Recorded::Lost, Vec::new())),
         RecordReading::StateFaults(faults) => {
@@ -308,6 +313,25 @@ pub(crate) fn recorded(
             broken(vec![found])
         }
     }
+}
+
+/// The state of a task as a commit holds it; `None` where it holds none, or none that can be read.
+pub(crate) fn state_in(
+    store: &Store,
+    commit: Digest,
+    task: &TaskRef,
+    workflow: &Workflow,
+) -> Result<Option<State>, Error> {
+    let log = store.read_at(commit, &task.transcript_path()?)?;
+    let text = store.read_at(commit, &task.state_path()?)?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let value: Option<serde_json::Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
+    let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
+    Ok(match read_record(workflow, file, log.as_deref(), &mut FoldCache::default()) {
+        RecordReading::Current(state)
+        | RecordReading::Foreign(state)
+        | RecordReading::Folded { state, .. } => Some(*state),
+        _ => None,
+    })
 }
 
 /// What is said where the state is not read from its own file.

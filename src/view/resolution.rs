@@ -33,7 +33,7 @@ pub struct Resolution {
     /// Whether its record is whole again.
     pub settled: bool,
     /// `ours` or `theirs` where only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`,
-    /// `transcript`, `disputed`, or `failed`.
+    /// `renewed`, `disputed`, or `failed`.
     pub how: &'static str,
     /// The phases of the two sides, ours first.
     pub sides: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Resolution {
     pub reason: String,
     /// Whether its two files were marked as resolved in the index.
     pub staged: bool,
-    /// The commit that was made, where no operation of git is going on.
+    /// The commit that records the choice of a side, where no operation of git is going on.
     pub commit: Option<String>,
     /// Other files of the task that are left to people.
     pub left: Vec<Finding>,

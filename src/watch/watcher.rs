@@ -88,6 +88,7 @@ impl Watcher {
         }
         watcher.arm();
         watcher.schedule_rescan(Instant::now());
+        tracing::info!(listening = watcher.is_listening(), targets = ?watcher.targets, "watching");
         Ok(watcher)
     }
 
@@ -146,6 +147,9 @@ impl Watcher {
             due.push(WatchSignal::Head);
         }
         due.extend(paths.into_keys().map(WatchSignal::Dirty));
+        if !due.is_empty() {
+            tracing::debug!(?due, "due");
+        }
         due
     }
 
@@ -162,6 +166,7 @@ impl Watcher {
             WatcherMessage::Event(Err(error)) if self.is_listening() => self.fail(&error),
             WatcherMessage::Event(Err(_)) => {}
             WatcherMessage::Event(Ok(event)) if event.need_rescan() => {
+                tracing::warn!("events were lost: everything is looked at");
                 // Directories that appeared meanwhile are not subscribed to.
                 self.unarmed.extend(self.targets.iter().cloned());
                 self.rescan_soon("events were lost");
@@ -182,6 +187,7 @@ impl Watcher {
     }
 
     fn note(&mut self, path: &Path, kind: &EventKind) {
+        tracing::trace!(path = %path.display(), ?kind, "event");
         if self.options.heads.iter().any(|(head, _)| path.starts_with(head)) {
             // Git changes several files at once; one look at the end is enough.
             let soon = Instant::now() + self.options.settle;
@@ -314,6 +320,7 @@ impl Watcher {
     /// From here on the watch looks at intervals. What it holds of the system's watches is given
     /// back: a part of the tree would be heard, but nobody could tell which.
     fn fail(&mut self, error: &notify::Error) {
+        tracing::warn!(%error, "listening failed: polling from here on");
         self.notify = None;
         self.failure.get_or_insert_with(|| advice(error, self.options.poll_interval));
         self.schedule_rescan(Instant::now());

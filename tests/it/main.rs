@@ -13,6 +13,7 @@ mod hook;
 mod loops;
 mod merge;
 mod model;
+mod observed;
 mod odd;
 mod outputs;
 mod readme;

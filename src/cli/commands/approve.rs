@@ -6,15 +6,18 @@ use crate::apply::{AdvancePlan, TaskOutcome};
 use crate::base::{command, shell_word};
 use crate::decide::{ActorKind, Decision, Transition};
 
-/// Applies a due transition whose rule asks for a person (`by = "human"`).
+/// Approve a transition that requires a human.
 ///
-/// Only a person at an interactive terminal can approve, or one whose commits are signed: a script, a
-/// watch or an agent cannot.
+/// Applies the due transition of a rule with `by = "human"` and commits it with its evidence. Only a person
+/// at an interactive terminal, or one whose commits are signed, can approve; a script, a watch or an agent
+/// cannot.
+///
+/// Exits with 1 if the caller may not approve, and with 3 if there is nothing to approve.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The task; may be left out where the directory, the branch or a single open task names it.
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// Only say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
 }

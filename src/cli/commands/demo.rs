@@ -6,12 +6,14 @@ mod stage;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use std::path::PathBuf;
 
-/// Builds a sample repository and plays a whole task lifecycle in it, telling what happens and why:
-/// a blocked review, a refused skip, a failing test sent back, an edited plan that makes the review
-/// stale, an override with its reason, acceptance. It leaves real commits to look at.
+/// Create a sample repository and play a task's whole life in it.
+///
+/// Prints what happens and why: a blocked review, a refused shortcut, a failing test that sends the task
+/// back, an edited plan that makes its review stale, an override with its reason, and acceptance. The
+/// repository and its commits remain for inspection.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Where; by default a new directory under the system's temporary one. It must be empty.
+    /// An empty or new directory; default: a new directory in the system's temporary directory.
     // Not `directory`: that is the name of the global `-C`, which would take the value too.
     #[arg(value_name = "DIRECTORY")]
     place: Option<PathBuf>,

@@ -6,10 +6,10 @@ use crate::base::nearest;
 use crate::cli::Cli;
 use clap::CommandFactory;
 
-/// Prints the manual of a command, or of `exit-codes`.
+/// Show the manual of a command, or the exit codes.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, for example `next` or `workflow check`, or `exit-codes`.
+    /// A command, such as `next` or `workflow check`, or `exit-codes`.
     topic: Vec<String>,
 }
 

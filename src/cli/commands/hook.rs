@@ -14,32 +14,32 @@ use slot::{Did, Slot, SlotState};
 /// What to do with the hooks of git.
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
-    /// Install hooks of git that judge what is about to be committed or pushed, before it is.
+    /// Install git hooks that check a commit or a push before it is made.
     ///
-    /// A hook that is there already is kept and runs first. Installing again brings a hook up to date
-    /// with `[hook]` in orch.toml, and changes nothing where it is.
+    /// An existing hook is kept and runs first. Running the command again updates the hooks to `[hook]` in
+    /// orch.toml. Exits with 5 if git takes its hooks from a directory outside the repository.
     Install(InstallArgs),
-    /// Remove the hooks that were installed, and put back what was there before them.
+    /// Remove the installed hooks and restore the previous ones.
     ///
-    /// One that somebody changed or replaced since is left alone, and the exit code is 1; it is 3 where
-    /// there is nothing to remove.
+    /// Leaves a hook alone that was edited or replaced since. Exits with 1 if it left one alone, and with 3
+    /// if there is nothing to remove.
     Uninstall,
     /// Show which hooks are installed.
     ///
-    /// The exit code is 0 only if there is one, and each is as `orch hook install` would write it.
+    /// Exits with 0 if at least one is installed and all are up to date, and with 1 otherwise.
     Status,
 }
 
 /// Which hooks; without a choice, --pre-commit.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// Judge what is staged before each commit: `orch check --staged`.
+    /// Check the staged files before each commit: `orch check --staged`. The default.
     #[arg(long)]
     pre_commit: bool,
-    /// The same once the message is written, for what it says: `orch check --staged --message FILE`.
+    /// Check the staged files and the commit message: `orch check --staged --message FILE`.
     #[arg(long)]
     commit_msg: bool,
-    /// Judge the commits that are about to be pushed: `orch check --stdin-refs`.
+    /// Check the commits before each push: `orch check --stdin-refs`.
     #[arg(long)]
     pre_push: bool,
 }

@@ -9,19 +9,22 @@ use crate::survey::Workspace;
 use crate::workflow::{System, Workflow};
 use std::path::Path;
 
-/// Sets up a repository: `orch.toml`, a directory for tasks, the workflow with its schemas and agent
-/// texts under `system/`, and a block for agents in `AGENTS.md`.
+/// Set up a repository for orch.
 ///
-/// What is there already is left as it is, so running it twice changes nothing. Nothing is committed.
+/// Writes `orch.toml`, a directory for tasks with its `.gitignore` and `.gitattributes`, the workflow with
+/// its schemas and agent instructions under `system/`, and a section for agents in `AGENTS.md`.
+///
+/// Existing files are kept, so running `orch init` again is safe. Nothing is committed: the output ends with
+/// the `git add` and `git commit` to run.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
-    /// Leave the workflow, its schemas and agent texts in the binary.
+    /// Do not write `system/`; use the workflow, schemas and agent instructions built into the binary.
     #[arg(long)]
     no_system: bool,
-    /// Leave AGENTS.md alone.
+    /// Do not write to `AGENTS.md`.
     #[arg(long)]
     no_agents_md: bool,
-    /// Also make orch the merge driver of `state.json`, in the settings of this clone.
+    /// Also register orch as the merge driver for task records, in this clone's git configuration.
     #[arg(long)]
     merge_driver: bool,
 }
@@ -71,11 +74,10 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 }
 
 /// Which of a task's files git ignores: what is derived, and what is half-written.
-const IGNORED: &str =
-    "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
+const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\n.orch-tmp*\n";
 
-/// How git merges the files of orch: a transcript is only ever appended to, and a state is derived
-/// where `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
+/// How git merges the files of orch: a log is the union of both sides. A state is left as it is where
+/// `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
 const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
 const ATTRIBUTES_START: &str = "# orch:begin";
 const ATTRIBUTES_END: &str = "# orch:end";
@@ -187,10 +189,9 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
     system.text(path)
 }
 
-/// Makes this program the merge driver of tasks' records if that is asked for; whether it is one now.
+/// Makes this program the merge driver of tasks' states if that is asked for; whether it is one now.
 ///
-/// The shared attributes unite the lines of a transcript. In this clone it gets the line that joins
-/// them, too.
+/// Git itself unites the lines of a transcript.
 fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Result<bool, Failure> {
     let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
@@ -198,19 +199,6 @@ fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Resu
         // Git starts it by the shell, and puts in the names of files.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
         store.set_merge_driver(DRIVER, &command).map_err(crate::survey::Error::from)?;
-        let lines = workspace.config().roots.bases().map(|base| {
-            let pattern = join(base.as_str(), "**/transcript.jsonl");
-            let pattern = if pattern.contains([' ', '"', '\\']) { format!("{pattern:?}") } else { pattern };
-            format!("{pattern} merge={DRIVER}\n")
-        });
-        let block = format!("{ATTRIBUTES_START}\n{}{ATTRIBUTES_END}\n", lines.collect::<String>());
-        made.block_at(
-            &store.own_attributes(),
-            ".git/info/attributes",
-            &block,
-            ATTRIBUTES_START,
-            ATTRIBUTES_END,
-        )?;
     }
     Ok(store.has_merge_driver(DRIVER))
 }

@@ -4,10 +4,12 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::survey::TaskRef;
 use crate::view::{Log, LogEntry, pretty};
 
-/// Shows every transition of a task with its reason, its evidence and the commit that holds it.
+/// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
+///
+/// Writes nothing.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// The tasks; without one, all of them.
+    /// The tasks; default: all tasks.
     tasks: Vec<String>,
 }
 

@@ -4,18 +4,19 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{TaskId, command};
 
-/// Creates a task in the initial phase of its workflow and records that in one commit.
+/// Create a task, or adopt an existing directory as a task.
 ///
-/// A directory that already holds artifacts is adopted as it is. An id may contain `/` where a root
-/// of `orch.toml` allows it.
+/// Records the task in the initial phase of its workflow, in one commit. Files that are already in the
+/// directory are kept and become part of the task. An untracked task, such as one that a branch switch left
+/// behind, is adopted in the same way.
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// The id of the task, which is also where it lies below its root.
+    /// The task id: its path below the root. May contain `/` if the root in orch.toml allows it.
     id: String,
-    /// The workflow that governs it; by default that of its root.
+    /// The workflow that governs the task; default: the workflow of its root.
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
-    /// A title for people.
+    /// A human-readable title.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }

@@ -8,25 +8,27 @@ use crate::decide::{Decision, Transition, Verdict};
 use crate::survey::Workspace;
 use crate::survey::{Judged, TaskRef};
 
-/// Applies the transition that the rules decide, and commits it with its evidence.
+/// Apply the transition that the rules decide, or override them with a reason.
 ///
-/// With `--to` it succeeds only if the rules lead there now, and else says why not. With `--override`
-/// and a reason it moves to any phase that is reachable in the rules; what is skipped is waived and
-/// recorded.
+/// Commits the transition with its evidence. With `--to`, succeeds only if the rules lead to that phase now,
+/// and otherwise prints why not. With `--override`, moves the task to any phase that the rules can reach;
+/// skipped outputs are waived, and the reason is recorded.
+///
+/// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply.
 #[derive(Debug, Args)]
 pub struct NextArgs {
-    /// The task; may be left out where the directory, the branch or a single open task names it.
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// Move against the rules, for this reason; it is recorded.
+    /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
     reason: Option<String>,
-    /// The phase to move to.
+    /// The target phase.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
-    /// Succeed also if the task is already in this phase.
+    /// Like --to, but also succeed if the task is already in this phase.
     #[arg(long, value_name = "PHASE")]
     expect: Option<String>,
-    /// Only say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
 }

@@ -8,24 +8,29 @@ use crate::survey::{Error, TaskRef};
 use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
 use crate::workflow::Owner;
 
-/// Settles the state of tasks that two branches moved, after any merge, rebase or cherry-pick, or a
-/// pull request that a host refused to merge.
+/// Resolve the records of tasks that two branches moved.
 ///
-/// It does not pick a side but derives: if one side moved, that side stands; if both did, the task
-/// stands in the earlier phase of the two, all that either used up stays used up, and the rules judge
-/// the merged artifacts. In the middle of a merge the state and the transcript are staged, and nothing
-/// else; otherwise they are committed. Conflicts in other files are left to you.
+/// Run it after a merge, rebase, cherry-pick, revert or stash, or after merging the target branch of a pull
+/// request that the host could not merge.
+///
+/// Unites the events of both sides and folds the state from them: if one side moved the task, its state
+/// stands; if both did, the task returns to the earlier of the two phases, everything that either side used up
+/// stays used up, and the rules evaluate the merged artifacts. During a merge, `orch resolve` stages
+/// `state.json` and `transcript.jsonl` and nothing else; otherwise it writes them, and commits only the choice
+/// of a side. Resolve conflicts in other files yourself.
+///
+/// Exits with 1 if a task needs you to choose a side, and with 3 if there is nothing to resolve.
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
-    /// The tasks; without one, every task whose state or transcript is in conflict.
+    /// The tasks; default: every task whose record is conflicted.
     tasks: Vec<String>,
-    /// Where both sides are finished on different evidence: keep the one that HEAD holds.
+    /// If both sides finished on different evidence: keep the side in HEAD.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
     ours: bool,
-    /// The same with the side that is merged in.
+    /// If both sides finished on different evidence: keep the side being merged.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
     theirs: bool,
-    /// Why that side; it is recorded, and audits as overridden.
+    /// The reason for choosing that side. It is recorded, and `orch audit` reports the choice as overridden.
     #[arg(long, value_name = "WHY", requires = "side")]
     reason: Option<String>,
 }
@@ -40,7 +45,7 @@ impl ResolveArgs {
 pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        context.writer(&workspace).torn_tasks()?
+        context.writer(&workspace).conflicted_tasks()?
     } else {
         args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
@@ -103,7 +108,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
         ResolvedBy::Chosen(side) => {
             format!("{} was chosen, and what the other used up stays used up", name(side))
         }
-        ResolvedBy::Transcript => "the lines of both sides are kept".to_owned(),
+        ResolvedBy::Renewed => "the log was whole; state.json is folded from it anew".to_owned(),
     };
     Resolution {
         task: task.id.to_string(),
@@ -114,7 +119,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
             ResolvedBy::Merged => "merged",
             ResolvedBy::Chosen(MergeSide::Ours) => "chosen-ours",
             ResolvedBy::Chosen(MergeSide::Theirs) => "chosen-theirs",
-            ResolvedBy::Transcript => "transcript",
+            ResolvedBy::Renewed => "renewed",
         },
         sides: settlement.phases.to_vec(),
         phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),

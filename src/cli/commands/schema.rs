@@ -4,14 +4,14 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::nearest;
 use crate::scan;
 
-/// Prints a schema by its name, or with `--example` a document that it accepts.
+/// Print a schema, or an example that it accepts.
 ///
-/// An artifact's name works too, where its schema has another.
+/// Exits with 2 if there is no such schema, and with 1 if `--example` finds no example in it.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// The schema, for example `plan-review`.
+    /// The name of a schema, such as `plan-review`, or of an artifact that uses one.
     name: String,
-    /// Print an example that the schema accepts.
+    /// Print a document that the schema accepts instead of the schema.
     #[arg(long)]
     example: bool,
 }

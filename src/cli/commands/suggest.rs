@@ -10,23 +10,26 @@ use crate::watch::{WatchOptions, WatchSignal, Watcher};
 use crate::workflow::Owner;
 use std::time::{Duration, Instant};
 
-/// Says what comes next and why: what to write, where, by which schema; or which move is due.
+/// Show what to do next for each task, and why.
 ///
-/// Without a task: every task that is not finished, the most urgent first.
+/// Prints which files to write, where, and which schema they must match; or which transition is due; or who
+/// has to act. Without TASKS: every unfinished task, most urgent first. Writes nothing.
+///
+/// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
-    /// The tasks.
+    /// The tasks; default: every unfinished task.
     tasks: Vec<String>,
-    /// Keep only what an agent, or a human, must act on; exit 1 if there is nothing.
+    /// Show only the tasks that this actor has to work on; exit with 1 if there are none.
     #[arg(long = "for", value_name = "WHO")]
     whom: Option<Whom>,
-    /// Return when the answer changes.
+    /// Wait until the answer changes, then print it.
     #[arg(long)]
     wait: bool,
-    /// How long to wait at most, in seconds; then exit 1.
+    /// With --wait: give up after this many seconds and exit with 1.
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     timeout: Option<u64>,
-    /// Look at what a commit holds, by the settings in it.
+    /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with = "wait")]
     at: Option<String>,
 }

@@ -13,20 +13,22 @@ use crate::watch::{WatchOptions, WatchSignal, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Watches the tasks: settles each one, writes its `suggestion.json`, and commits every transition
-/// that the rules decide, with its evidence.
+/// Watch the tasks and commit every transition that the rules decide.
 ///
-/// A full look at the start, then one whenever a task's files have been quiet for a moment. Ctrl-C
-/// ends it.
+/// Evaluates all tasks once at the start, then each task whenever its files have been quiet for a moment.
+/// Writes `suggestion.json` in each task and commits each transition with its evidence. If a transition
+/// cannot be committed now, the watch says why and tries again. Press Ctrl-C to end it.
+///
+/// With `--once`, exits with 5 if a transition is held back, and with 70 after an internal fault.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// Look at everything once, apply what is due, and end.
+    /// Evaluate all tasks once, apply what is due, and exit.
     #[arg(long)]
     once: bool,
-    /// Write and commit nothing; say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
-    /// Look at intervals instead of listening to the file system.
+    /// Poll at intervals instead of listening for file system events.
     #[arg(long)]
     poll: bool,
 }
@@ -40,6 +42,9 @@ const IDLE: Duration = Duration::from_secs(3600);
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
+    if !args.dry_run {
+        context.keep_log(&workspace);
+    }
     let watcher = if args.once { None } else { Some(listen(&workspace, args)?) };
     let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
     if let Some(note) = watching.workspace().outside_git() {

@@ -17,24 +17,27 @@ use std::sync::Arc;
 /// What to do with workflows.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowCommand {
-    /// List the workflows, where each comes from, and how many phases and rules it has.
+    /// List the workflows with their source and their numbers of phases and rules.
     List,
-    /// Print the document of a workflow.
+    /// Print a workflow document.
     Show(OneArgs),
-    /// Find every problem of a workflow at once, each with line and column. Without a name: of all.
+    /// Check workflow documents and report all problems, each with line and column.
+    ///
+    /// Writes nothing. Exits with 1 if there are problems.
     Check(ManyArgs),
-    /// Draw the diagram in a workflow's document anew from its rules.
+    /// Redraw the diagram in workflow documents from their rules.
+    ///
+    /// Writes only between the diagram markers.
     Fmt(FmtArgs),
-    /// Draw a workflow.
+    /// Print a diagram of a workflow.
     Diagram(DiagramArgs),
-    /// Make a new workflow, of a skill's configuration or by answering questions.
     New(new::WorkflowNewArgs),
 }
 
 /// One workflow.
 #[derive(Debug, Args)]
 pub struct OneArgs {
-    /// The workflow.
+    /// The name of the workflow.
     #[arg(default_value = "global-state-machine")]
     workflow: String,
 }
@@ -42,16 +45,16 @@ pub struct OneArgs {
 /// Some workflows, or all.
 #[derive(Debug, Args)]
 pub struct ManyArgs {
-    /// The workflows; without one, all of them.
+    /// The workflows; default: all workflows.
     workflows: Vec<String>,
 }
 
 /// What to format.
 #[derive(Debug, Args)]
 pub struct FmtArgs {
-    /// The workflows; without one, all that lie in the repository.
+    /// The workflows; default: all workflows in the repository.
     workflows: Vec<String>,
-    /// Change nothing; exit 1 if a diagram is out of date.
+    /// Write nothing; exit with 1 if a diagram is out of date.
     #[arg(long)]
     check: bool,
 }
@@ -59,10 +62,10 @@ pub struct FmtArgs {
 /// What to draw.
 #[derive(Debug, Args)]
 pub struct DiagramArgs {
-    /// The workflow.
+    /// The name of the workflow.
     #[arg(default_value = "global-state-machine")]
     workflow: String,
-    /// In which language.
+    /// The diagram language.
     #[arg(long, default_value = "mermaid")]
     format: Language,
 }

@@ -272,19 +272,19 @@ proptest! {
 
     #[test]
     fn a_state_is_read_back_as_it_was_written(state in state()) {
-        let text = write_state(&state, "phase", "schema");
+        let text = write_state(&state, "phase", "schema", orch::record::LogExtent::default());
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let read = read_state(&value, &text, "phase");
         prop_assert_eq!(read.as_ref(), Ok(&state));
-        prop_assert_eq!(write_state(&read.expect("read"), "phase", "schema"), text);
+        prop_assert_eq!(write_state(&read.expect("read"), "phase", "schema", orch::record::LogExtent::default()), text);
     }
 
     #[test]
     fn the_keys_of_a_state_stand_in_their_order(state in state()) {
-        let text = write_state(&state, "phase", "schema");
+        let text = write_state(&state, "phase", "schema", orch::record::LogExtent::default());
         let order = [
-            "$schema", "version", "task", "title", "rev", "seal", "workflow", "phase", "actors", "waived",
-            "history", "errors", "updated_at",
+            "$schema", "version", "task", "title", "heads", "transcript", "rev", "seal", "workflow", "phase",
+            "actors", "waived", "history", "errors", "updated_at",
         ];
         let keys: Vec<&str> = text
             .lines()

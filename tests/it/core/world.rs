@@ -9,7 +9,7 @@ use orch::decide::{
     derive, evaluate, initial_state, settle,
 };
 use orch::record::{
-    EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, record_steps, write_state_beside,
+    EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, record_steps, write_state,
 };
 use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use serde_json::{Value, json};
@@ -122,6 +122,10 @@ impl World {
             RecordReading::Current(state)
             | RecordReading::Folded { state, .. }
             | RecordReading::Foreign(state) => Recorded::Known(state),
+            RecordReading::LogGone => Recorded::Lost,
+            RecordReading::StateUnreadable => {
+                Recorded::Broken(vec![Diagnostic::error("json-syntax", "state.json is no JSON")])
+            }
             broken => Recorded::Broken(vec![Diagnostic::error("record", format!("{broken:?}"))]),
         }
     }
@@ -237,7 +241,7 @@ impl World {
 
     fn put(&mut self, state: &State) {
         let extent = LogExtent::of(self.transcript.as_bytes());
-        self.state = Some(write_state_beside(state, &self.workflow.phase_key, "schema", extent));
+        self.state = Some(write_state(state, &self.workflow.phase_key, "schema", extent));
     }
 }
 

@@ -171,7 +171,9 @@ fn any_order(log: &EventLog, state: &State, seed: u64) {
     // An event that another follows adds nothing to the heads.
     heads.extend(log.events().next().map(|event| event.id));
     let again = log.fold(&LIFECYCLE, &heads, &mut cache).expect("joined").expect("a state");
-    let text = |state: &State| write_state(state, &LIFECYCLE.phase_key, "schema");
+    let text = |state: &State| {
+        write_state(state, &LIFECYCLE.phase_key, "schema", orch::record::LogExtent::default())
+    };
     assert_eq!(text(&again), text(state), "seed {seed}");
 }
 

@@ -12,6 +12,7 @@ use crate::view::{Direction, Explanations, Paint, Style, Suggestion};
 use clap::Parser;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The task of the story.
 pub(super) const TASK: &str = "fix-login";
@@ -32,9 +33,10 @@ impl<'a> Stage<'a> {
         Store::create(directory).map_err(crate::survey::Error::from)?;
         // Where the answer is one JSON document, the story is told beside it.
         let aside = context.global.json;
-        let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
+        let global = Global { directory: None, json: false, quiet: true, ..context.global.clone() };
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
-        let context = Context { global, caller, start: directory.to_owned() };
+        let logging = Arc::clone(&context.logging);
+        let context = Context { global, caller, start: directory.to_owned(), logging };
         let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
         stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;

@@ -13,34 +13,37 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Makes a new workflow: a document, a schema of its state, a prompt for each action and a README.
+/// Create a workflow from a skill's configuration, or by answering questions.
 ///
-/// With `--from` it is made of a `skill-config.json`, whose conditions are translated to CEL; what
-/// cannot be translated is refused with its position. Without, a person at a terminal is asked. A
-/// file that is there already and says something else is left alone unless `--force` is given.
+/// Writes a workflow document, a schema of its state, a prompt for each action, and a README under `system/`.
+/// With `--from`, translates the conditions of a `skill-config.json` to CEL and rejects those that it cannot
+/// translate, with their positions. Without `--from`, asks a person at the terminal.
+///
+/// Nothing is committed. If a file with other content exists, writes nothing and exits with 1, unless
+/// `--force` is given.
 #[derive(Debug, Args)]
 pub struct WorkflowNewArgs {
     /// The name of the workflow.
     name: String,
-    /// The configuration to make it of.
+    /// The skill's configuration.
     #[arg(long, value_name = "CONFIG.json")]
     from: Option<PathBuf>,
-    /// By what the next action is chosen; `priority` unless given or answered.
+    /// How the next action is chosen; default: `priority`.
     #[arg(long)]
     strategy: Option<StrategyArg>,
-    /// Write files anew that are there already, and say which.
+    /// Overwrite existing files and print which ones.
     #[arg(long)]
     force: bool,
 }
 
-/// By what the next action is chosen.
+/// How the next action is chosen.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum StrategyArg {
-    /// The first that can run, in order of priority, each once.
+    /// The first action that can run, by priority; each runs once.
     Priority,
     /// A person picks.
     User,
-    /// The state decides; an action runs as long as the state asks for it.
+    /// The first action that can run; it repeats for as long as the state asks for it.
     State,
 }
 
