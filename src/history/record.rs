@@ -110,7 +110,7 @@ impl TaskRecord {
 
 /// Whether `orch` did not write this state.
 pub(super) fn is_foreign(state: &Value) -> bool {
-    state.get("version").is_none() && state.get("heads").is_none()
+    state.get("heads").is_none()
 }
 
 /// A `state.json` to be held against the log beside it.
@@ -178,10 +178,8 @@ impl StateCheck<'_> {
         };
         let phase_key = self.archive.phase_key(setting, &name, value);
         let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let canonical = match log_extent_in(value) {
-            Some(extent) => write_state(&folded, &phase_key, schema, extent),
-            None => write_state(&folded, &phase_key, schema, LogExtent::default()),
-        };
+        let extent = log_extent_in(value).unwrap_or_default();
+        let canonical = write_state(&folded, &phase_key, schema, extent);
         if canonical == *text {
             return None;
         }

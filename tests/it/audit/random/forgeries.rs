@@ -1,9 +1,10 @@
 //! Every way of forging a record that comes to mind, from the careless to the careful.
 
 use super::past::{
-    Past, TASKS, Tree, below, digest, files_of_record, has_honest_state, line_of, log, look, put, relinked,
-    state, text, transplant, write,
+    Past, TASKS, Tree, below, digest, files_of_record, has_honest_state, log, look, put, state, text,
+    transplant, write,
 };
+use crate::audit::records::{SCHEMA, line_of, parsed, relinked, without_last};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
 use orch::base::{ArtifactName, Digest};
@@ -11,7 +12,7 @@ use orch::decide::{
     ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
     evaluate, override_to, reopen, rollback, settle,
 };
-use orch::record::{EventLog, FoldCache, LogExtent, write_state};
+use orch::record::{FoldCache, LogExtent, write_state};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -151,7 +152,7 @@ fn recorded(past: &Past, task: &str) -> Option<(State, String)> {
 /// Writes a log with one more event, which leads from a state to another, and that.
 fn tell(tree: &mut Tree, task: &str, lines: &str, before: &State, state: &State) -> Option<State> {
     let lines = format!("{lines}{}", line_of(lines, before, state)?);
-    let head = EventLog::parse(lines.as_bytes()).0.events().last()?.id;
+    let head = parsed(&lines).events().last()?.id;
     let state = State { heads: vec![head], ..state.clone() };
     put(tree, task, &state, &lines);
     Some(state)
@@ -160,15 +161,9 @@ fn tell(tree: &mut Tree, task: &str, lines: &str, before: &State, state: &State)
 /// Writes a log whose last event leads to another state than it did, and that.
 fn retell(tree: &mut Tree, task: &str, state: &State, lines: &str) -> Option<State> {
     let kept = without_last(lines);
-    let (log, mut cache) = (EventLog::parse(kept.as_bytes()).0, FoldCache::default());
+    let (log, mut cache) = (parsed(&kept), FoldCache::default());
     let before = log.fold(&LIFECYCLE, &log.heads(), &mut cache).ok()?.unwrap_or_default();
     tell(tree, task, &kept, &before, state)
-}
-
-/// The transcript without its last line.
-fn without_last(transcript: &str) -> String {
-    let lines: Vec<&str> = transcript.split_inclusive('\n').collect();
-    lines[..lines.len().saturating_sub(1)].concat()
 }
 
 fn other_phase(past: &mut Past, state: &State) -> String {
@@ -461,7 +456,7 @@ fn alter_and_relink(past: &mut Past, task: &str) -> Option<Tree> {
 
 /// Writes a log, and the state that it folds to, where it does.
 fn put_fold(tree: &mut Tree, task: &str, lines: &str) {
-    let log = EventLog::parse(lines.as_bytes()).0;
+    let log = parsed(lines);
     write(tree, task, "transcript.jsonl", lines);
     if let Ok(Some(state)) = log.fold(&LIFECYCLE, &log.heads(), &mut FoldCache::default()) {
         put(tree, task, &state, lines);
@@ -499,9 +494,8 @@ fn hide_behind_size(past: &mut Past, task: &str) -> Option<Tree> {
     let older = log.events().filter(|event| !log.heads().contains(&event.id)).last()?.id;
     let state = log.state_at(&older, &mut FoldCache::default()).ok()?;
     let extent = LogExtent::of(transcript.as_bytes());
-    let schema = "system/schemas/state.schema.json";
     let mut tree = past.tree().clone();
-    write(&mut tree, task, "state.json", write_state(&state, "phase", schema, extent));
+    write(&mut tree, task, "state.json", write_state(&state, "phase", SCHEMA, extent));
     Some(tree)
 }
 

@@ -2,17 +2,15 @@
 //!
 //! It does what `orch` does to a repository, with the same functions of the core and no repository.
 
+use crate::audit::records::{SCHEMA, is_fold, steps_from};
 use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
 use orch::base::{Digest, RepoPath, TaskId, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
-use orch::record::{
-    EventLog, FoldCache, LogEvent, LogExtent, RecordReading, StateText, read_record, record_steps,
-    write_state,
-};
+use orch::record::{EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, write_state};
 use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
 /// The files of a commit or of the work directory: text by path.
@@ -171,7 +169,7 @@ impl Past {
     pub fn record(&mut self, task: &str, steps: &[State], commit: bool) {
         let mut lines = text(&self.work, task, "transcript.jsonl").unwrap_or_default().to_string();
         let before = whole(&self.work, task).unwrap_or_default();
-        for (number, step) in recorded(&lines, &before, steps).into_iter().enumerate() {
+        for (number, step) in steps_from(&lines, &before, steps).into_iter().enumerate() {
             lines += &step.event.line();
             let declared = self.work.iter().filter(|(path, _)| is_declared(path, task));
             let declared = declared.map(|(path, text)| (path.clone(), Arc::clone(text))).collect();
@@ -210,13 +208,6 @@ impl Past {
     }
 }
 
-/// The steps that lead from one state to others, as `orch` records them.
-pub fn recorded(lines: &str, before: &State, steps: &[State]) -> Vec<orch::record::RecordedStep> {
-    let (log, _) = EventLog::parse(lines.as_bytes());
-    let first = before.heads.first().and_then(|id| log.state_at(id, &mut FoldCache::default()).ok());
-    record_steps(before, &first.unwrap_or_else(|| before.clone()), steps)
-}
-
 /// The log of a task as far as its lines are events.
 pub fn log(tree: &Tree, task: &str) -> EventLog {
     let text = text(tree, task, "transcript.jsonl").unwrap_or_default();
@@ -228,47 +219,11 @@ pub fn ids(tree: &Tree, task: &str) -> HashSet<Digest> {
     log(tree, task).events().map(|event| event.id).collect()
 }
 
-/// A log with an edit of each line, all ids made anew, so that it is whole again.
-pub fn relinked(lines: &str, mut edit: impl FnMut(usize, &mut Value)) -> String {
-    let mut known: HashMap<String, String> = HashMap::new();
-    let mut relinked = String::new();
-    for (number, line) in lines.lines().enumerate() {
-        let mut value: Value = serde_json::from_str(line).expect("JSON");
-        let old = value["id"].as_str().expect("an id").to_owned();
-        for id in value["after"].as_array_mut().expect("a list") {
-            if let Some(new) = id.as_str().and_then(|id| known.get(id)) {
-                *id = Value::from(new.as_str());
-            }
-        }
-        edit(number, &mut value);
-        value.as_object_mut().expect("an object").shift_remove("id");
-        let body = value.to_string();
-        let id = digest(&body);
-        relinked += &format!("{{\"id\":\"{id}\",{}\n", &body[1..]);
-        known.insert(old, id);
-    }
-    relinked
-}
-
 /// Whether the state of a task is the fold of the events that it names, or is not there.
 pub fn has_honest_state(tree: &Tree, task: &str) -> bool {
-    let Some(text) = text(tree, task, "state.json") else { return true };
-    let Ok(value) = serde_json::from_str::<Value>(&text) else { return false };
-    let heads = value["heads"].as_array().into_iter().flatten();
-    let heads: Option<Vec<Digest>> = heads.map(|id| Digest::parse(id.as_str()?)).collect();
-    let log = log(tree, task);
-    let folded = heads.and_then(|heads| log.fold(&LIFECYCLE, &heads, &mut FoldCache::default()).ok()?);
-    let extent = orch::record::log_extent_in(&value).unwrap_or_default();
-    folded.is_some_and(|state| write_state(&state, "phase", SCHEMA, extent) == *text)
+    let lines = text(tree, task, "transcript.jsonl").unwrap_or_default();
+    text(tree, task, "state.json").is_none_or(|state| is_fold(&state, &lines, &LIFECYCLE))
 }
-
-/// The line of the event that leads to a state from where another log ends.
-pub fn line_of(lines: &str, before: &State, state: &State) -> Option<String> {
-    let steps = recorded(lines, before, std::slice::from_ref(state));
-    steps.first().map(|step| LogEvent::line(&step.event))
-}
-
-const SCHEMA: &str = "system/schemas/state.schema.json";
 
 /// Whether a commit records that a task took over a foreign state which was never committed.
 fn takes_over(before: &Tree, after: &Tree) -> bool {
