@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Digest, RepoPath};
 use crate::decide::{HistoryEntry, State, difference, document};
 use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
 use crate::scan::{Content, Source};
@@ -41,7 +41,7 @@ impl From<Unread> for Error {
         match unread {
             Unread::Failed(error) => error,
             Unread::Elsewhere(why) | Unread::NoFile(why) => {
-                Self::NotNow { code: "not-in-clone", message: why, hint: None }
+                Self::new(Code::NotInClone, why)
             }
         }
     }

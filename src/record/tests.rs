@@ -1,7 +1,7 @@
 //! The log as text: its ids, its order, its faults, and what it folds to.
 
 use super::*;
-use crate::base::{ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{Actor, ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
 use proptest::prelude::{prop_assert_eq, proptest};
 use serde_json::{Value, json};
@@ -150,7 +150,8 @@ fn every_fault_is_told_with_its_line() {
         (format!("<<<<<<< HEAD\n{text}"), 1, "conflict-markers"),
     ] {
         let (_, faults) = EventLog::parse(text.as_bytes());
-        let found: Vec<(usize, &str)> = faults.iter().map(|fault| (fault.line, fault.kind.code())).collect();
+        let found: Vec<(usize, &str)> =
+            faults.iter().map(|fault| (fault.line, fault.kind.code().as_str())).collect();
         assert_eq!(found.first(), Some(&(line, code)), "{text}");
     }
     let (_, faults) = EventLog::parse(b"\xff\xfe\n");
@@ -172,7 +173,7 @@ fn a_patch_that_does_not_apply_is_a_fault_of_its_line() {
         let id = Digest::of_blob(format!("{{{body}").as_bytes());
         let log = log(&format!("{text}{{\"id\":\"{id}\",{body}\n"));
         let fault = log.state_at(&id, &mut FoldCache::default()).expect_err("it does not apply");
-        assert_eq!((fault.line, fault.kind.code()), (2, "log-inconsistent"));
+        assert_eq!((fault.line, fault.kind.code()), (2, Code::LogInconsistent));
         assert!(fault.to_string().contains(said), "{fault}");
     }
 }
