@@ -1,12 +1,10 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
 use super::Writer;
-use super::preflight::refuse_cut;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Step, Transition, settle};
-use crate::record::{settled_lines, with_line, without_markers, write_state};
-use crate::store::{PlannedCommit, Store, Write, durable};
-use crate::survey::evidence::{IGNORED_HINT, ignored, with_own_line_endings};
+use crate::store::{PlannedCommit, Store, Write};
+use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Judged, TaskRef};
 use crate::view::Message;
 use std::fs::File;
@@ -205,21 +203,18 @@ impl Writer<'_> {
         let transcript_path = judged.task.transcript_path()?;
         self.refuse_link(judged)?;
         refuse_unread(judged)?;
-        refuse_cut(store, judged)?;
         self.refuse_data(workflow, steps)?;
         refuse_sparse(store, judged)?;
-        refuse_ignored(store, judged, &state_path)?;
-        let mut transcript = transcript_before(judged);
+        refuse_ignored(store, judged, &transcript_path)?;
+        let records = self.record_files(judged, steps)?;
         let mut commits = Vec::new();
-        for (index, step) in steps.iter().enumerate() {
-            transcript = with_line(transcript, &step.state, &workflow.phase_key);
-            let state = write_state(&step.state, &workflow.phase_key, &self.workspace.state_schema());
+        for (index, (step, record)) in steps.iter().zip(records).enumerate() {
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
-            writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
+            writes.push(Write::own(state_path.clone(), record.state, before));
             let before = judged.observed.transcript.as_deref();
-            writes.push(Write::own(transcript_path.clone(), transcript.clone(), before));
+            writes.push(Write::own(transcript_path.clone(), record.log, before));
             let signed_off =
                 self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
             let message = Message {
@@ -241,20 +236,13 @@ impl Writer<'_> {
         for task in tasks {
             let judged = self.workspace.judge(task)?;
             let steps = steps_of(&judged)?;
-            let Some(last) = steps.last() else {
+            let Some(last) = self.record_files(&judged, &steps)?.pop() else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
             self.refuse_data(workflow, &steps)?;
-            let mut transcript = transcript_before(&judged);
-            for step in &steps {
-                transcript = with_line(transcript, &step.state, &workflow.phase_key);
-            }
-            let state = write_state(&last.state, &workflow.phase_key, &self.workspace.state_schema());
-            // The transcript first: a crash in between leaves a line that the next write replaces.
-            durable::write_atomic(&task.transcript_path()?.under(&self.workspace.root), &transcript)?;
-            durable::write_atomic(&task.state_path()?.under(&self.workspace.root), state.as_bytes())?;
+            self.write_record(task, &last)?;
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
             let judged = self.workspace.judge(task)?;
             let applied = Applied { judged, steps, notes: Vec::new() };
@@ -285,17 +273,6 @@ fn uncommitted(judged: Judged, steps: Vec<Step>) -> TaskOutcome {
     }
     let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
     TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
-}
-
-/// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
-fn transcript_before(judged: &Judged) -> Vec<u8> {
-    let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    let lines = match &judged.recorded {
-        Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
-        Recorded::New => settled_lines(bytes, 1),
-        Recorded::Known(state) => settled_lines(bytes, state.next_seq),
-    };
-    with_own_line_endings(lines.into()).into_owned()
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.
@@ -373,8 +350,8 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
 }
 
 /// A transition whose proof git ignores could not be proven; it is refused, never forced.
-fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<(), Error> {
-    match ignored(store, judged, state)?.first() {
+fn refuse_ignored(store: &Store, judged: &Judged, log: &RepoPath) -> Result<(), Error> {
+    match ignored(store, judged, log)?.first() {
         None => Ok(()),
         Some(path) => {
             let message = format!("git ignores {path}, so the transition could not carry its proof");

@@ -1,14 +1,17 @@
 //! Judging one task: read its bytes once, decide, and say where it stands.
 
 use super::Workspace;
+use super::evidence::with_own_line_endings;
 use super::snapshot::Sight;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Code, Diagnostic, RuleId, command};
+use crate::base::{Code, Diagnostic, Digest, Place, RuleId, command};
 use crate::decide::{
     Choice, Decision, Ending, Recorded, Stamp, State, Verdict, evaluate, fingerprint, settle,
 };
+use crate::record::has_lost_events;
 use crate::run::RunFiles;
 use crate::scan::Observed;
+use crate::store::Store;
 use crate::workflow::{Owner, Workflow};
 use std::sync::Arc;
 
@@ -24,9 +27,9 @@ pub struct Judged {
     pub observed: Observed,
     /// What the rules say.
     pub decision: Decision,
-    /// Whether the current branch knows no state of it: judged, but never written or committed.
+    /// Whether the current branch holds no log of it: judged, but never written or committed.
     pub untracked: bool,
-    /// Whether the current branch holds exactly this state.
+    /// Whether the current branch holds exactly this log.
     pub is_committed: bool,
     /// What is known of its runner.
     pub runner: Option<Runner>,
@@ -59,6 +62,13 @@ impl Judged {
         self.state()?.title.as_deref()
     }
 
+    /// Whether `state.json` does not hold the state that the log folds to.
+    #[must_use]
+    pub fn is_state_stale(&self) -> bool {
+        let codes = [Code::StateFolded, Code::StateEdited];
+        self.decision.diagnostics.iter().any(|found| codes.contains(&found.code))
+    }
+
     /// Whether committed code may move it.
     #[must_use]
     pub fn rests_on_code(&self) -> bool {
@@ -72,6 +82,27 @@ impl Judged {
     pub fn workflow(&self) -> Option<&Workflow> {
         self.loaded.workflow.as_ref()
     }
+}
+
+/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
+fn still_whole(
+    store: &Store,
+    task: &TaskRef,
+    observed: &Observed,
+    held: Digest,
+    recorded: Recorded,
+) -> Result<Recorded, Error> {
+    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
+    let path = task.transcript_path()?;
+    let held = store.blob(held)?.unwrap_or_default();
+    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    let message = "it has lost events that HEAD holds; a log only grows";
+    let restore = command(&["git", "restore", "--", path.as_str()]);
+    let recover = command(&["orch", "recover", task.id.as_str()]);
+    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
+    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
 impl Workspace {
@@ -93,18 +124,24 @@ impl Workspace {
     pub(crate) fn conclude(&self, task: &TaskRef, seen: Sight, in_work_dir: bool) -> Result<Judged, Error> {
         let Sight { loaded, mut recorded, observed } = seen;
         let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
-        let state_path = task.state_path()?;
+        let record = task.transcript_path()?;
         let at_head = match (&self.store, in_work_dir && self.commits()) {
-            (Some(store), true) => Some(store.blob_at_head(&state_path)?),
+            (Some(store), true) => Some(store.blob_at_head(&record)?),
             _ => None,
         };
-        if recorded == Recorded::New && at_head.flatten().is_some() {
-            // A state that the branch knows and the work directory lacks was lost, not never there.
-            recorded = Recorded::Lost;
+        let present = match (&self.store, &observed.transcript) {
+            (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&record, log)?),
+            _ => None,
+        };
+        if let (Some(store), Some(Some(held))) = (&self.store, at_head)
+            && present != Some(held)
+            && !matches!(recorded, Recorded::Broken(_))
+        {
+            recorded = still_whole(store, task, &observed, held, recorded)?;
         }
         let untracked = match &at_head {
             Some(blob) => blob.is_none(),
-            None => observed.state.is_none(),
+            None => !observed.has_transcript,
         };
         let mut decision = if untracked && !matches!(recorded, Recorded::Lost | Recorded::Broken(_)) {
             let stamp = Stamp::of_no_record();
@@ -120,8 +157,8 @@ impl Workspace {
         } else {
             evaluate(workflow, &recorded, &observed.facts)
         };
-        let is_committed = match (&at_head, &observed.state, &self.store) {
-            (Some(Some(blob)), Some(state), Some(store)) => store.digest(&state_path, &state.bytes)? == *blob,
+        let is_committed = match (&at_head, &observed.transcript, &self.store) {
+            (Some(Some(held)), Some(_), Some(_)) => present == Some(*held),
             // What a commit holds is committed; what is staged is not yet.
             (None, Some(_), Some(_)) => !in_work_dir,
             _ => false,

@@ -42,7 +42,7 @@ impl Workspace {
         })
     }
 
-    /// For each task, the commit that last changed its state as it is now; one walk for all.
+    /// For each task, the commit that last changed its log as it is now; one walk for all.
     pub fn committed(&self, judged: &[Judged]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
             return Ok(vec![None; judged.len()]);
@@ -50,7 +50,7 @@ impl Workspace {
         let mut paths = Vec::new();
         let mut owners = Vec::new();
         for (index, one) in judged.iter().enumerate().filter(|(_, one)| one.is_committed) {
-            paths.push(one.task.state_path()?);
+            paths.push(one.task.transcript_path()?);
             owners.push(index);
         }
         let changes = match self.at {
@@ -64,10 +64,10 @@ impl Workspace {
         Ok(commits)
     }
 
-    /// Finds out which commits last changed the states of many tasks, so that it is known when one is
+    /// Finds out which commits last changed the logs of many tasks, so that it is known when one is
     /// asked about. Where that fails, it is found out then.
     pub(crate) fn find_commits(&self, tasks: &[TaskRef]) {
-        let paths: Vec<_> = tasks.iter().filter_map(|task| task.state_path().ok()).collect();
+        let paths: Vec<_> = tasks.iter().filter_map(|task| task.transcript_path().ok()).collect();
         if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
             let _ = store.last_changes(&paths);
         }
