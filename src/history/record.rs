@@ -40,9 +40,7 @@ impl From<Unread> for Error {
     fn from(unread: Unread) -> Self {
         match unread {
             Unread::Failed(error) => error,
-            Unread::Elsewhere(why) | Unread::NoFile(why) => {
-                Self::new(Code::NotInClone, why)
-            }
+            Unread::Elsewhere(why) | Unread::NoFile(why) => Self::new(Code::NotInClone, why),
         }
     }
 }
