@@ -216,7 +216,7 @@ impl Writer<'_> {
         state: State,
         pending: bool,
     ) -> Result<Option<Digest>, Error> {
-        let step = Step { transition: decide::merging(workflow, &state, true), state };
+        let step = Step { transition: decide::merging(workflow, &state), state };
         if !pending {
             let outcomes = self.apply(std::slice::from_ref(task), false, &|_| Ok(vec![step.clone()]))?;
             return Ok(outcomes.into_iter().find_map(|outcome| match outcome {

@@ -203,7 +203,7 @@ pub enum Kind {
     Start,
     /// A run ended.
     End,
-    /// The records of two branches were joined: by `orch`, or a person chose one.
+    /// A person chose one of two branches that no rule joins.
     Merge,
 }
 

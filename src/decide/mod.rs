@@ -38,7 +38,7 @@ pub use decision::{
 pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
-pub use merge::{Conflict, choose, join, join_histories, merge, merging};
+pub use merge::{Conflict, choose, join, merging};
 pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;

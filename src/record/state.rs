@@ -60,19 +60,16 @@ pub fn phase_key_in(value: &Value) -> Option<&str> {
 ///
 /// A foreign file (no `heads`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
 pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<StateFault>> {
-    let state = read_unsealed(value, phase_key)?;
+    let mut reader = StateReader { faults: Vec::new() };
+    let state = reader.state(value, phase_key);
+    if !reader.faults.is_empty() {
+        return Err(reader.faults);
+    }
     if !state.foreign && seal::is_whole(text) != Some(true) {
         let message = "it was edited by hand: its seal is broken".to_owned();
         return Err(vec![StateFault { code: "state-seal", pointer: "/seal".to_owned(), message }]);
     }
     Ok(state)
-}
-
-/// Reads a state that no seal vouches for.
-pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec<StateFault>> {
-    let mut reader = StateReader { faults: Vec::new() };
-    let state = reader.state(value, phase_key);
-    if reader.faults.is_empty() { Ok(state) } else { Err(reader.faults) }
 }
 
 /// Reads the part of a state that events change, as [`standing_document`](crate::decide::standing_document)

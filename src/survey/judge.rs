@@ -94,9 +94,6 @@ fn still_whole(
 ) -> Result<Recorded, Error> {
     let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
     let path = task.transcript_path()?;
-    if store.digest(&path, log)? == held {
-        return Ok(recorded);
-    }
     let held = store.blob(held)?.unwrap_or_default();
     if !has_lost_events(&held, &with_own_line_endings(log.into())) {
         return Ok(recorded);
@@ -132,7 +129,12 @@ impl Workspace {
             (Some(store), true) => Some(store.blob_at_head(&record)?),
             _ => None,
         };
+        let present = match (&self.store, &observed.transcript) {
+            (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&record, log)?),
+            _ => None,
+        };
         if let (Some(store), Some(Some(held))) = (&self.store, at_head)
+            && present != Some(held)
             && !matches!(recorded, Recorded::Broken(_))
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
@@ -156,7 +158,7 @@ impl Workspace {
             evaluate(workflow, &recorded, &observed.facts)
         };
         let is_committed = match (&at_head, &observed.transcript, &self.store) {
-            (Some(Some(blob)), Some(log), Some(store)) => store.digest(&record, log)? == *blob,
+            (Some(Some(held)), Some(_), Some(_)) => present == Some(*held),
             // What a commit holds is committed; what is staged is not yet.
             (None, Some(_), Some(_)) => !in_work_dir,
             _ => false,

@@ -49,7 +49,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
         made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
     }
-    let driver = merge_driver(args, &workspace, &mut made)?;
+    let driver = merge_driver(args, &workspace)?;
     if context.global.json {
         let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
         ui.answer(&format!("{answer:#}\n"))?;
@@ -192,7 +192,7 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
 /// Makes this program the merge driver of tasks' states if that is asked for; whether it is one now.
 ///
 /// Git itself unites the lines of a transcript.
-fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Result<bool, Failure> {
+fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
     let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
         let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
