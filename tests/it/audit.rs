@@ -378,7 +378,7 @@ fn every_forgery_is_named() {
         (
             "a line taken out",
             |world| world.write(LOG, world.read(LOG).split_inclusive('\n').skip(1).collect::<String>()),
-            "which the log does not hold",
+            "which only grows, lost an event: create to planning",
         ),
         (
             "a line taken out, and the rest linked again",

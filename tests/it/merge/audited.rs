@@ -110,7 +110,7 @@ fn whoever_edits_a_merged_state_is_found() {
             state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Skipped;
         }),
         ("on the word of another", |state| {
-            state.history.last_mut().expect("an entry").actor.kind = orch::decide::ActorKind::Human;
+            state.history.last_mut().expect("an entry").actor.name = "Bob".to_owned();
         }),
     ];
     for way in [Way::Merge, Way::Rebase] {
