@@ -3,12 +3,12 @@
 use super::Writer;
 use super::preflight::refuse_cut;
 use crate::base::{Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
-use crate::decide::{Recorded, Step, Transition, settle};
+use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
 use crate::record::{settled_lines, with_line, without_markers, write_state};
 use crate::scan::NESTED;
-use crate::store::{self, PlannedCommit, Store, Write, durable};
+use crate::store::{self, Head, PlannedCommit, Store, Write, durable};
 use crate::survey::evidence::{IGNORED_HINT, ignored, with_own_line_endings};
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Placed, Sight, TaskRef};
 use crate::view::Message;
 use std::fs::File;
 use std::thread::sleep;
@@ -33,13 +33,13 @@ pub enum TaskOutcome {
     /// Transitions were applied.
     Applied(Box<Applied>),
     /// There was nothing to apply.
-    Nothing(Box<Judged>),
+    Nothing(Box<Sight>),
 }
 
 /// Transitions that were applied to one task.
 pub struct Applied {
     /// The task as it stands afterwards.
-    pub judged: Judged,
+    pub judged: Sight,
     /// Every transition with its commit; without one where nothing is committed.
     pub steps: Vec<(Transition, Option<Digest>)>,
     /// What the user should know beside it.
@@ -47,7 +47,31 @@ pub struct Applied {
 }
 
 /// Which steps a judged task takes.
-pub(crate) type Steps<'a> = dyn Fn(&Judged) -> Result<Vec<Step>, Error> + 'a;
+pub(crate) type Steps<'a> = dyn Fn(&Sight) -> Result<Settled, Error> + 'a;
+
+/// A task that steps are wanted for, with what was seen of it and what follows from that, as far as it
+/// was looked at.
+pub(crate) struct Wanted {
+    pub task: TaskRef,
+    pub seen: Option<(Sight, Settled)>,
+}
+
+impl Wanted {
+    /// A task to look at under the lock.
+    pub(crate) fn unseen(task: &TaskRef) -> Self {
+        Self { task: task.clone(), seen: None }
+    }
+
+    /// Whether something is due, as far as was seen.
+    pub(crate) fn is_due(&self) -> bool {
+        self.seen.as_ref().is_some_and(|(_, settled)| !settled.steps.is_empty())
+    }
+
+    /// A task that was looked at.
+    pub(crate) fn seen(sight: Sight, settled: Settled) -> Self {
+        Self { task: sight.task.clone(), seen: Some((sight, settled)) }
+    }
+}
 
 /// How often a batch is decided anew after the branch moved under it.
 const TRIES: u32 = 20;
@@ -58,32 +82,40 @@ impl Writer<'_> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
-    /// What [`Workspace::advance`] would do with a task now; nothing is written.
-    pub(crate) fn foresee(&self, task: &TaskRef, plan: &AdvancePlan<'_>) -> Result<TaskOutcome, Error> {
-        let judged = self.workspace.judge(task)?;
-        let steps = self.due(&judged, plan)?;
-        Ok(uncommitted(judged, steps))
+    /// What [`Writer::advance`] would do with a task now; nothing is written. `head` is where HEAD is.
+    pub(crate) fn foresee(
+        &self,
+        task: &TaskRef,
+        head: Option<Head>,
+        plan: &AdvancePlan<'_>,
+    ) -> Result<Wanted, Error> {
+        let judged = self.workspace.look_under(task, head)?;
+        let settled = self.due(&judged, plan)?;
+        Ok(Wanted::seen(judged, settled))
     }
 
     /// The steps that the rules yield for a judged task, as far as the plan allows.
-    fn due(&self, judged: &Judged, plan: &AdvancePlan<'_>) -> Result<Vec<Step>, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let mut steps = Vec::new();
-        let mut recorded = judged.recorded.clone();
+    fn due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
+        let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
-        if judged.untracked {
-            let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
-            if !usable || !(plan.adopt)(&judged.task.id) {
-                return Ok(steps);
-            }
-            let created = self.creation(judged, true, None, &stamp)?;
-            recorded = Recorded::Known(Box::new(created.state.clone()));
-            steps.push(created);
-        }
         let taken = std::cell::Cell::new(false);
         let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
-        steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
-        Ok(steps)
+        if !judged.untracked {
+            let first = judged.decision.clone();
+            let settled = settle_from(first, workflow, &judged.recorded, facts, &stamp, &may);
+            self.workspace.costs.evaluated(settled.steps.len());
+            return Ok(settled);
+        }
+        let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
+        if !usable || !(plan.adopt)(&judged.task.id) {
+            return Ok(judged.after(Vec::new()));
+        }
+        let created = self.creation(judged, true, None, &stamp)?;
+        let recorded = Recorded::Known(Box::new(created.state.clone()));
+        let mut settled = settle(workflow, &recorded, facts, &stamp, &may);
+        self.workspace.costs.evaluated(1 + settled.steps.len());
+        settled.steps.insert(0, created);
+        Ok(settled)
     }
 
     /// Applies the steps that `steps_of` yields for each task; decides anew if the branch moved.
@@ -95,36 +127,40 @@ impl Writer<'_> {
     ) -> Result<Vec<TaskOutcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
-            let judged = self.workspace.judge(task)?;
-            let steps = steps_of(&judged)?;
-            wanted.push((judged, steps));
+            let judged = self.workspace.look(task)?;
+            let settled = steps_of(&judged)?;
+            wanted.push(Wanted::seen(judged, settled));
         }
-        if dry_run || wanted.iter().all(|(_, steps)| steps.is_empty()) {
-            return Ok(wanted.into_iter().map(|(judged, steps)| uncommitted(judged, steps)).collect());
+        if dry_run || !wanted.iter().any(Wanted::is_due) {
+            return Ok(wanted.into_iter().filter_map(Wanted::uncommitted).collect());
         }
-        self.carry_out(tasks, steps_of)
+        self.carry_out(&mut wanted, steps_of)
     }
 
     /// Applies what the rules decide for tasks of which something is known to be due.
     pub(crate) fn advance_due(
         &self,
-        tasks: &[TaskRef],
+        wanted: &mut [Wanted],
         plan: &AdvancePlan<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        self.carry_out(tasks, &|judged| self.due(judged, plan))
+        self.carry_out(wanted, &|judged| self.due(judged, plan))
     }
 
+    /// Takes the steps of each task under the lock. What was seen before counts if it stands still; what
+    /// was seen last stays with the task where an error ends it.
     pub(crate) fn carry_out(
         &self,
-        tasks: &[TaskRef],
+        wanted: &mut [Wanted],
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
         if !self.workspace.commits() {
-            return self.apply_without_git(tasks, steps_of);
+            return self.apply_without_git(wanted, steps_of);
         }
         for attempt in 0..TRIES {
-            match self.apply_once(tasks, steps_of) {
+            match self.apply_once(wanted, steps_of) {
                 Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
+                    // The stamps of files say nothing of who else has written.
+                    wanted.iter_mut().for_each(|one| one.seen = None);
                     // Uneven, so that two that collided do not collide again.
                     let uneven = (std::process::id() + 7 * attempt) % 11;
                     sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
@@ -135,42 +171,58 @@ impl Writer<'_> {
         Err(store::Error::Moved.into())
     }
 
-    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+    /// Looks at a task, unless what was seen of it stands still. `head` is where HEAD is.
+    fn renew(&self, wanted: &mut Wanted, head: Option<&Head>, steps_of: &Steps<'_>) -> Result<(), Error> {
+        let stands = |(judged, _): &(Sight, Settled)| self.workspace.still_stands(judged, head);
+        if !wanted.seen.as_ref().is_some_and(stands) {
+            let judged = self.workspace.look_under(&wanted.task, head.cloned())?;
+            let settled = steps_of(&judged)?;
+            wanted.seen = Some((judged, settled));
+        }
+        Ok(())
+    }
+
+    fn apply_once(&self, wanted: &mut [Wanted], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
         let mut transaction = store.begin()?;
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
+        let head = transaction.head().clone();
         let mut planned = Vec::new();
-        let mut decided = Vec::new();
-        for task in tasks {
-            let judged = self.workspace.judge(task)?;
-            let steps = steps_of(&judged)?;
-            if !steps.is_empty() {
-                planned.extend(self.commits_for(store, &judged, &steps)?);
+        for one in wanted.iter_mut() {
+            self.renew(one, Some(&head), steps_of)?;
+            if let Some((judged, settled)) = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty()) {
+                planned.extend(self.commits_for(store, judged, &settled.steps)?);
             }
-            decided.push((judged, steps));
         }
         let committed = transaction.commit(&planned)?;
+        let head = transaction.head().clone();
         drop(transaction);
-        let mut ids = committed.commits.iter().copied();
+        let mut written = planned.chunks(1).zip(&committed.commits);
         let mut outcomes = Vec::new();
-        for (judged, steps) in decided {
-            if steps.is_empty() {
+        for (judged, settled) in wanted.iter_mut().filter_map(|one| one.seen.take()) {
+            let Settled { steps, decision } = settled;
+            let Some(last) = steps.last().map(|step| step.state.clone()) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
+            };
+            let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
+            let mut made = Vec::new();
+            let mut text = (Vec::new(), Vec::new());
+            for (step, (plan, commit)) in steps.into_iter().zip(written.by_ref()) {
+                made.push((step.transition, Some(*commit)));
+                text = own_texts(&plan[0], &judged.task);
             }
-            let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
-            let task = judged.task.clone();
-            let mut notes = left_staged(&committed.left_staged, &task.directory);
-            // The commits are made, so nothing that goes wrong from here on may say that they are not.
-            let judged = self.workspace.judge(&task).unwrap_or_else(|error| {
-                let message =
-                    format!("the commit is made, but where the task stands now cannot be told: {error}");
-                notes.push(Diagnostic::warning("unjudged", message));
-                judged
-            });
-            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
+            let placed = Placed {
+                state: (last, text.0),
+                transcript: text.1,
+                decision,
+                head: Some(Head { commit: made.last().and_then(|(_, commit)| *commit), ..head.clone() }),
+                stamps: &committed.placed,
+            };
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes })));
+            let judged = self.workspace.sight_after(judged, placed);
+            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
+            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps: made, notes })));
         }
         Ok(outcomes)
     }
@@ -178,12 +230,12 @@ impl Writer<'_> {
     fn commits_for(
         &self,
         store: &Store,
-        judged: &Judged,
+        judged: &Sight,
         steps: &[Step],
     ) -> Result<Vec<PlannedCommit>, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let state_path = judged.task.state_path()?;
-        let transcript_path = judged.task.transcript_path()?;
+        let workflow = judged.workflow();
+        let state_path = judged.task.state_path();
+        let transcript_path = judged.task.transcript_path();
         self.refuse_link(judged)?;
         refuse_unread(judged)?;
         refuse_cut(store, judged)?;
@@ -216,17 +268,23 @@ impl Writer<'_> {
         Ok(commits)
     }
 
-    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+    fn apply_without_git(
+        &self,
+        wanted: &mut [Wanted],
+        steps_of: &Steps<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
         let _lock = self.lock_directory()?;
+        let head = self.workspace.store.as_ref().map(Store::head).transpose()?;
         let mut outcomes = Vec::new();
-        for task in tasks {
-            let judged = self.workspace.judge(task)?;
-            let steps = steps_of(&judged)?;
+        for one in wanted {
+            self.renew(one, head.as_ref(), steps_of)?;
+            let Some((judged, settled)) = one.seen.take() else { continue };
+            let Settled { steps, decision } = settled;
             let Some(last) = steps.last() else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
-            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+            let workflow = judged.workflow();
             self.refuse_data(workflow, &steps)?;
             let mut transcript = transcript_before(&judged);
             for step in &steps {
@@ -234,14 +292,25 @@ impl Writer<'_> {
             }
             let state = write_state(&last.state, &workflow.phase_key, &self.workspace.state_schema());
             // The transcript first: a crash in between leaves a line that the next write replaces.
-            durable::write_atomic(&task.transcript_path()?.under(&self.workspace.root), &transcript)?;
-            durable::write_atomic(&task.state_path()?.under(&self.workspace.root), state.as_bytes())?;
+            let root = &self.workspace.root;
+            let mut stamps = Vec::new();
+            for (path, bytes) in [
+                (judged.task.transcript_path(), transcript.as_slice()),
+                (judged.task.state_path(), state.as_bytes()),
+            ] {
+                let stamp = durable::write_atomic(&path.under(root), bytes)?;
+                stamps.extend(stamp.map(|stamp| (path, stamp)));
+            }
+            let placed = Placed {
+                state: (last.state.clone(), state.into_bytes()),
+                transcript,
+                decision,
+                head: None,
+                stamps: &stamps,
+            };
+            let judged = self.workspace.sight_after(judged, placed);
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            outcomes.push(TaskOutcome::Applied(Box::new(Applied {
-                judged: self.workspace.judge(task)?,
-                steps,
-                notes: Vec::new(),
-            })));
+            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })));
         }
         Ok(outcomes)
     }
@@ -260,16 +329,29 @@ impl Writer<'_> {
     }
 }
 
-fn uncommitted(judged: Judged, steps: Vec<Step>) -> TaskOutcome {
-    if steps.is_empty() {
-        return TaskOutcome::Nothing(Box::new(judged));
+impl Wanted {
+    /// What would come of it; `None` of a task that was not looked at.
+    pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
+        let (judged, Settled { steps, .. }) = self.seen?;
+        if steps.is_empty() {
+            return Some(TaskOutcome::Nothing(Box::new(judged)));
+        }
+        let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+        Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
-    let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-    TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
+}
+
+/// The bytes of the state and of the transcript that a commit writes.
+fn own_texts(planned: &PlannedCommit, task: &TaskRef) -> (Vec<u8>, Vec<u8>) {
+    let bytes = |path: RepoPath| {
+        let write = planned.writes.iter().find(|write| *write.path() == path);
+        write.map(|write| write.bytes().to_vec()).unwrap_or_default()
+    };
+    (bytes(task.state_path()), bytes(task.transcript_path()))
 }
 
 /// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
-fn transcript_before(judged: &Judged) -> Vec<u8> {
+fn transcript_before(judged: &Sight) -> Vec<u8> {
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
     let lines = match &judged.recorded {
         Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
@@ -280,27 +362,26 @@ fn transcript_before(judged: &Judged) -> Vec<u8> {
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.
-fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+    let head = store.source_at(judged.head_commit());
     let mut writes = Vec::new();
     for file in judged.observed.files.iter().filter(|file| file.commit) {
-        if !store.holds_at_head(&file.path, file.digest, file.executable)? {
+        if !head.holds(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if Digest::of_blob(&blob) != file.digest {
                 // The filter gives other bytes now than when the file was judged.
                 return Err(store::Error::Moved.into());
             }
-            let executable = store.mode_for(&file.path, file.executable)?;
+            let executable = head.mode_for(&file.path, file.executable)?;
             writes.push(Write::evidence(file.path.clone(), blob, executable));
         }
     }
     let mut removes = Vec::new();
-    if let Some(matcher) = &judged.loaded.matcher {
-        for path in store.files_at_head(&judged.task.directory)? {
-            let Some(below) = path.below(&judged.task.directory) else { continue };
-            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path)
-            {
-                removes.push(path);
-            }
+    for path in head.paths_below(&judged.task.directory)? {
+        let Some(below) = path.below(&judged.task.directory) else { continue };
+        let is_there = judged.observed.files.iter().any(|file| file.path == path);
+        if judged.compiled.matcher.matches_committed(below) && !is_there {
+            removes.push(path);
         }
     }
     if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
@@ -311,8 +392,8 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
 }
 
 /// The state and the transcript are written where they lie, so they must be checked out.
-fn refuse_sparse(store: &Store, judged: &Judged) -> Result<(), Error> {
-    let (state, transcript) = (judged.task.state_path()?, judged.task.transcript_path()?);
+fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
+    let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
     let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.has_transcript)];
     match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
         Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
@@ -331,7 +412,7 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
 }
 
 /// What is there and cannot be read can be no proof, and must not be committed as deleted either.
-fn refuse_unread(judged: &Judged) -> Result<(), Error> {
+fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
         let message =
             format!("{path} is there but cannot be read, so the transition could not carry its proof");
@@ -348,13 +429,13 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
         return refuse("evidence-unreadable", path);
     }
     if judged.observed.has_transcript && judged.observed.transcript.is_none() {
-        return refuse("transcript-unreadable", &judged.task.transcript_path()?);
+        return refuse("transcript-unreadable", &judged.task.transcript_path());
     }
     Ok(())
 }
 
 /// A transition whose proof git ignores could not be proven; it is refused, never forced.
-fn refuse_ignored(store: &Store, judged: &Judged, state: &RepoPath) -> Result<(), Error> {
+fn refuse_ignored(store: &Store, judged: &Sight, state: &RepoPath) -> Result<(), Error> {
     match ignored(store, judged, state)?.first() {
         None => Ok(()),
         Some(path) => {

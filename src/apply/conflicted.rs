@@ -62,7 +62,7 @@ impl Writer<'_> {
         for task in tasks {
             // What cannot be told apart is in pieces, too.
             let is_whole = |path: RepoPath| matches!(self.conflicted(&path, &unmerged), Ok(None));
-            if !(is_whole(task.state_path()?) && is_whole(task.transcript_path()?)) {
+            if !(is_whole(task.state_path()) && is_whole(task.transcript_path())) {
                 conflicted.push(task);
             }
         }
@@ -74,7 +74,7 @@ impl Writer<'_> {
         let unmerged = self.unmerged()?;
         let differ = |conflicted: &Conflicted| conflicted.ours != conflicted.theirs;
         let state = self.conflicted_state(task, &unmerged).ok().flatten();
-        let transcript = self.conflicted(&task.transcript_path()?, &unmerged).ok().flatten();
+        let transcript = self.conflicted(&task.transcript_path(), &unmerged).ok().flatten();
         Ok(state.as_ref().is_some_and(differ) || transcript.as_ref().is_some_and(differ))
     }
 
@@ -87,8 +87,8 @@ impl Writer<'_> {
         let directory = path.parent()?;
         let roots = &self.workspace.setting.config.roots;
         let (root, id) = roots.match_directory(&directory)?;
-        let task = TaskRef { id, directory, workflow: roots.get(root)?.workflow.clone() };
-        let own = [task.state_path().ok()?, task.transcript_path().ok()?];
+        let task = TaskRef::new(id, directory, roots.get(root)?.workflow.clone()).ok()?;
+        let own = [task.state_path(), task.transcript_path()];
         own.contains(path).then_some(task)
     }
 
@@ -122,7 +122,7 @@ impl Writer<'_> {
         task: &TaskRef,
         unmerged: &[Unmerged],
     ) -> Result<Option<Conflicted>, Error> {
-        let path = task.state_path()?;
+        let path = task.state_path();
         let is_unmerged = unmerged.iter().any(|one| one.path == path);
         let found = self.conflicted(&path, unmerged)?;
         if is_unmerged
@@ -133,7 +133,7 @@ impl Writer<'_> {
             return Ok(found);
         }
         let is_broken =
-            || self.workspace.judge(task).is_ok_and(|judged| matches!(judged.recorded, Recorded::Broken(_)));
+            || self.workspace.look(task).is_ok_and(|judged| matches!(judged.recorded, Recorded::Broken(_)));
         if found.is_none() && !is_broken() {
             return Ok(None);
         }
@@ -150,7 +150,7 @@ impl Writer<'_> {
 
     fn is_whole(&self, bytes: &[u8]) -> bool {
         let loaded = workflow_named_in(bytes).and_then(|name| self.workspace.setting.workflow(&name).ok());
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         workflow.is_some_and(|workflow| state_in(bytes, &workflow.phase_key).is_ok())
     }
 
@@ -159,9 +159,9 @@ impl Writer<'_> {
     fn torn_commit(&self, task: &TaskRef, has_markers: bool) -> Result<Option<Conflicted>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(None) };
         let Some(head) = store.head()?.commit else { return Ok(None) };
-        let path = task.state_path()?;
+        let path = task.state_path();
         let bytes = durable::read_regular(&path.under(&self.workspace.root)).unwrap_or_default();
-        let is_committed = store.blob_at_head(&path)? == Some(store.digest(&path, &bytes)?);
+        let is_committed = store.source_at(Some(head)).blob_at(&path)? == Some(store.digest(&path, &bytes)?);
         let last_change = store.last_changes(std::slice::from_ref(&path))?.first().copied().flatten();
         let parents = match last_change {
             Some(commit) if is_committed => store.visit(commit)?.parents,
@@ -176,8 +176,8 @@ impl Writer<'_> {
             }
             [parent] if has_markers => {
                 let Some(ours) = store.read_at(parent, &path)? else { return Ok(None) };
-                let known = store.read_at(parent, &task.transcript_path()?)?.unwrap_or_default();
-                let now = durable::read_regular(&task.transcript_path()?.under(&self.workspace.root))
+                let known = store.read_at(parent, &task.transcript_path())?.unwrap_or_default();
+                let now = durable::read_regular(&task.transcript_path().under(&self.workspace.root))
                     .unwrap_or_default();
                 self.told_beside(task, ours, &known, &without_markers(&now))
             }
@@ -195,7 +195,7 @@ impl Writer<'_> {
     ) -> Result<Option<Conflicted>, Error> {
         let named = workflow_named_in(&ours);
         let loaded = self.workspace.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))?;
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
         let events = |bytes: &[u8]| read_transcript(&String::from_utf8_lossy(bytes));
         let (known, mut other) = (events(known), events(now));
         other.retain(|event| !known.contains(event));

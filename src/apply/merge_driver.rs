@@ -55,7 +55,7 @@ impl Writer<'_> {
 
     fn merged_state(&self, base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
         let loaded = self.loaded(&workflow_named_in(ours)?)?;
-        let workflow = loaded.workflow.as_ref()?;
+        let workflow = loaded.workflow()?;
         let state = |bytes: &[u8]| state_in(bytes, &workflow.phase_key).ok();
         let merged = decide::merge(workflow, state(base).as_ref(), &state(ours)?, &state(theirs)?).ok()?;
         Some(write_state(&merged, &workflow.phase_key, &self.workspace.state_schema()).into_bytes())
@@ -68,7 +68,7 @@ impl Writer<'_> {
         let joined = || {
             let named = read_transcript(&ours).pop()?.workflow?;
             let loaded = self.loaded(named.as_str())?;
-            let workflow = loaded.workflow.as_ref()?;
+            let workflow = loaded.workflow()?;
             let state = |text: &str| rebuild(text, &workflow.phase_key)?.ok();
             let merged =
                 decide::merge(workflow, state(&base).as_ref(), &state(&ours)?, &state(&theirs)?).ok()?;

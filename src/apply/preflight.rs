@@ -6,7 +6,7 @@ use crate::base::command;
 use crate::decide::{DEEPEST, Recorded, State, Step, nests_deeper};
 use crate::record::{settled_lines, write_state};
 use crate::store::Store;
-use crate::survey::{Error, Judged};
+use crate::survey::{Error, Sight};
 use crate::workflow::Workflow;
 
 impl Writer<'_> {
@@ -28,7 +28,7 @@ impl Writer<'_> {
     }
 
     /// Refuses a task whose directory has become a link: what is written there may lie anywhere.
-    pub(crate) fn refuse_link(&self, judged: &Judged) -> Result<(), Error> {
+    pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
         let directory = &judged.task.directory;
         if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory)) {
             return Ok(());
@@ -52,11 +52,11 @@ impl Writer<'_> {
 
 /// Refuses to go on from a transcript that has lost what the branch knows of the same state: the loss
 /// would be committed, and look like a forgery ever after.
-pub(crate) fn refuse_cut(store: &Store, judged: &Judged) -> Result<(), Error> {
+pub(crate) fn refuse_cut(store: &Store, judged: &Sight) -> Result<(), Error> {
     let (Recorded::Known(state), true) = (&judged.recorded, judged.is_committed) else { return Ok(()) };
-    let path = judged.task.transcript_path()?;
+    let path = judged.task.transcript_path();
     let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    let Some(known) = store.blob_at_head(&path)? else { return Ok(()) };
+    let Some(known) = store.source_at(judged.head_commit()).blob_at(&path)? else { return Ok(()) };
     if store.digest(&path, bytes)? == known {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use crate::base::{Diagnostic, Digest, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 
 /// Where a state came from.
 pub enum Recovered {
@@ -25,7 +25,7 @@ impl Writer<'_> {
     /// The work directory is mended, nothing is committed: a state of the past is restored, no
     /// transition is made.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
-        let judged = self.workspace.judge(task)?;
+        let judged = self.workspace.look(task)?;
         if judged.state().is_some() {
             return Ok(Recovered::NotNeeded);
         }
@@ -35,8 +35,8 @@ impl Writer<'_> {
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
             return Err(Error::NotNow { code: "conflict-markers", message, hint });
         }
-        let phase_key = judged.workflow().map_or("phase", |workflow| workflow.phase_key.as_str());
-        let path = task.state_path()?;
+        let phase_key = judged.workflow().phase_key.as_str();
+        let path = task.state_path();
         let in_git = self.state_from_git(task, phase_key)?;
         let told = self.state_from_transcript(task, phase_key)?;
         // Where moves are not committed, the transcript may know more than git does.
@@ -66,19 +66,17 @@ impl Writer<'_> {
     }
 
     /// The state that the files give; the error says that they give none, or not a whole one.
-    fn state_from_files(&self, task: &TaskRef, judged: &Judged) -> Result<String, Error> {
+    fn state_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<String, Error> {
         let lost = |message: String| -> Result<String, Error> {
             let id = shell_word(task.id.as_str());
-            let path = task.state_path()?;
+            let path = task.state_path();
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
             Err(Error::NotNow { code: "state-lost", message, hint: Some(hint) })
         };
         let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
         let stamp = self.caller.own_stamp();
-        let Some((workflow, state)) = judged.workflow().and_then(|workflow| {
-            let state = rebuild_from_files(workflow, &judged.observed.facts, &stamp)?;
-            Some((workflow, state))
-        }) else {
+        let workflow = judged.workflow();
+        let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
             return lost(nobody);
         };
         match self.refused_data(workflow, &state) {
@@ -89,7 +87,7 @@ impl Writer<'_> {
 
     fn state_from_git(&self, task: &TaskRef, phase_key: &str) -> Result<Option<(String, Digest)>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(None) };
-        let path = task.state_path()?;
+        let path = task.state_path();
         let commits = store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default();
         for commit in commits {
             let Some(bytes) = store.read_at(commit, &path)? else { continue };

@@ -11,7 +11,7 @@ use crate::record::{with_line, write_state};
 use crate::scan::conflict;
 use crate::store::{self, Operation, durable, resolving};
 use crate::survey::snapshot::workflow_named_in;
-use crate::survey::{Error, Judged, Loaded, TaskRef};
+use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub enum ResolvedBy {
 /// A record that is whole again.
 pub struct Settlement {
     /// The task as it stands now.
-    pub judged: Judged,
+    pub judged: Sight,
     /// How it became so.
     pub how: ResolvedBy,
     /// The phases that the two sides are in.
@@ -117,7 +117,7 @@ impl Writer<'_> {
     /// In the middle of an operation of git its two files are written and staged, else committed.
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
-        let (state_path, transcript_path) = (task.state_path()?, task.transcript_path()?);
+        let (state_path, transcript_path) = (task.state_path(), task.transcript_path());
         let state = self.conflicted_state(task, &unmerged)?;
         let transcript = self.conflicted(&transcript_path, &unmerged)?;
         if state.is_none() && transcript.is_none() {
@@ -135,7 +135,7 @@ impl Writer<'_> {
             Err(ResolveRefusal::Disputed(dispute)) => return Ok(Some(Resolved::Disputed(dispute))),
             Err(ResolveRefusal::Failed(error)) => return Err(error),
         };
-        let judged = self.workspace.judge(task)?;
+        let judged = self.workspace.look(task)?;
         let left = self.left_over(&judged)?;
         let DerivedState { how, phases, .. } = derived;
         let settlement = Settlement { judged, how, phases, staged: pending, commit, left };
@@ -160,10 +160,10 @@ impl Writer<'_> {
         state: Option<&Conflicted>,
         transcript: Option<&Conflicted>,
         chosen: Option<&Chosen>,
-    ) -> Result<(DerivedState, Arc<Loaded>), ResolveRefusal> {
+    ) -> Result<(DerivedState, Arc<UsableWorkflow>), ResolveRefusal> {
         let Some(conflicted) = state else { return self.as_it_is(task) };
-        let loaded = self.workflow_of(task, conflicted)?;
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
+        let compiled = self.workflow_of(task, conflicted)?;
+        let workflow = &compiled.workflow;
         let sides = self.sides(task, conflicted, transcript, &workflow.phase_key)?;
         let phase = |state: &State| state.phase.clone().unwrap_or_else(|| workflow.initial.to_string());
         let phases = [phase(&sides.ours), phase(&sides.theirs)];
@@ -191,13 +191,13 @@ impl Writer<'_> {
                 }
             },
         };
-        Ok((DerivedState { how, state, phases }, loaded))
+        Ok((DerivedState { how, state, phases }, compiled))
     }
 
     /// The state of a task of which only the transcript is in pieces.
-    fn as_it_is(&self, task: &TaskRef) -> Result<(DerivedState, Arc<Loaded>), ResolveRefusal> {
-        let Judged { loaded, observed, .. } = self.workspace.judge(task)?;
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
+    fn as_it_is(&self, task: &TaskRef) -> Result<(DerivedState, Arc<UsableWorkflow>), ResolveRefusal> {
+        let Sight { compiled, observed, .. } = self.workspace.look(task)?;
+        let workflow = &compiled.workflow;
         let bytes = observed.state.as_ref().map_or(&b""[..], |file| &file.bytes);
         let state = state_in(bytes, &workflow.phase_key).map_err(|why| {
             let message = format!("the state of `{}` cannot be used: {why}", task.id);
@@ -206,12 +206,13 @@ impl Writer<'_> {
         })?;
         let phase = state.phase.clone().unwrap_or_default();
         let phases = [phase.clone(), phase];
-        Ok((DerivedState { how: ResolvedBy::Transcript, state, phases }, Arc::clone(&loaded)))
+        Ok((DerivedState { how: ResolvedBy::Transcript, state, phases }, compiled))
     }
 
-    fn workflow_of(&self, task: &TaskRef, conflicted: &Conflicted) -> Result<Arc<Loaded>, Error> {
+    fn workflow_of(&self, task: &TaskRef, conflicted: &Conflicted) -> Result<Arc<UsableWorkflow>, Error> {
         let named = workflow_named_in(&conflicted.ours).or_else(|| workflow_named_in(&conflicted.theirs));
-        self.workspace.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))
+        let loaded = self.workspace.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))?;
+        loaded.usable().map(Arc::clone)
     }
 
     fn sides(
@@ -245,16 +246,16 @@ impl Writer<'_> {
         transcript: Option<&Conflicted>,
         chosen: Option<&Chosen>,
     ) -> Result<DerivedState, ResolveRefusal> {
-        let (derived, loaded) = self.derive(task, state, transcript, chosen)?;
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty().into()) };
-        let path = task.transcript_path()?;
+        let (derived, compiled) = self.derive(task, state, transcript, chosen)?;
+        let workflow = &compiled.workflow;
+        let path = task.transcript_path();
         let lines = match transcript {
             Some(conflicted) => conflicted.united(),
             None => durable::read_regular(&path.under(&self.workspace.root)).unwrap_or_default(),
         };
         let lines = with_line(lines, &derived.state, &workflow.phase_key);
         let state = write_state(&derived.state, &workflow.phase_key, &self.workspace.state_schema());
-        let files = [(task.state_path()?, state.into_bytes()), (path, lines)];
+        let files = [(task.state_path(), state.into_bytes()), (path, lines)];
         self.workspace.repository_or_refuse()?.settle(&files).map_err(Error::from)?;
         Ok(derived)
     }
@@ -271,14 +272,14 @@ impl Writer<'_> {
             let transcript = judged.observed.transcript.as_deref().and_then(Conflicted::in_text);
             // Somebody else has settled it since it was looked at.
             if state.is_none() && transcript.is_none() {
-                return Ok(Vec::new());
+                return Ok(judged.after(Vec::new()));
             }
             let derived = self.derive(task, state.as_ref(), transcript.as_ref(), chosen);
-            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+            let workflow = judged.workflow();
             let step = derived.as_ref().map(|(derived, _)| step_of(workflow, derived));
             let steps = step.into_iter().collect();
             came.replace(Some(derived.map(|(derived, _)| derived)));
-            Ok(steps)
+            Ok(judged.after(steps))
         })?;
         let commit = outcomes.into_iter().find_map(|outcome| match outcome {
             TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
@@ -288,7 +289,7 @@ impl Writer<'_> {
     }
 
     /// Every other file of a task that is still in two pieces.
-    fn left_over(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+    fn left_over(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let mut left: Vec<Diagnostic> = Vec::new();
         for one in self.unmerged()? {
             if one.path.below(&judged.task.directory).is_none() {

@@ -2,12 +2,12 @@
 //!
 //! Watcher, timers and signals only send events; a test drives it event by event.
 
-use crate::apply::{AdvancePlan, Applied, TaskOutcome, Writer};
+use crate::apply::{AdvancePlan, Applied, TaskOutcome, Wanted, Writer};
 use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
-use crate::store;
-use crate::survey::{Caller, Error, ErrorKind, Judged, TaskRef, Workspace};
+use crate::store::{self, Head};
+use crate::survey::{Caller, Error, ErrorKind, Sight, SightKey, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happened.
@@ -37,7 +37,7 @@ pub enum WatchEffect {
     /// Transitions were applied to a task, or would have been.
     Moved(Box<Applied>),
     /// A task stands elsewhere than it was last seen.
-    Stands(Box<Judged>),
+    Stands(Box<Sight>),
     /// The settings were read anew: what is to be watched may have changed.
     Reloaded,
     /// A task has gone.
@@ -73,7 +73,7 @@ pub struct Watching {
     /// The commit that the code was last taken from.
     head: Option<Digest>,
     /// Tasks whose transitions wait for the repository.
-    held: BTreeSet<RepoPath>,
+    held: BTreeMap<RepoPath, TaskRef>,
     /// Whether each try may ask a person for a passphrase or a touch.
     asks: bool,
     /// What was last told about why they wait.
@@ -93,7 +93,7 @@ impl Watching {
             begun: false,
             known: BTreeMap::new(),
             head: None,
-            held: BTreeSet::new(),
+            held: BTreeMap::new(),
             asks: false,
             told: None,
             troubles: BTreeSet::new(),
@@ -124,10 +124,22 @@ impl Watching {
 
     /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
     pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
+        self.take(vec![event])
+    }
+
+    /// Takes the events of one moment, for which HEAD is opened once.
+    pub fn take(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
+        let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
+        let is_needed = events.iter().any(looks);
+        let head = if is_needed { self.workspace.present_head() } else { None };
+        events.into_iter().flat_map(|event| self.take_one(event, &head)).collect()
+    }
+
+    fn take_one(&mut self, event: WatchEvent, head: &Option<Head>) -> Vec<WatchEffect> {
         let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {
-            self.head = self.workspace.head();
+            self.head = head.as_ref().and_then(|head| head.commit);
         }
         match event {
             WatchEvent::Trouble(message) => {
@@ -136,20 +148,15 @@ impl Watching {
             WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
-                self.look(tasks, &mut effects);
+                self.look(tasks, head, &mut effects);
                 self.begun = true;
             }
-            WatchEvent::Rescan(_) => self.rescan(&mut effects),
-            WatchEvent::Changed(paths) => self.changed(&paths, &mut effects),
-            WatchEvent::Head => self.head_moved(&mut effects),
+            WatchEvent::Rescan(_) => self.rescan(head, &mut effects),
+            WatchEvent::Changed(paths) => self.changed(&paths, head, &mut effects),
+            WatchEvent::Head => self.head_moved(head, &mut effects),
             WatchEvent::Retry => {
                 let held = std::mem::take(&mut self.held);
-                let tasks = held
-                    .iter()
-                    .filter_map(|directory| self.known.get(directory))
-                    .map(|known| known.task.clone())
-                    .collect();
-                self.look(tasks, &mut effects);
+                self.look(held.into_values().collect(), head, &mut effects);
             }
         }
         self.tell_troubles_once(&mut effects, is_whole);
@@ -176,14 +183,14 @@ impl Watching {
         }
     }
 
-    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<WatchEffect>) {
+    fn changed(&mut self, paths: &[RepoPath], head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let system = self.workspace.config().system.clone();
         let settings = |path: &RepoPath| {
             path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
         };
         if paths.iter().any(settings) {
             self.reload(effects);
-            return self.rescan(effects);
+            return self.rescan(head, effects);
         }
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
@@ -195,25 +202,33 @@ impl Watching {
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
         tasks.dedup();
         self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
-        self.look(tasks, effects);
+        // What was written by ourselves, or is back as it was, was looked at already.
+        tasks.retain(|task| !self.is_known(task, head));
+        self.look(tasks, head, effects);
+    }
+
+    /// Whether a task lies there as it was seen last.
+    fn is_known(&self, task: &TaskRef, head: &Option<Head>) -> bool {
+        let known = self.known.get(&task.directory);
+        known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
     }
 
     /// Looks at the tasks that rest on committed code, if other code is committed now.
-    fn head_moved(&mut self, effects: &mut Vec<WatchEffect>) {
-        let head = self.workspace.head();
-        if head == self.head {
+    fn head_moved(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+        let commit = head.as_ref().and_then(|head| head.commit);
+        if commit == self.head {
             return;
         }
-        self.head = head;
+        self.head = commit;
         let on_code = self.known.values().filter(|known| known.on_code);
         let tasks = on_code.map(|known| known.task.clone()).collect();
-        self.look(tasks, effects);
+        self.look(tasks, head, effects);
     }
 
-    fn rescan(&mut self, effects: &mut Vec<WatchEffect>) {
+    fn rescan(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         self.forget_gone(|_| true, effects);
         let tasks = self.survey(effects);
-        self.look(tasks, effects);
+        self.look(tasks, head, effects);
     }
 
     /// Every task there is; what only looks like one is told.
@@ -261,14 +276,14 @@ impl Watching {
     }
 
     /// Looks at each task, and settles those of which something is due in one batch.
-    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<WatchEffect>) {
+    fn look(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let mut due = Vec::new();
         // One walk for all, instead of one for each.
         self.workspace.find_commits(&tasks);
         for task in tasks {
-            match self.plan(|writer, plan| writer.foresee(&task, plan)) {
-                Ok(TaskOutcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
-                Ok(outcome) => self.tell(outcome, effects),
+            match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
+                Ok(wanted) if wanted.is_due() && !self.dry_run => due.push(wanted),
+                Ok(wanted) => wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects)),
                 Err(error) => effects.push(trouble(&error)),
             }
         }
@@ -276,12 +291,11 @@ impl Watching {
     }
 
     /// Settles tasks in one batch; if one of them stands in the way, each by itself.
-    fn settle(&mut self, due: Vec<(TaskRef, Judged)>, effects: &mut Vec<WatchEffect>) {
+    fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         if due.is_empty() {
             return;
         }
-        let tasks: Vec<TaskRef> = due.iter().map(|(task, _)| task.clone()).collect();
-        match self.plan(|writer, plan| writer.advance_due(&tasks, plan)) {
+        match self.plan(|writer, plan| writer.advance_due(&mut due, plan)) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => self.hold(due, &error, effects),
             Err(error) if due.len() == 1 => {
@@ -308,16 +322,18 @@ impl Watching {
     }
 
     /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
-    fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<WatchEffect>) {
+    fn hold(&mut self, due: Vec<Wanted>, error: &Error, effects: &mut Vec<WatchEffect>) {
         self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
-            let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
+            let tasks = due.iter().map(|one| one.task.id.clone()).collect();
             effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
-        for (task, judged) in due {
-            self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
-            self.held.insert(task.directory);
+        for Wanted { task, seen } in due {
+            if let Some((judged, _)) = seen {
+                self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
+            }
+            self.held.insert(task.directory.clone(), task);
         }
         self.told = Some(message);
     }
@@ -332,7 +348,8 @@ impl Watching {
             self.told = None;
         }
         let print = fingerprint(judged);
-        let known = KnownTask { task: judged.task.clone(), print, on_code: judged.rests_on_code() };
+        let (task, key) = (judged.task.clone(), judged.key.clone());
+        let known = KnownTask { task, key, print, on_code: judged.rests_on_code() };
         let before = self.known.insert(judged.task.directory.clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
@@ -360,13 +377,15 @@ impl Watching {
 /// What was last told of a task.
 struct KnownTask {
     task: TaskRef,
+    /// What that rests on.
+    key: SightKey,
     print: Digest,
     /// Whether committed code may move it.
     on_code: bool,
 }
 
 /// Whether a task is in a state that somebody has to repair, so that it is told at once.
-fn is_trouble(judged: &Judged) -> bool {
+fn is_trouble(judged: &Sight) -> bool {
     matches!(
         judged.decision.verdict,
         Verdict::Error { .. } | Verdict::Inconsistent { .. } | Verdict::Livelock { .. }
@@ -379,7 +398,7 @@ fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
 }
 
 /// What a suggestion would say, as a digest.
-fn fingerprint(judged: &Judged) -> Digest {
+fn fingerprint(judged: &Sight) -> Digest {
     Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
 }
 

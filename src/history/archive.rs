@@ -108,7 +108,7 @@ impl<'s> Archive<'s> {
     pub(super) fn workflow(&self, before: &Setting, name: &str, digest: Digest) -> Option<Arc<Loaded>> {
         let in_setting = |setting: &Setting| {
             let loaded = setting.workflow(name).ok()?;
-            loaded.workflow.as_ref().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
+            loaded.workflow().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
         let shipped = || in_setting(self.settings.shipped()).filter(|_| !before.has_own_texts);
         in_setting(before).or_else(shipped)
@@ -116,7 +116,7 @@ impl<'s> Archive<'s> {
 
     /// Where a workflow of this name holds the phase of a state; where none is known, by the state itself.
     pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
-        let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow.as_ref()?.phase_key.clone());
+        let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near)
             .or_else(|| key(self.settings.shipped()))
             .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
@@ -139,7 +139,7 @@ impl<'s> Archive<'s> {
 
     /// Whether a task's record was looked at as this commit holds it.
     pub(super) fn knows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
-        let Some(record) = held(source, &task.state_path()?, &task.transcript_path()?)? else {
+        let Some(record) = held(source, &task.state_path(), &task.transcript_path())? else {
             return Ok(true);
         };
         self.is_bound_to_order.set(true);
@@ -148,7 +148,7 @@ impl<'s> Archive<'s> {
 
     /// Notes what a commit holds of a task's record.
     pub(super) fn note(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
-        if let Some(record) = held(source, &task.state_path()?, &task.transcript_path()?)? {
+        if let Some(record) = held(source, &task.state_path(), &task.transcript_path())? {
             self.held.borrow_mut().entry(task.directory.clone()).or_default().insert(record);
         }
         Ok(())
@@ -169,7 +169,7 @@ impl<'s> Archive<'s> {
             self.is_bound_to_order.set(true);
             return Ok(None);
         }
-        let (state, transcript) = (task.state_path()?, task.transcript_path()?);
+        let (state, transcript) = (task.state_path(), task.transcript_path());
         let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
         let mut same = files.map(|files| SameFiles::new(files, &task.directory)).transpose()?;
         Ok(self.store.ancestor(parents, since, |source| {
@@ -198,7 +198,7 @@ impl<'s> Archive<'s> {
         task: &TaskRef,
         fit: impl Fn(&[u8], &[u8]) -> Option<usize>,
     ) -> Result<Vec<Digest>, Error> {
-        let (state, transcript) = (task.state_path()?, task.transcript_path()?);
+        let (state, transcript) = (task.state_path(), task.transcript_path());
         let mut seen = HashSet::new();
         let mut best: (usize, Vec<Digest>) = Default::default();
         self.store.ancestor(parents, None, |source| {
@@ -229,7 +229,7 @@ impl<'s> Archive<'s> {
                 continue;
             }
             let side = Side::new(self, self.store.tree_source(commit))?;
-            let Some(bytes) = self.store.read_at(commit, &task.state_path()?)? else { continue };
+            let Some(bytes) = self.store.read_at(commit, &task.state_path())? else { continue };
             match state_in(&bytes, &side.setting, self) {
                 Some((state, _)) => states.push(state),
                 None => open.extend(self.store.visit(commit)?.parents),
@@ -265,7 +265,7 @@ impl<'s> Archive<'s> {
         task: &TaskRef,
         line: &Value,
     ) -> Result<Option<TreeSource<'s>>, Error> {
-        let path = task.transcript_path()?;
+        let path = task.transcript_path();
         let line = line.to_string();
         let mut known: HashMap<Digest, bool> = HashMap::new();
         let found = self.store.ancestor(parents, None, |source| {

@@ -8,7 +8,7 @@ use crate::decide::{Approval, Proof, Standing};
 use crate::scan::ValidationCache;
 use crate::store::{Range, Signature, Store, TreeSource, Visited};
 use crate::survey::Workspace;
-use crate::survey::code::CodeAt;
+use crate::survey::CodeAt;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
@@ -58,7 +58,7 @@ impl<'s> Side<'s> {
 
     pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
         let code = CodeAt::Commit(self.source.store(), self.source.commit());
-        Snapshot { setting: &self.setting, source: &self.source, validations, code }
+        Snapshot { setting: &self.setting, source: &self.source, validations, code, costs: None }
     }
 }
 

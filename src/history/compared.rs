@@ -68,8 +68,7 @@ impl Compared<'_, '_> {
     pub(super) fn uncovered(&self) -> Vec<TaskRef> {
         let hid = |before: &Side<'_>, task: &TaskRef| {
             let snapshot = before.snapshot(self.validations);
-            let was_there =
-                task.state_path().is_ok_and(|path| matches!(before.source.object(&path), Ok(Some(_))));
+            let was_there = matches!(before.source.object(&task.state_path()), Ok(Some(_)));
             was_there && snapshot.task_at(&task.directory).is_none()
         };
         let other_settings =

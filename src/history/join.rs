@@ -153,7 +153,7 @@ impl<'a> Join<'a> {
             let why = "the workflow that decided is not one that stood here before the step".to_owned();
             return Ok(ProvenStep { is_judged: false, ..verdict(Standing::Unverifiable, Some(why)) });
         };
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
         if event.entry.kind == Kind::Merge {
             let is_last = fresh.last().is_some_and(|last| last.entry == event.entry);
             return Ok(match self.joins(event, fresh, is_last, bases, workflow) {

@@ -81,7 +81,7 @@ impl Proving<'_> {
             }
         };
         let loaded = self.archive.workflow(self.change.before.setting, &name, digest);
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let before = self.before(&self.old, &phase_key);
         let steps = self.steps(&self.old, &before, &state, &phase_key);
         let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
@@ -265,7 +265,7 @@ impl Proving<'_> {
     fn is_finished(&self, state: &State) -> bool {
         let named = state.workflow.as_ref();
         let loaded = named.and_then(|named| self.change.after.setting.workflow(named.name.as_str()).ok());
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
         phase.is_none_or(|phase| phase.terminal)
     }
@@ -357,7 +357,7 @@ impl Proving<'_> {
         let mut excuse: Option<String> = None;
         let mut impossible: Option<Disproof> = None;
         let told =
-            loaded.workflow.as_ref().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
+            loaded.workflow().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
         let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
             let snapshot = Snapshot { source, ..self.change.after };
             let task = self.change.task;
@@ -440,7 +440,7 @@ impl Proving<'_> {
     fn is_rebased(&self, step: &RecordedStep, loaded: &Loaded) -> Result<bool, Error> {
         let RecordChange { task, parents, before, after } = self.change;
         let phase = step.state.phase.as_deref();
-        let phase = phase.and_then(|phase| loaded.workflow.as_ref()?.phase_named(phase));
+        let phase = phase.and_then(|phase| loaded.workflow()?.phase_named(phase));
         if phase.is_none_or(|phase| phase.terminal) {
             return Ok(false);
         }

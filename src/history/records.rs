@@ -65,8 +65,8 @@ impl Records {
                 Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
             }
         };
-        let state = read(task.state_path()?)?;
-        Ok(Self { state, transcript: read(task.transcript_path()?)?.unwrap_or_default() })
+        let state = read(task.state_path())?;
+        Ok(Self { state, transcript: read(task.transcript_path())?.unwrap_or_default() })
     }
 
     /// The lines of the transcript up to the state, or without markers where that is in pieces.
@@ -180,7 +180,7 @@ pub(super) fn missing_end(
 ) -> Option<String> {
     let named = state.workflow.as_ref()?;
     let loaded = archive.workflow(near, named.name.as_str(), named.digest)?;
-    let phase = loaded.workflow.as_ref()?.phase_named(state.phase.as_deref()?)?;
+    let phase = loaded.workflow()?.phase_named(state.phase.as_deref()?)?;
     let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
     let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
     // Code goes on, and is proven by the commit before the step.

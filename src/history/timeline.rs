@@ -16,7 +16,7 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 /// A transcript tells the story, in whatever order a merge left its lines; a commit is joined to the
 /// transition that its state holds last.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
-    let paths = tasks.iter().map(TaskRef::state_path).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<_> = tasks.iter().map(TaskRef::state_path).collect();
     let mut history = match &workspace.store {
         Some(store) => store.history(&paths)?,
         None => BTreeMap::new(),
@@ -28,7 +28,7 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
 }
 
 fn story(workspace: &Workspace, task: &TaskRef, path: &RepoPath, commits: &[Digest]) -> Result<Story, Error> {
-    let transcript = task.transcript_path()?.under(&workspace.root);
+    let transcript = task.transcript_path().under(&workspace.root);
     let text = crate::store::durable::read_regular(&transcript).unwrap_or_default();
     let events = read_transcript(&String::from_utf8_lossy(&text));
     let mut recorded: HashMap<String, Digest> = HashMap::new();

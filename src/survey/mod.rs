@@ -5,28 +5,35 @@
 
 mod caller;
 pub(crate) mod code;
+mod costs;
 mod error;
 pub(crate) mod evidence;
-mod judge;
+mod glance;
+mod loaded;
 pub(crate) mod setting;
 mod setup;
+mod sight;
 pub(crate) mod snapshot;
 mod subject;
 mod tasks;
 mod workflows;
 
 pub use caller::{Caller, Clock};
+pub use costs::Counted;
 pub use error::{Error, ErrorKind};
-pub use judge::{Judged, Runner};
+pub use loaded::{Loaded, UsableWorkflow};
+pub use sight::{Sight, SightKey};
 pub use tasks::TaskRef;
-pub use workflows::Loaded;
+
+
+pub(crate) use sight::Placed;
 
 use crate::base::{Diagnostic, Digest};
 use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
 use crate::workflow::System;
-use code::CodeAt;
+use costs::Costs;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
@@ -39,7 +46,19 @@ pub struct Workspace {
     pub(crate) validations: ValidationCache,
     /// What the environment says to git.
     pub(crate) environment: Environment,
+    pub(crate) costs: Costs,
     at: At,
+}
+
+/// Which commit's tree is the code.
+#[derive(Clone, Copy)]
+pub(crate) enum CodeAt<'a> {
+    /// None: there is no repository.
+    Nowhere,
+    /// That of HEAD, whose notes may be used; of no commit, nothing.
+    Present(&'a Store, Option<Digest>),
+    /// That of a commit; of none, nothing.
+    Commit(&'a Store, Option<Digest>),
 }
 
 /// Which source a workspace reads.
@@ -51,8 +70,17 @@ enum At {
 }
 
 impl Workspace {
-    /// Looks at the workspace's source.
+    /// Looks at the workspace's source, but at no code.
     pub(crate) fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+        self.snapshot_at(None, look)
+    }
+
+    /// Looks at the workspace's source; `head` is the commit that HEAD names.
+    pub(crate) fn snapshot_at<R>(
+        &self,
+        head: Option<Digest>,
+        look: impl FnOnce(&Snapshot<'_>) -> R,
+    ) -> R {
         let work_dir;
         let work_tree;
         let tree;
@@ -72,10 +100,11 @@ impl Workspace {
         };
         let code = match (&self.at, &self.store) {
             (At::Commit(commit), Some(store)) => CodeAt::Commit(store, Some(*commit)),
-            (_, Some(store)) => CodeAt::Head(store),
+            (_, Some(store)) => CodeAt::Present(store, head),
             (_, None) => CodeAt::Nowhere,
         };
-        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code })
+        let costs = Some(&self.costs);
+        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code, costs })
     }
 
     /// The same workspace over what a commit holds, its settings included; it can only look.
@@ -177,7 +206,7 @@ mod tests {
     fn what_a_look_needs_and_yields_can_be_sent() {
         fn is_send<T: Send>() {}
         is_send::<Workspace>();
-        is_send::<Judged>();
+        is_send::<Sight>();
         is_send::<Caller>();
         is_send::<Error>();
     }

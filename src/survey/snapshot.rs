@@ -2,13 +2,14 @@
 //!
 //! The same code finds and observes tasks in the work directory, in the index and in a commit.
 
-use super::code::CodeAt;
+use super::costs::Costs;
+use super::glance::Glance;
 use super::setting::Setting;
-use super::{Error, Loaded, TaskRef};
+use super::{CodeAt, UsableWorkflow, Error, Loaded, TaskRef};
 use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::Recorded;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
-use crate::scan::{Content, Observed, Source, ValidationCache, conflict, observe, parse_json};
+use crate::scan::{Entry, Observed, Source, ValidationCache, conflict, observe, parse_json};
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub(crate) struct Snapshot<'a> {
     pub validations: &'a ValidationCache,
     /// The code that was committed when it was so.
     pub code: CodeAt<'a>,
+    /// Where reading is counted, if it is.
+    pub costs: Option<&'a Costs>,
 }
 
 /// What a walk over the roots finds.
@@ -32,11 +35,13 @@ struct Survey {
     misnamed: Vec<Diagnostic>,
 }
 
-/// One task as a snapshot holds it.
-pub(crate) struct Sight {
-    pub loaded: Arc<Loaded>,
+/// What was read of one task.
+pub(crate) struct Reading {
+    pub compiled: Arc<UsableWorkflow>,
     pub recorded: Recorded,
     pub observed: Observed,
+    /// What lay in its directory before anything was read.
+    pub entries: Vec<Entry>,
 }
 
 impl Snapshot<'_> {
@@ -98,7 +103,7 @@ impl Snapshot<'_> {
         }
         let workflow = roots.get(root)?.workflow.clone();
         let is_task = self.holds_task(&workflow, directory);
-        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+        if is_task { TaskRef::new(id, directory.clone(), workflow).ok() } else { None }
     }
 
     /// Whether a directory holds a state, a transcript or an artifact.
@@ -126,7 +131,7 @@ impl Snapshot<'_> {
             roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
         let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
         let artifact =
-            |name: &String| loaded.matcher.as_ref().is_some_and(|matcher| matcher.may_start_with(name));
+            |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
         holds.then(|| misnamed("path-not-utf8", shown, "its path is not UTF-8"))
     }
@@ -161,7 +166,7 @@ impl Snapshot<'_> {
         children: Vec<crate::scan::Child>,
     ) -> bool {
         let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return false };
-        let Some(matcher) = &loaded.matcher else { return false };
+        let Some(matcher) = loaded.matcher() else { return false };
         let mut open: Vec<(String, bool)> = children
             .into_iter()
             .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
@@ -184,13 +189,17 @@ impl Snapshot<'_> {
     }
 
     /// Reads a task's bytes once, by the workflow that its state names, else by its root's.
-    pub(crate) fn observe(&self, task: &TaskRef) -> Result<Sight, Error> {
-        let mut name = self.recorded_workflow(task).unwrap_or_else(|| task.workflow.to_string());
-        // The state is read again with everything else; should it have changed in between, so may
-        // the workflow that it names.
+    pub(crate) fn observe(&self, task: &TaskRef) -> Result<Reading, Error> {
+        let glance = Glance::of(self.source, self.costs, &task.directory)?;
+        let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
+        let named = state.as_deref().and_then(workflow_named_in);
+        let mut name = named.unwrap_or_else(|| task.workflow.to_string());
+        // What is recorded may name another workflow than the text of the state does.
         for _ in 0..3 {
             let loaded = self.setting.workflow(&name)?;
-            let (workflow, mut observed) = self.observe_by(task, &loaded)?;
+            let compiled = Arc::clone(loaded.usable()?);
+            let workflow = &compiled.workflow;
+            let (_, mut observed) = Snapshot { source: &glance, ..*self }.observe_by(task, &loaded)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
             let recorded = recorded(task, workflow, &observed)?;
             self.look_at_code(task, workflow, &recorded, &mut observed)?;
@@ -200,7 +209,7 @@ impl Snapshot<'_> {
                 name = named.name.to_string();
                 continue;
             }
-            return Ok(Sight { loaded, recorded, observed });
+            return Ok(Reading { compiled, recorded, observed, entries: glance.into_entries() });
         }
         let message = format!("the state of `{}` names another workflow at every look", task.id);
         Err(Error::NotNow { code: "unstable", message, hint: None })
@@ -212,7 +221,7 @@ impl Snapshot<'_> {
         task: &TaskRef,
         loaded: &'l Loaded,
     ) -> Result<(&'l Workflow, Observed), Error> {
-        let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else {
+        let (Some(workflow), Some(matcher)) = (loaded.workflow(), loaded.matcher()) else {
             return Err(loaded.faulty());
         };
         let observed = observe(
@@ -226,15 +235,6 @@ impl Snapshot<'_> {
             &self.setting.limits(),
         )?;
         Ok((workflow, observed))
-    }
-
-    /// The workflow that a state names, without judging the rest of it.
-    fn recorded_workflow(&self, task: &TaskRef) -> Option<String> {
-        let path = task.state_path().ok()?;
-        let Ok(Content::Bytes(bytes)) = self.source.read(&path, self.setting.config.limit_bytes) else {
-            return None;
-        };
-        workflow_named_in(&bytes)
     }
 }
 
@@ -257,12 +257,12 @@ pub(crate) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed)
     if !file.problems.is_empty() {
         return Ok(Recorded::Broken(file.problems.clone()));
     }
-    let path = task.state_path()?;
+    let path = task.state_path();
     if let Some(conflicted) = conflicted(task, &path, &file.bytes) {
         return Ok(Recorded::Broken(vec![conflicted]));
     }
     let transcript = observed.transcript.as_deref().unwrap_or_default();
-    if let Some(conflicted) = conflicted(task, &task.transcript_path()?, transcript) {
+    if let Some(conflicted) = conflicted(task, &task.transcript_path(), transcript) {
         return Ok(Recorded::Broken(vec![conflicted]));
     }
     let (value, problems) = parse_json(&path, &file.bytes);

@@ -6,7 +6,7 @@ use crate::base::Diagnostic;
 use crate::cli::interrupt;
 use crate::drive::{WatchEffect, WatchEvent, Watching};
 use crate::store::Store;
-use crate::survey::Judged;
+use crate::survey::Sight;
 use crate::survey::Workspace;
 use crate::view::{self, Finding, Happening, Suggestion};
 use crate::watch::{WatchOptions, WatchSignal, Watcher};
@@ -45,7 +45,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     if let Some(note) = watching.workspace().outside_git() {
         show(Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
     }
-    let begun = step(&mut watching, WatchEvent::Start, context, ui)?;
+    let begun = step(&mut watching, vec![WatchEvent::Start], context, ui)?;
     let Some(mut watcher) = watcher else {
         return Ok(match begun {
             Stepped { faulty: true, .. } => ExitCode::Fault,
@@ -64,16 +64,14 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         };
         let Some(signals) = watcher.next(timeout) else { break };
         let mut reloaded = false;
-        for event in events_of(signals) {
-            reloaded |= step(&mut watching, event, context, ui)?.reloaded;
-        }
+        reloaded |= step(&mut watching, events_of(signals), context, ui)?.reloaded;
         if watching.is_held() {
-            reloaded |= step(&mut watching, WatchEvent::Retry, context, ui)?.reloaded;
+            reloaded |= step(&mut watching, vec![WatchEvent::Retry], context, ui)?.reloaded;
         }
         if reloaded {
             watcher = listen(watching.workspace(), args)?;
             *stop.lock().unwrap_or_else(PoisonError::into_inner) = watcher.stop_handle();
-            step(&mut watching, WatchEvent::Rescan("the settings were read anew"), context, ui)?;
+            step(&mut watching, vec![WatchEvent::Rescan("the settings were read anew")], context, ui)?;
         }
     }
     let stopped = Happening::Stopped { reason: "interrupted".to_owned() };
@@ -89,10 +87,15 @@ struct Stepped {
     faulty: bool,
 }
 
-/// Takes one event and shows what came of it.
-fn step(watching: &mut Watching, event: WatchEvent, context: &Context, ui: &Ui) -> Result<Stepped, Failure> {
+/// Takes the events of a moment and shows what came of them.
+fn step(
+    watching: &mut Watching,
+    events: Vec<WatchEvent>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Stepped, Failure> {
     let mut stepped = Stepped::default();
-    for effect in watching.step(event) {
+    for effect in watching.take(events) {
         stepped.reloaded |= matches!(effect, WatchEffect::Reloaded);
         stepped.held |= matches!(effect, WatchEffect::Held { .. });
         stepped.faulty |= matches!(effect, WatchEffect::Trouble { is_fault: true, .. });
@@ -120,9 +123,9 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
         WatchEffect::Moved(applied) => {
             let lines = report::transition_lines(&applied).into_iter();
             let moved = lines.map(|line| Happening::Transition { transition: Box::new(line) });
-            moved.chain(applied.notes.iter().map(finding)).chain(stands(workspace, &applied.judged)).collect()
+            moved.chain(applied.notes.iter().map(finding)).chain([stands(workspace, &applied.judged)]).collect()
         }
-        WatchEffect::Stands(judged) => stands(workspace, &judged).into_iter().collect(),
+        WatchEffect::Stands(judged) => vec![stands(workspace, &judged)],
         WatchEffect::Reloaded => Vec::new(),
         WatchEffect::Gone(task) => vec![Happening::Gone { task: task.to_string() }],
         WatchEffect::Held { tasks, message, hint } => {
@@ -141,9 +144,9 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
 }
 
 /// What is to be done about a task now.
-fn stands(workspace: &Workspace, judged: &Judged) -> Option<Happening> {
-    let subject = workspace.subject(judged, None)?;
-    Some(Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) })
+fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
+    let subject = workspace.subject(judged, None);
+    Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) }
 }
 
 fn listen(workspace: &Workspace, args: &WatchArgs) -> Result<Watcher, Failure> {

@@ -119,7 +119,7 @@ impl<'a> Stage<'a> {
         }
         self.typed(&format!("orch explain {TASK}"))?;
         let workspace = self.workspace()?;
-        let judged = workspace.judge(&workspace.task(TASK)?)?;
+        let judged = workspace.look(&workspace.task(TASK)?)?;
         let subjects = report::subjects(&workspace, std::slice::from_ref(&judged))?;
         let text = Explanations::new(workspace.repository(), &subjects).text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
@@ -175,7 +175,7 @@ impl<'a> Stage<'a> {
     /// Writes a report of the task, with the `of` map that `orch suggest` hands out for it.
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
         let workspace = self.workspace()?;
-        let judged = workspace.judge(&workspace.task(TASK)?)?;
+        let judged = workspace.look(&workspace.task(TASK)?)?;
         if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
             let of =
                 expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
@@ -208,13 +208,10 @@ impl<'a> Stage<'a> {
     }
 
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
-        let judged = workspace.judge(&workspace.task(TASK)?)?;
-        if let Some(subject) = workspace.subject(&judged, None) {
-            let next = Suggestion::of(&subject);
-            let phase = next.current_phase.clone().unwrap_or_default();
-            self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", next.reason)))?;
-        }
-        Ok(())
+        let judged = workspace.look(&workspace.task(TASK)?)?;
+        let next = Suggestion::of(&workspace.subject(&judged, None));
+        let phase = next.current_phase.clone().unwrap_or_default();
+        self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", next.reason)))
     }
 }
 
