@@ -37,6 +37,7 @@ pub enum TaskOutcome {
 }
 
 /// Transitions that were applied to one task.
+#[derive(Clone)]
 pub struct Applied {
     /// The task as it stands afterwards.
     pub judged: Sight,
@@ -108,7 +109,7 @@ impl Writer<'_> {
         }
         let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
         if !usable || !(plan.adopt)(&judged.task.id) {
-            return Ok(judged.after(Vec::new()));
+            return Ok(self.workspace.after(judged, Vec::new()));
         }
         let created = self.creation(judged, true, None, &stamp)?;
         let recorded = Recorded::Known(Box::new(created.state.clone()));

@@ -48,7 +48,7 @@ impl Writer<'_> {
                 let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
                 return Err(Diagnostic::error("task-exists", message).hint(hint).into());
             }
-            Ok(judged.after(vec![self.creation(judged, adopted, title, &self.stamp())?]))
+            Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, title, &self.stamp())?]))
         })?;
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
     }

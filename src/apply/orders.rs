@@ -79,7 +79,7 @@ impl Writer<'_> {
                 }
             }?;
             let state = decide::apply(workflow, state, facts, &transition, &self.stamp());
-            Ok(judged.after(vec![Step { transition, state }]))
+            Ok(self.workspace.after(judged, vec![Step { transition, state }]))
         })?;
         first_applied(outcomes)
     }

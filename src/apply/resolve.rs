@@ -272,14 +272,14 @@ impl Writer<'_> {
             let transcript = judged.observed.transcript.as_deref().and_then(Conflicted::in_text);
             // Somebody else has settled it since it was looked at.
             if state.is_none() && transcript.is_none() {
-                return Ok(judged.after(Vec::new()));
+                return Ok(self.workspace.after(judged, Vec::new()));
             }
             let derived = self.derive(task, state.as_ref(), transcript.as_ref(), chosen);
             let workflow = judged.workflow();
             let step = derived.as_ref().map(|(derived, _)| step_of(workflow, derived));
             let steps = step.into_iter().collect();
             came.replace(Some(derived.map(|(derived, _)| derived)));
-            Ok(judged.after(steps))
+            Ok(self.workspace.after(judged, steps))
         })?;
         let commit = outcomes.into_iter().find_map(|outcome| match outcome {
             TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),

@@ -9,6 +9,7 @@ mod ui;
 pub use args::{Cli, Command, Global};
 pub use commands::reference;
 pub use failure::{ExitCode, Failure};
+pub use interrupt::Interrupts;
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
@@ -28,12 +29,14 @@ pub struct Context {
     pub caller: Caller,
     /// Where `orch` was started, or `-C`.
     pub start: PathBuf,
+    /// What Ctrl-C does.
+    pub interrupts: Interrupts,
 }
 
 impl Context {
     /// Opens the repository around the start directory, and tells what is wrong with its settings.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
-        interrupt::listen();
+        self.interrupts.listen();
         let workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
         for finding in workspace.findings() {
             ui.problem(&format!("{finding}"));
@@ -85,7 +88,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     };
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
-    let context = Context { caller: Caller::from_environment(variable), start, global: cli.global };
+    let caller = Caller::from_environment(variable);
+    let context = Context { caller, start, global: cli.global, interrupts: Interrupts::default() };
     let result = commands::run(cli.command, &context, &ui);
     match result {
         Ok(code) => code as u8,

@@ -86,7 +86,7 @@ pub(super) fn own_step(
     let next = decide::apply(workflow, state, &judged.observed.facts, &transition, &writer.stamp());
     match writer.refused_data(workflow, &next) {
         Some(why) => Err(refuse(why)),
-        None => Ok(judged.after(vec![Step { transition, state: next }])),
+        None => Ok(writer.workspace.after(judged, vec![Step { transition, state: next }])),
     }
 }
 

@@ -6,13 +6,15 @@ mod driver;
 mod perform;
 mod recording;
 mod runs;
+mod watch_loop;
 mod watching;
 
 pub use answer::{Asked, Standstill, answer, standstill};
 pub use control::{Controlled, control, resume};
 pub use driver::run;
 pub use runs::{RunInfo, overrule, runs};
-pub use watching::{WatchEffect, WatchEvent, Watching};
+pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
+pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
 use crate::apply::Applied;
 use crate::apply::Writer;

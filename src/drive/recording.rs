@@ -36,7 +36,7 @@ impl Drive<'_> {
             };
             let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
             unmade.replace(why);
-            Ok(judged.after(steps))
+            Ok(writer.workspace.after(judged, steps))
         };
         let mut wanted = Wanted::unseen(self.task);
         // What was judged last counts, if nothing has changed by the time the lock is held.
@@ -111,7 +111,10 @@ pub(super) fn steps_for(
         refuses: &|state| writer.refused_data(workflow, state),
         is_there: &|path| is_there(writer.workspace.root(), judged, path),
     };
-    command.steps(workflow, state, &judged.observed.facts, &recorder)
+    let steps = command.steps(workflow, state, &judged.observed.facts, &recorder)?;
+    let asked = if *command == RunCommand::Moves { 1 + steps.len() } else { 0 };
+    writer.workspace.costs.evaluated(asked);
+    Ok(steps)
 }
 
 /// Whether a file is there that an executor speaks of, below the task or below the repository.

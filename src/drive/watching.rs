@@ -2,16 +2,17 @@
 //!
 //! Watcher, timers and signals only send events; a test drives it event by event.
 
-use crate::apply::{AdvancePlan, Applied, TaskOutcome, Wanted, Writer};
+use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
 use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
 use crate::store::{self, Head};
 use crate::survey::{Caller, Error, ErrorKind, Sight, SightKey, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::Sender;
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum WatchEvent {
     /// The watch begins: look at everything.
     Start,
@@ -23,8 +24,23 @@ pub enum WatchEvent {
     Rescan(&'static str),
     /// What was held back may be possible now.
     Retry,
+    /// Somebody orders a transition.
+    Order(Box<OrderRequest>),
     /// The watch itself has trouble. Says which.
     Trouble(String),
+}
+
+/// An order, whose it is, and who waits for what comes of it.
+#[derive(Debug)]
+pub struct OrderRequest {
+    /// On whose behalf.
+    pub caller: Caller,
+    /// The task that it is about.
+    pub task: TaskRef,
+    /// What is ordered.
+    pub order: Order,
+    /// Where the answer goes.
+    pub reply: Sender<Result<Applied, Error>>,
 }
 
 /// Something to tell.
@@ -154,6 +170,7 @@ impl Watching {
             WatchEvent::Rescan(_) => self.rescan(head, &mut effects),
             WatchEvent::Changed(paths) => self.changed(&paths, head, &mut effects),
             WatchEvent::Head => self.head_moved(head, &mut effects),
+            WatchEvent::Order(request) => self.ordered(*request, &mut effects),
             WatchEvent::Retry => {
                 let held = std::mem::take(&mut self.held);
                 self.look(held.into_values().collect(), head, &mut effects);
@@ -223,6 +240,20 @@ impl Watching {
         let on_code = self.known.values().filter(|known| known.on_code);
         let tasks = on_code.map(|known| known.task.clone()).collect();
         self.look(tasks, head, effects);
+    }
+
+    /// Carries out an order. Whoever gave it is answered; the others are told that the task moved.
+    fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
+        let OrderRequest { caller, task, order, reply } = request;
+        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.dry_run);
+        // Whoever does not wait for the answer any more has the order carried out all the same.
+        match done {
+            Ok(applied) => {
+                self.tell(TaskOutcome::Applied(Box::new(applied.clone())), effects);
+                drop(reply.send(Ok(applied)));
+            }
+            Err(error) => drop(reply.send(Err(error))),
+        }
     }
 
     fn rescan(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {

@@ -22,6 +22,7 @@ use std::time::SystemTime;
 ///
 /// It is made by [`Workspace::look`]; after a transition the writer makes the next one of it, without
 /// another look.
+#[derive(Clone)]
 pub struct Sight {
     /// The task.
     pub task: TaskRef,
@@ -90,19 +91,6 @@ impl Sight {
     /// The commit that HEAD named when it was looked at.
     pub(crate) fn head_commit(&self) -> Option<Digest> {
         self.key.head.as_ref().and_then(|head| head.commit)
-    }
-
-    /// The steps that a task takes, with what the rules say after the last of them.
-    pub(crate) fn after(&self, steps: Vec<Step>) -> Settled {
-        let decision = match steps.last() {
-            None => self.decision.clone(),
-            Some(last) => {
-                let facts = super::code::facts_after(self.workflow(), &self.observed.facts, &last.state);
-                let recorded = Recorded::Known(Box::new(last.state.clone()));
-                evaluate(self.workflow(), &recorded, &facts)
-            }
-        };
-        Settled { steps, decision }
     }
 }
 
@@ -192,6 +180,20 @@ impl Workspace {
             key,
             last_run,
         })
+    }
+
+    /// The steps that a judged task takes, with what the rules say after the last of them.
+    pub(crate) fn after(&self, judged: &Sight, steps: Vec<Step>) -> Settled {
+        let decision = match steps.last() {
+            None => judged.decision.clone(),
+            Some(last) => {
+                let facts = super::code::facts_after(judged.workflow(), &judged.observed.facts, &last.state);
+                let recorded = Recorded::Known(Box::new(last.state.clone()));
+                self.costs.evaluated(1);
+                evaluate(judged.workflow(), &recorded, &facts)
+            }
+        };
+        Settled { steps, decision }
     }
 
     /// What a look would see after a step was written, made of what was seen before and what was written.

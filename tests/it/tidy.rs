@@ -145,6 +145,52 @@ fn imports_go_one_way() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Rooms in which files import each other in one direction only, their `mod.rs` apart.
+const LAYERED: [&str; 3] = ["survey", "apply", "drive"];
+
+/// The files of its own room that a file imports by name.
+fn siblings(code: &str, room: &str) -> Vec<String> {
+    let word = |text: &str| {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+    };
+    let mut named = Vec::new();
+    for start in ["super::".to_owned(), format!("crate::{room}::")] {
+        for (at, _) in code.match_indices(&start) {
+            let rest = &code[at + start.len()..];
+            match rest.strip_prefix('{') {
+                Some(group) => named.extend(members(group).into_iter().map(word)),
+                None => named.push(word(rest)),
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn no_room_goes_round_in_circles() {
+    let mut wrong = Vec::new();
+    for room in LAYERED {
+        let own: Vec<(String, String, String)> =
+            sources().into_iter().filter(|(name, of, _)| of == room && !name.ends_with("/mod.rs")).collect();
+        let stem = |name: &str| name.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
+        let mut open: Vec<(String, Vec<String>)> =
+            own.iter().map(|(name, _, text)| (stem(name), siblings(&code(text), room))).collect();
+        let files: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
+        open.iter_mut().for_each(|(_, reached)| reached.retain(|name| files.contains(name)));
+        // What imports nothing that is still open is in nobody's circle.
+        loop {
+            let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
+            let before = open.len();
+            open.retain(|(_, reached)| reached.iter().any(|name| names.contains(name)));
+            if open.len() == before {
+                break;
+            }
+        }
+        wrong.extend(open.into_iter().map(|(name, reached)| format!("{room}/{name} imports {reached:?}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn the_environment_and_the_clock_have_one_door_each() {
     let mut wrong = Vec::new();

@@ -34,7 +34,8 @@ impl<'a> Stage<'a> {
         let aside = context.global.json;
         let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
-        let context = Context { global, caller, start: directory.to_owned() };
+        let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
+        let context = Context { caller, global, start, interrupts };
         let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
         stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
