@@ -217,7 +217,8 @@ impl Writer<'_> {
                 state: (last, text.0),
                 transcript: text.1,
                 decision,
-                head: Some(Head { commit: made.last().and_then(|(_, commit)| *commit), ..head.clone() }),
+                commit: made.last().and_then(|(_, commit)| *commit),
+                head: Some(head.clone()),
                 stamps: &committed.placed,
             };
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
@@ -306,7 +307,8 @@ impl Writer<'_> {
                 state: (last.state.clone(), state.into_bytes()),
                 transcript,
                 decision,
-                head: None,
+                commit: None,
+                head: head.clone(),
                 stamps: &stamps,
             };
             let judged = self.workspace.sight_after(judged, placed);

@@ -26,7 +26,8 @@ impl Writer<'_> {
         let commit = self.workspace.committed(std::slice::from_ref(judged))?.into_iter().next().flatten();
         let subject = self.workspace.subject(judged, commit);
         // The commit of HEAD changes without the task; a copy that lies around must not.
-        let repository = Repository { head: None, ..self.workspace.repository_under(judged.key.head.clone()) };
+        let repository =
+            Repository { head: None, ..self.workspace.repository_under(judged.key.head.clone()) };
         let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));
         let target = path.under(&self.workspace.root);
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {

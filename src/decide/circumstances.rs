@@ -3,9 +3,7 @@
 //! The rules see none of it. It decides which commands may be typed now, and what is worth noting.
 
 use super::evaluate::choice;
-use super::{
-    Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle,
-};
+use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
 use crate::base::{Diagnostic, Digest, RepoPath, command};
 use crate::workflow::{Owner, Workflow};
 
@@ -112,9 +110,8 @@ pub fn conclude(
     }
     decision.options.splice(0..0, restores);
     // What goes on by itself, or has come to nothing, is not begun once more.
-    let is_open = !circumstances.past
-        && !circumstances.untracked
-        && matches!(runner, None | Some(Runner::Interrupted));
+    let is_open =
+        !circumstances.past && !circumstances.untracked && matches!(runner, None | Some(Runner::Interrupted));
     if let (Verdict::Run(action), true) = (&decision.verdict, is_open) {
         let effect = format!("perform `{action}`, and what is due after it");
         decision.options.insert(0, choice("run", ["orch", "run", task], Owner::Orch, effect));

@@ -5,8 +5,8 @@ use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
 use crate::base::{Period, Timestamp};
 use crate::decide::{
-    Blocker, Ending, ExecutorExit, Mode, News, Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, TaskView, Tick,
-    Usage,
+    Blocker, Ending, ExecutorExit, Mode, News, Recorded, RetryPolicy, Returned, RunEffect, RunEvent,
+    RunMachine, TaskView, Tick, Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
 use crate::store;

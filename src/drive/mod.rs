@@ -273,3 +273,24 @@ impl From<RunFault> for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server has its watch on a thread of its own, orders from others, and runs on as many as it likes.
+    #[test]
+    fn what_goes_on_by_itself_can_be_sent() {
+        fn is_send<T: Send>() {}
+        is_send::<Watching>();
+        is_send::<WatchLoop>();
+        is_send::<WatchHandle>();
+        is_send::<OrderRequest>();
+        is_send::<WatchEffect>();
+        is_send::<Applied>();
+        is_send::<StopFlag>();
+        is_send::<RunOptions>();
+        is_send::<RunEnd>();
+        is_send::<crate::decide::RunMachine>();
+    }
+}

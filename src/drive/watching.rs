@@ -314,7 +314,9 @@ impl Watching {
         for task in tasks {
             match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
                 Ok(wanted) if wanted.is_due() && !self.dry_run => due.push(wanted),
-                Ok(wanted) => wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects)),
+                Ok(wanted) => {
+                    wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
+                }
                 Err(error) => effects.push(trouble(&error)),
             }
         }

@@ -10,8 +10,8 @@ use crate::config;
 use crate::decide::{Proof, Standing, Verdict};
 use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
-use crate::survey::Workspace;
 use crate::survey::CodeAt;
+use crate::survey::Workspace;
 use crate::survey::setting::{InSource, Setting};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Caller, Error, Sight, TaskRef};
@@ -98,8 +98,13 @@ impl<'w> Checker<'w> {
         let mut befores = vec![Arc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
         let code = CodeAt::Commit(store, befores[0].source.commit());
-        let after =
-            Snapshot { setting: &setting, source: &index, validations: &self.workspace.validations, code, costs: None };
+        let after = Snapshot {
+            setting: &setting,
+            source: &index,
+            validations: &self.workspace.validations,
+            code,
+            costs: None,
+        };
         for merged in store.merge_heads()? {
             befores.push(Arc::new(Side::new(&archive, store.tree_source(merged))?));
         }
@@ -376,9 +381,12 @@ fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
     if let Some(code) = code {
         let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
         let place = match &decision.rule {
-            Some(rule) if code == "guard-error" => {
-                judged.workflow().rules.iter().find(|candidate| candidate.id == *rule).map(|rule| rule.place.clone())
-            }
+            Some(rule) if code == "guard-error" => judged
+                .workflow()
+                .rules
+                .iter()
+                .find(|candidate| candidate.id == *rule)
+                .map(|rule| rule.place.clone()),
             _ => None,
         };
         finding.place =

@@ -5,7 +5,7 @@ use crate::base::{Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_w
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{UsableWorkflow, Error, TaskRef};
+use crate::survey::{Error, TaskRef, UsableWorkflow};
 use crate::workflow::{Phase, Workflow};
 use std::sync::Arc;
 

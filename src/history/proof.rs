@@ -356,8 +356,7 @@ impl Proving<'_> {
         let mut refused: Option<String> = None;
         let mut excuse: Option<String> = None;
         let mut impossible: Option<Disproof> = None;
-        let told =
-            loaded.workflow().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
+        let told = loaded.workflow().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
         let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
             let snapshot = Snapshot { source, ..self.change.after };
             let task = self.change.task;

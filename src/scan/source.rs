@@ -242,7 +242,12 @@ impl Source for WorkDir<'_> {
                     let path = error.path().unwrap_or(&start);
                     let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
                     let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                    entries.push(Entry { path, kind: EntryKind::Unreadable(why), executable: false, stamp: None });
+                    entries.push(Entry {
+                        path,
+                        kind: EntryKind::Unreadable(why),
+                        executable: false,
+                        stamp: None,
+                    });
                 }
             }
         }

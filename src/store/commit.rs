@@ -165,7 +165,12 @@ impl Transaction<'_> {
     pub fn commit(&mut self, planned: &[PlannedCommit]) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
-            return Ok(Committed { commits: Vec::new(), placed: Vec::new(), left_staged: Vec::new(), unfinished: None });
+            return Ok(Committed {
+                commits: Vec::new(),
+                placed: Vec::new(),
+                left_staged: Vec::new(),
+                unfinished: None,
+            });
         }
         // Signing may wait for a person, so nobody is kept from the index meanwhile.
         let (built, objects) = self.build(planned, store.signs()?)?;

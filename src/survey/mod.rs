@@ -1,7 +1,7 @@
 //! Looking at a repository: which tasks there are, what their files say, and what the rules make of it.
 //!
 //! Nothing here writes. A [`Workspace`] reads one source, the work directory or a commit, together with
-//! the settings that this source holds; [`Workspace::judge`] is the one look that every face renders.
+//! the settings that this source holds; [`Workspace::look`] yields the [`Sight`] that every face renders.
 
 mod caller;
 pub(crate) mod code;
@@ -24,7 +24,6 @@ pub use error::{Error, ErrorKind};
 pub use loaded::{Loaded, UsableWorkflow};
 pub use sight::{Sight, SightKey};
 pub use tasks::TaskRef;
-
 
 pub(crate) use sight::Placed;
 
@@ -76,11 +75,7 @@ impl Workspace {
     }
 
     /// Looks at the workspace's source; `head` is the commit that HEAD names.
-    pub(crate) fn snapshot_at<R>(
-        &self,
-        head: Option<Digest>,
-        look: impl FnOnce(&Snapshot<'_>) -> R,
-    ) -> R {
+    pub(crate) fn snapshot_at<R>(&self, head: Option<Digest>, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
         let work_dir;
         let work_tree;
         let tree;

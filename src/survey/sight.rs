@@ -2,7 +2,7 @@
 
 use super::costs::Counted;
 use super::snapshot::{Reading, Snapshot};
-use super::{UsableWorkflow, Error, TaskRef, Workspace};
+use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Digest, RepoPath};
 use crate::decide::{
     Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, Settled, State, Step, conclude,
@@ -102,7 +102,9 @@ pub(crate) struct Placed<'p> {
     pub transcript: Vec<u8>,
     /// What the rules say after it.
     pub decision: Decision,
-    /// Where HEAD is after it; `None` where it was not committed.
+    /// The commit that holds it; `None` where it was not committed.
+    pub commit: Option<Digest>,
+    /// Where HEAD is now.
     pub head: Option<Head>,
     /// The stamps of the files as they were put there; of one that somebody has changed since, none.
     pub stamps: &'p [(RepoPath, FileStamp)],
@@ -208,11 +210,11 @@ impl Workspace {
                 conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances)
             });
         let path = before.task.state_path();
-        let is_committed = match (&self.store, &placed.head) {
+        let is_committed = match (&self.store, placed.commit) {
             (Some(store), Some(_)) => !store.alters(&path, &text).unwrap_or(true),
             _ => false,
         };
-        let commit = placed.head.as_ref().and_then(|head| head.commit).filter(|_| is_committed);
+        let commit = placed.commit.filter(|_| is_committed);
         let own = [path, before.task.transcript_path()];
         let key = before.key.after(placed.head, &own, placed.stamps);
         let observed = Observed {

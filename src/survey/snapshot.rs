@@ -5,7 +5,7 @@
 use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::Setting;
-use super::{CodeAt, UsableWorkflow, Error, Loaded, TaskRef};
+use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::Recorded;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
@@ -130,8 +130,7 @@ impl Snapshot<'_> {
         let root =
             roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
         let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
-        let artifact =
-            |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
+        let artifact = |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
         holds.then(|| misnamed("path-not-utf8", shown, "its path is not UTF-8"))
     }

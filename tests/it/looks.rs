@@ -135,13 +135,18 @@ fn a_turn_of_a_run_is_three_looks_at_most() {
     let command = ["sh", "agent.sh"].map(str::to_owned).to_vec();
     let options = RunOptions { command, ..RunOptions::default() };
     let mut turns = Vec::new();
-    let end =
-        drive::run(&Writer::new(&workspace, &caller), &task, &options, &StopFlag::default(), &mut |happened| {
+    let end = drive::run(
+        &Writer::new(&workspace, &caller),
+        &task,
+        &options,
+        &StopFlag::default(),
+        &mut |happened| {
             if let Happened::Turn { .. } = happened {
                 turns.push(workspace.counted());
             }
-        })
-        .expect("it runs");
+        },
+    )
+    .expect("it runs");
     assert_eq!((end.ending, end.turns.0), (Ending::Waiting, 5), "to accept is for a person");
     for turn in turns.windows(2) {
         let cost = turn[1].since(&turn[0]);

@@ -172,7 +172,8 @@ fn no_room_goes_round_in_circles() {
     for room in LAYERED {
         let own: Vec<(String, String, String)> =
             sources().into_iter().filter(|(name, of, _)| of == room && !name.ends_with("/mod.rs")).collect();
-        let stem = |name: &str| name.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
+        let stem =
+            |name: &str| name.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
         let mut open: Vec<(String, Vec<String>)> =
             own.iter().map(|(name, _, text)| (stem(name), siblings(&code(text), room))).collect();
         let files: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();

@@ -80,7 +80,10 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
         WatchEffect::Moved(applied) => {
             let lines = report::transition_lines(&applied).into_iter();
             let moved = lines.map(|line| Happening::Transition { transition: Box::new(line) });
-            moved.chain(applied.notes.iter().map(finding)).chain([stands(workspace, &applied.judged)]).collect()
+            moved
+                .chain(applied.notes.iter().map(finding))
+                .chain([stands(workspace, &applied.judged)])
+                .collect()
         }
         WatchEffect::Stands(judged) => vec![stands(workspace, &judged)],
         WatchEffect::Reloaded => Vec::new(),
