@@ -2,11 +2,10 @@
 
 use super::Writer;
 use super::preflight::refuse_cut;
-use crate::base::{Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
 use crate::record::{settled_lines, with_line, without_markers, write_state};
-use crate::scan::NESTED;
-use crate::store::{self, Head, PlannedCommit, Store, Write, durable};
+use crate::store::{Head, PlannedCommit, Store, Write, durable};
 use crate::survey::evidence::{IGNORED_HINT, ignored, with_own_line_endings};
 use crate::survey::{Error, Placed, Sight, TaskRef};
 use crate::view::Message;
@@ -45,6 +44,23 @@ pub struct Applied {
     pub steps: Vec<(Transition, Option<Digest>)>,
     /// What the user should know beside it.
     pub notes: Vec<Diagnostic>,
+}
+
+impl Applied {
+    /// Logs every transition.
+    fn trace(&self) {
+        for (transition, commit) in &self.steps {
+            let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
+            tracing::info!(
+                task = %self.judged.task.id,
+                from = from.map(|phase| phase.as_str()),
+                to = %transition.to,
+                rule = rule.map(|rule| rule.as_str()),
+                commit = commit.map(tracing::field::display),
+                "moved"
+            );
+        }
+    }
 }
 
 /// Which steps a judged task takes.
@@ -159,7 +175,8 @@ impl Writer<'_> {
         }
         for attempt in 0..TRIES {
             match self.apply_once(wanted, steps_of) {
-                Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
+                Err(error) if error.is_moved() && attempt + 1 < TRIES => {
+                    tracing::info!(attempt, "the branch moved: the tasks are judged again");
                     // The stamps of files say nothing of who else has written.
                     wanted.iter_mut().for_each(|one| one.seen = None);
                     // Uneven, so that two that collided do not collide again.
@@ -169,7 +186,7 @@ impl Writer<'_> {
                 other => return other,
             }
         }
-        Err(store::Error::Moved.into())
+        Err(Error::moved())
     }
 
     /// Looks at a task, unless what was seen of it stands still. `head` is where HEAD is.
@@ -224,7 +241,9 @@ impl Writer<'_> {
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
             let judged = self.workspace.sight_after(judged, placed);
             notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
-            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps: made, notes })));
+            let applied = Applied { judged, steps: made, notes };
+            applied.trace();
+            outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
     }
@@ -313,22 +332,25 @@ impl Writer<'_> {
             };
             let judged = self.workspace.sight_after(judged, placed);
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            outcomes.push(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })));
+            let applied = Applied { judged, steps, notes: Vec::new() };
+            applied.trace();
+            outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
     }
 
     /// One writer at a time, also outside git: a kernel lock on the root directory itself.
     fn lock_directory(&self) -> Result<File, Error> {
-        let refused = |source| store::Error::Io { path: self.workspace.root.clone(), source };
+        let refused = |source| Error::io(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
         for attempt in 0..10 {
             if directory.try_lock().is_ok() {
                 return Ok(directory);
             }
+            tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
-        Err(store::Error::Busy { what: "another orch is writing here".to_owned() }.into())
+        Err(Error::busy("another orch is writing here".to_owned()))
     }
 }
 
@@ -373,7 +395,7 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if Digest::of_blob(&blob) != file.digest {
                 // The filter gives other bytes now than when the file was judged.
-                return Err(store::Error::Moved.into());
+                return Err(Error::moved());
             }
             let executable = head.mode_for(&file.path, file.executable)?;
             writes.push(Write::evidence(file.path.clone(), blob, executable));
@@ -411,7 +433,7 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     } else {
         format!("git update-index --no-skip-worktree {path}, then git restore {path}")
     };
-    Error::NotNow { code: "evidence-sparse", message, hint: Some(hint) }
+    Error::new(Code::EvidenceSparse, message).with_hint(hint)
 }
 
 /// What is there and cannot be read can be no proof, and must not be committed as deleted either.
@@ -420,19 +442,19 @@ fn refuse_unread(judged: &Sight) -> Result<(), Error> {
         let message =
             format!("{path} is there but cannot be read, so the transition could not carry its proof");
         let hint = command(&["orch", "check", judged.task.id.as_str()]);
-        Err(Error::NotNow { code, message, hint: Some(hint) })
+        Err(Error::new(code, message).with_hint(hint))
     };
     if let Some(path) = judged.observed.nested.first() {
         let message =
             format!("{path} is a repository of its own, so the transition could not carry what is in it");
         let hint = "move it out of the task, or remove its .git".to_owned();
-        return Err(Error::NotNow { code: NESTED, message, hint: Some(hint) });
+        return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
     }
     if let Some(path) = judged.observed.unread.first() {
-        return refuse("evidence-unreadable", path);
+        return refuse(Code::EvidenceUnreadable, path);
     }
     if judged.observed.has_transcript && judged.observed.transcript.is_none() {
-        return refuse("transcript-unreadable", &judged.task.transcript_path());
+        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
     }
     Ok(())
 }
@@ -443,7 +465,7 @@ fn refuse_ignored(store: &Store, judged: &Sight, state: &RepoPath) -> Result<(),
         None => Ok(()),
         Some(path) => {
             let message = format!("git ignores {path}, so the transition could not carry its proof");
-            Err(Error::NotNow { code: "evidence-ignored", message, hint: Some(IGNORED_HINT.to_owned()) })
+            Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
         }
     }
 }
@@ -453,7 +475,7 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     ours.map(|path| {
         let message = format!("{path}: you have staged another version; it is left as you staged it");
         let path = shell_word(path.as_str());
-        Diagnostic::warning("staged-other", message)
+        Diagnostic::warning(Code::StagedOther, message)
             .hint(format!("git add {path}, or git restore --staged {path}"))
     })
     .collect()
@@ -462,5 +484,5 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
 fn unfinished_note(problem: &str) -> Diagnostic {
     let message =
         format!("the commit is made, but files or index could not be brought up to date: {problem}");
-    Diagnostic::warning("unfinished", message).hint("the next run of orch finishes it")
+    Diagnostic::warning(Code::Unfinished, message).hint("the next run of orch finishes it")
 }

@@ -4,7 +4,7 @@
 //! the commits that were merged.
 
 use super::Writer;
-use crate::base::{RepoPath, command};
+use crate::base::{Code, Reason, RepoPath, command};
 use crate::decide::{Recorded, State};
 use crate::record::{Event, read_state, read_transcript, sides, united_lines, without_markers, write_state};
 use crate::store::{Unmerged, durable};
@@ -107,7 +107,7 @@ impl Writer<'_> {
             let (Some(ours), Some(theirs)) = (blob(1)?, blob(2)?) else {
                 let message = format!("one side removed {path}, and the other went on with it");
                 let hint = format!("git add {path} to keep it, or git rm {path}");
-                return Err(Error::NotNow { code: "removed-and-moved", message, hint: Some(hint) });
+                return Err(Error::new(Code::RemovedAndMoved, message).with_hint(hint));
             };
             return Ok(Some(Conflicted { base: blob(0)?, ours, theirs }));
         }
@@ -143,7 +143,7 @@ impl Writer<'_> {
             let back = command(&["git", "checkout", "-m", "--", path.as_str()]);
             let one_side = command(&["orch", "recover", task.id.as_str()]);
             let hint = Some(format!("bring the conflict back: {back}; or give up one side: {one_side}"));
-            return Err(Error::NotNow { code: "side-broken", message, hint });
+            return Err(Error::new(Code::SideBroken, message).with_hint(hint));
         }
         Ok(committed)
     }
@@ -212,9 +212,9 @@ impl Writer<'_> {
 }
 
 /// A whole state, or why there is none.
-pub(super) fn state_in(bytes: &[u8], phase_key: &str) -> Result<State, String> {
+pub(super) fn state_in(bytes: &[u8], phase_key: &str) -> Result<State, Reason> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     read_state(&value, text, phase_key)
-        .map_err(|faults| faults.into_iter().next().map(|fault| fault.message).unwrap_or_default())
+        .map_err(|faults| faults.into_iter().next().map(|fault| fault.message).unwrap_or_default().into())
 }

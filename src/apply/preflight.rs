@@ -2,7 +2,7 @@
 //! that is whole.
 
 use super::Writer;
-use crate::base::command;
+use crate::base::{Code, command};
 use crate::decide::{DEEPEST, Recorded, State, Step, nests_deeper};
 use crate::record::{settled_lines, write_state};
 use crate::store::Store;
@@ -35,7 +35,7 @@ impl Writer<'_> {
         }
         let message = format!("{directory} is a link now, and what is behind it is not in this repository");
         let hint = Some("put the directory itself there".to_owned());
-        Err(Error::NotNow { code: "task-behind-link", message, hint })
+        Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
     }
 
     /// The workflow's own part of a state is what its schema accepts, whoever changed it.
@@ -43,7 +43,7 @@ impl Writer<'_> {
         match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {
             Some(message) => {
                 let hint = Some(command(&["orch", "workflow", "check", workflow.name.as_str()]));
-                Err(Error::NotNow { code: "state-schema", message, hint })
+                Err(Error::new(Code::StateSchema, message).with_hint(hint))
             }
             None => Ok(()),
         }
@@ -67,5 +67,5 @@ pub(crate) fn refuse_cut(store: &Store, judged: &Sight) -> Result<(), Error> {
     }
     let message = format!("{path}, which only grows, has lost something that HEAD holds");
     let hint = Some(command(&["git", "restore", "--", path.as_str()]));
-    Err(Error::NotNow { code: "transcript-cut", message, hint })
+    Err(Error::new(Code::TranscriptCut, message).with_hint(hint))
 }

@@ -1,7 +1,7 @@
 //! Rebuilding a lost or broken state: from git history, else from the transcript, else from the files.
 
 use super::Writer;
-use crate::base::{Diagnostic, Digest, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
 use crate::store::durable;
@@ -33,7 +33,7 @@ impl Writer<'_> {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
-            return Err(Error::NotNow { code: "conflict-markers", message, hint });
+            return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
         let phase_key = judged.workflow().phase_key.as_str();
         let path = task.state_path();
@@ -71,7 +71,7 @@ impl Writer<'_> {
             let id = shell_word(task.id.as_str());
             let path = task.state_path();
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
-            Err(Error::NotNow { code: "state-lost", message, hint: Some(hint) })
+            Err(Error::new(Code::StateLost, message).with_hint(hint))
         };
         let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
         let stamp = self.caller.own_stamp();
@@ -105,7 +105,7 @@ impl Writer<'_> {
         let path = task
             .directory
             .join(TRANSCRIPT_FILE)
-            .map_err(|error| Diagnostic::error("path", error.to_string()))?;
+            .map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
         let Some(bytes) = durable::read_regular(&path.under(&self.workspace.root)) else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);
         Ok(match rebuild(&text, phase_key) {

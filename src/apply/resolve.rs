@@ -5,11 +5,11 @@
 use super::TaskOutcome;
 use super::Writer;
 use super::conflicted::{Conflicted, state_in};
-use crate::base::{Diagnostic, Digest, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
 use crate::decide::{self, Conflict, HistoryEntry, State, Step};
 use crate::record::{with_line, write_state};
 use crate::scan::conflict;
-use crate::store::{self, Operation, durable, resolving};
+use crate::store::{Operation, durable, resolving};
 use crate::survey::snapshot::workflow_named_in;
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
@@ -202,7 +202,7 @@ impl Writer<'_> {
         let state = state_in(bytes, &workflow.phase_key).map_err(|why| {
             let message = format!("the state of `{}` cannot be used: {why}", task.id);
             let hint = Some(format!("put state.json back, then: orch resolve {}", task.id));
-            Error::NotNow { code: "state-invalid", message, hint }
+            Error::new(Code::StateInvalid, message).with_hint(hint)
         })?;
         let phase = state.phase.clone().unwrap_or_default();
         let phases = [phase.clone(), phase];
@@ -228,7 +228,7 @@ impl Writer<'_> {
                     format!("the side `{name}` of the state of `{}` cannot be used: {why}", task.id);
                 let path = format!("{}/state.json", task.directory);
                 let hint = format!("take the other one: git checkout --{other} -- {path} && git add {path}");
-                Error::NotNow { code: "side-broken", message, hint: Some(hint) }
+                Error::new(Code::SideBroken, message).with_hint(hint)
             })
         };
         let ours = side(&conflicted.ours, "ours", "theirs")?;
@@ -285,7 +285,7 @@ impl Writer<'_> {
             TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
             TaskOutcome::Nothing(_) => None,
         });
-        came.into_inner().ok_or(Error::from(store::Error::Moved))?.map(|derived| (derived, commit))
+        came.into_inner().ok_or(Error::moved())?.map(|derived| (derived, commit))
     }
 
     /// Every other file of a task that is still in two pieces.
@@ -298,11 +298,12 @@ impl Writer<'_> {
             let bytes = durable::read_regular(&one.path.under(&self.workspace.root)).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
             let found = conflict(&one.path, &text).unwrap_or_else(|| {
-                Diagnostic::error("unmerged", "it is unmerged").at(Place::file(&one.path))
+                Diagnostic::error(Code::Unmerged, "it is unmerged").at(Place::file(&one.path))
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
-        let conflicted = judged.decision.diagnostics.iter().filter(|found| found.code == "conflict-markers");
+        let conflicted =
+            judged.decision.diagnostics.iter().filter(|found| found.code == Code::ConflictMarkers);
         for found in conflicted {
             let path = |one: &Diagnostic| one.place.as_ref().map(|place| place.path.clone());
             if !left.iter().any(|known| path(known) == path(found)) {

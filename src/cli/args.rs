@@ -6,34 +6,40 @@ use super::commands::{
     suggest, watch, workflow,
 };
 use super::ui::Colour;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// A file-watching state machine agent for repositories: says which phase each task is in and why,
-/// what comes next, and commits every transition together with its proof.
+/// A file-watching state machine agent for git repositories.
+///
+/// orch works out from a task's files which phase the task is in and what comes next, and commits every
+/// transition together with its evidence. Without a command it runs `orch status`.
 #[derive(Debug, Parser)]
 #[command(name = "orch", version, propagate_version = true, disable_help_subcommand = true)]
 pub struct Cli {
-    /// Options that every command takes.
+    /// The options of every command.
     #[command(flatten)]
     pub global: Global,
-    /// The command; without one it is `status`.
+    /// The command; default: `status`.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Options that every command takes.
+/// The options of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Run as if started in DIR.
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
-    /// Print the answer as exactly one JSON document (a line each for `watch`).
+    /// Print one JSON document on stdout (for `watch`: one per line).
     #[arg(long, global = true)]
     pub json: bool,
-    /// Say nothing but the answer and what is wrong.
+    /// Print only the answer and problems.
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Report on stderr what orch does; repeat for more detail (`-vv`).
+    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet", global = true)]
+    pub verbose: u8,
     /// When to use colour.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Colour,
@@ -41,68 +47,41 @@ pub struct Global {
 
 /// Every command.
 #[derive(Debug, Subcommand)]
+#[expect(missing_docs, reason = "the manual of a command is the doc comment of its arguments")]
 pub enum Command {
-    /// Set up a repository for orch.
     Init(init::InitArgs),
-    /// Create a task, or adopt a directory as one.
     New(new::NewArgs),
-    /// Say what comes next, and why.
     Suggest(suggest::SuggestArgs),
-    /// Print the whole instruction for the current phase, ready to pipe into an agent.
     Prompt(prompt::PromptArgs),
-    /// Print a schema, or an example that it accepts.
     Schema(schema::SchemaArgs),
-    /// Show every rule tried, which part of its guard was false, and the values it saw.
     Explain(explain::ExplainArgs),
-    /// Show one line a task.
     Status(status::StatusArgs),
-    /// Run the agents of a task, action by action, until the rules ask for nothing more.
     Run(run::RunArgs),
-    /// Let a run end after the action that is going on.
     Pause(pause::PauseArgs),
-    /// Go on with a run that was paused.
     Resume(resume::ResumeArgs),
-    /// End a run, and the action that is going on.
     Stop(stop::StopArgs),
-    /// Answer what a task waits for.
     Answer(answer::AnswerArgs),
-    /// Show who runs what.
     Runs(runs::RunsArgs),
-    /// Validate artifacts and state.
     Check(check::CheckArgs),
-    /// Agree, as a person, to what a rule leaves to people.
     Approve(approve::ApproveArgs),
-    /// Replay history, and say what is proven.
     Audit(audit::AuditArgs),
-    /// Apply the decided transition, or override it with a reason.
     Next(next::NextArgs),
-    /// Say that unchanged bytes are right: redone, the same, and meant so.
     Confirm(confirm::ConfirmArgs),
-    /// Send a task back to an earlier phase.
     Rollback(rollback::RollbackArgs),
-    /// Open a finished task again.
     Reopen(reopen::ReopenArgs),
-    /// Rebuild a lost or broken state.
     Recover(recover::RecoverArgs),
-    /// Settle the state of tasks that two branches moved.
     Resolve(resolve::ResolveArgs),
-    /// Merge a state for git.
     #[command(hide = true)]
     MergeDriver(merge_driver::MergeDriverArgs),
-    /// Show a task's history with its evidence.
     Log(log::LogArgs),
-    /// Watch the tasks, and commit what the rules decide.
     Watch(watch::WatchArgs),
-    /// List, show, check, format, draw or make workflows.
+    /// Create, check, format and draw workflows.
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
-    /// Install, remove or show the hooks of git that judge commits and pushes.
+    /// Install, remove and show the git hooks that check commits and pushes.
     #[command(subcommand)]
     Hook(hook::HookCommand),
-    /// Build a sample repository and play a whole lifecycle in it.
     Demo(demo::DemoArgs),
-    /// Print completions for a shell.
     Completions(completions::CompletionsArgs),
-    /// Explain a command, or `exit-codes`.
     Help(super::commands::help::HelpArgs),
 }

@@ -4,22 +4,25 @@ mod args;
 mod commands;
 mod failure;
 mod interrupt;
+mod logging;
 mod ui;
 
 pub use args::{Cli, Command, Global};
-pub use commands::reference;
+pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use interrupt::Interrupts;
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
-use crate::base::RepoPath;
+use crate::base::{Code, RepoPath};
+use crate::survey::Caller;
 use crate::survey::Workspace;
-use crate::survey::{Caller, Error, ErrorKind};
 use crate::view::{self, Style};
 use clap::Parser;
+use logging::Logging;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What every command is given.
 pub struct Context {
@@ -31,6 +34,7 @@ pub struct Context {
     pub start: PathBuf,
     /// What Ctrl-C does.
     pub interrupts: Interrupts,
+    logging: Arc<Logging>,
 }
 
 impl Context {
@@ -44,6 +48,14 @@ impl Context {
         match workspace.findings().iter().find(|finding| finding.is_error()) {
             Some(first) => Err(Failure::from(first.clone())),
             None => Ok(workspace),
+        }
+    }
+
+    /// From here on what `orch` does in this repository is kept in a log. Outside git there is no place for
+    /// one.
+    fn keep_log(&self, workspace: &Workspace) {
+        if let Some(store) = workspace.store() {
+            self.logging.keep(&store.own(logging::FILE));
         }
     }
 
@@ -88,9 +100,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     };
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
-    let caller = Caller::from_environment(variable);
-    let context = Context { caller, start, global: cli.global, interrupts: Interrupts::default() };
+    let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
+    let (caller, interrupts) = (Caller::from_environment(variable), Interrupts::default());
+    let context = Context { caller, start, global: cli.global, interrupts, logging };
     let result = commands::run(cli.command, &context, &ui);
+    match &result {
+        Ok(code) => tracing::info!(exit = *code as u8, "orch ends"),
+        Err(failure) => {
+            let (exit, code) = (failure.exit() as u8, failure.code().map(|code| code.as_str()));
+            tracing::warn!(exit, code, "orch ends");
+        }
+    }
+    context.logging.end();
     match result {
         Ok(code) => code as u8,
         Err(failure) => {
@@ -101,11 +122,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
 }
 
 fn tell(failure: &Failure, context: &Context, ui: &Ui) {
-    let Failure::Said { code, message, hint, .. } = failure else { return };
+    let Failure::Said { error, .. } = failure else { return };
+    let (message, hint) = (error.located(), error.hint());
     if context.global.json {
         // A reader that is gone cannot be told; the exit code still says it.
-        let _ =
-            ui.answer(&view::pretty(&view::ErrorView::new(code.as_str(), message.as_str(), hint.clone())));
+        let _ = ui.answer(&view::pretty(&view::ErrorView::new(error.code(), message, hint)));
         return;
     }
     ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
@@ -123,42 +144,13 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     if json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ =
-            ui.answer(&view::pretty(&view::ErrorView::new("usage", message, Some("orch --help".to_owned()))));
+        let _ = ui.answer(&view::pretty(&view::ErrorView::new(
+            Code::Usage,
+            message,
+            Some("orch --help".to_owned()),
+        )));
     } else {
         ui.problem(&error.to_string());
     }
     ExitCode::Usage as u8
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let exit = match error.kind() {
-            ErrorKind::No => ExitCode::No,
-            ErrorKind::Wrong => ExitCode::Usage,
-            ErrorKind::Busy => ExitCode::Busy,
-            ErrorKind::NotNow => ExitCode::NotNow,
-            ErrorKind::Fault => ExitCode::Fault,
-        };
-        let failure = Self::new(exit, error.code().to_owned(), chain(&error));
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    }
-}
-
-/// An error and what caused it, each once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let message = inner.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = inner.source();
-    }
-    text
 }

@@ -115,6 +115,8 @@ impl Ui {
     /// Prints one line that the user must see, quiet or not.
     pub fn problem(&self, text: &str) {
         // There is nobody left to tell if stderr is closed.
-        let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
+        // In one write, so that lines of several threads and processes do not mix.
+        let line = format!("{}\n", text.trim_end_matches('\n'));
+        let _ = io::stderr().lock().write_all(line.as_bytes());
     }
 }

@@ -4,7 +4,7 @@
 
 use super::evaluate::choice;
 use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
-use crate::base::{Diagnostic, Digest, RepoPath, command};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::workflow::{Owner, Workflow};
 
 /// What is known of a task beside its own files.
@@ -73,7 +73,7 @@ pub fn judge(
     let decision = if circumstances.untracked && is_usable {
         let settled = settle(workflow, recorded, facts, &Stamp::of_no_record(), &|due| !due.by_human);
         let message = format!("no state of `{}` is on this branch; nothing is recorded for it", facts.task);
-        let note = Diagnostic::note("untracked", message);
+        let note = Diagnostic::note(Code::Untracked, message);
         let note = note.hint(command(&["orch", "new", facts.task.as_str()]));
         let mut decision = settled.decision;
         decision.diagnostics.push(note);
@@ -119,7 +119,7 @@ pub fn conclude(
     if runner == Some(Runner::Interrupted) {
         let message = "the process that ran this task is gone; the run goes on where it stood";
         let hint = command(&["orch", "run", task]);
-        decision.diagnostics.push(Diagnostic::warning("run-interrupted", message).hint(hint));
+        decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
     }
     Judgement { decision, runner }
 }

@@ -6,7 +6,7 @@ use super::expect;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, State, Verdict};
-use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, command, nearest};
+use crate::base::{ActionName, ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
 /// Judges one task. Total: every combination of values yields a decision.
@@ -16,17 +16,23 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     let state = match recorded {
         Recorded::Lost => {
             let diagnostic = Diagnostic::error(
-                "state-lost",
+                Code::StateLost,
                 "state.json is gone, but transcript.jsonl says there was one",
             )
             .hint(command(&["orch", "recover", facts.task.as_str()]));
-            return broken(workflow, facts, "state-lost", vec![diagnostic], ways_out(facts, "state-lost"));
+            return broken(
+                workflow,
+                facts,
+                Code::StateLost,
+                vec![diagnostic],
+                ways_out(facts, Code::StateLost),
+            );
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics
                 .iter()
                 .find(|diagnostic| diagnostic.is_error())
-                .map_or("state-invalid", |first| first.code);
+                .map_or(Code::StateInvalid, |first| first.code);
             return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts, code));
         }
         Recorded::New => {
@@ -40,7 +46,7 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     };
     let mut diagnostics = facts.diagnostics.clone();
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
-        return broken(workflow, facts, "unknown-phase", diagnostics, Vec::new());
+        return broken(workflow, facts, Code::UnknownPhase, diagnostics, Vec::new());
     };
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
@@ -58,7 +64,7 @@ fn current_phase<'w>(
         Some(phase) => {
             if phase.id.as_str() != name {
                 let message = format!("phase `{name}` is read as `{}`", phase.id);
-                diagnostics.push(Diagnostic::note("phase-alias", message));
+                diagnostics.push(Diagnostic::note(Code::PhaseAlias, message));
             }
             Some(phase)
         }
@@ -69,7 +75,7 @@ fn current_phase<'w>(
             let meant = meant.unwrap_or_default();
             let known = known.join(", ");
             let hint = format!("{meant}its phases are {known}; name `{name}` among the `aliases` of one");
-            diagnostics.push(Diagnostic::error("unknown-phase", message).hint(hint));
+            diagnostics.push(Diagnostic::error(Code::UnknownPhase, message).hint(hint));
             None
         }
     }
@@ -83,7 +89,7 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
             "workflow `{}` has changed since the last transition; the present one decides",
             workflow.name
         );
-        diagnostics.push(Diagnostic::note("workflow-changed", message));
+        diagnostics.push(Diagnostic::note(Code::WorkflowChanged, message));
     }
 }
 
@@ -91,7 +97,7 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
 fn broken(
     workflow: &Workflow,
     facts: &Facts,
-    code: &'static str,
+    code: Code,
     diagnostics: Vec<Diagnostic>,
     options: Vec<Choice>,
 ) -> Decision {
@@ -120,8 +126,8 @@ fn broken(
 }
 
 /// How a state that cannot be used comes back.
-fn ways_out(facts: &Facts, code: &str) -> Vec<Choice> {
-    if code == "conflict-markers" {
+fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
+    if code == Code::ConflictMarkers {
         // Taking the file back from git would throw away what the other branch did.
         let effect = "derive the state from both sides of the merge";
         return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];

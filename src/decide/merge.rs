@@ -5,10 +5,10 @@
 //! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
 
 use super::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, Refusal, RunRecord,
-    Stamp, State, Tally, Transition, WorkflowRef, document, history_value,
+    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp,
+    State, Tally, Transition, WorkflowRef, document, history_value,
 };
-use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, Timestamp};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -48,12 +48,12 @@ pub enum Conflict {
 impl Conflict {
     /// A stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Finished { .. } => "both-finished",
-            Self::Workflows => "other-workflow",
-            Self::UnknownPhase { .. } => "unknown-phase",
-            Self::Foreign => "foreign-state",
+            Self::Finished { .. } => Code::BothFinished,
+            Self::Workflows => Code::OtherWorkflow,
+            Self::UnknownPhase { .. } => Code::UnknownPhase,
+            Self::Foreign => Code::ForeignState,
         }
     }
 }
@@ -101,12 +101,11 @@ pub fn choose(
     other: &State,
     reason: &str,
     stamp: &Stamp,
-) -> Result<State, Refusal> {
+) -> Result<State, Error> {
     let reason = super::order::given(reason)?;
-    let refused = |conflict: Conflict| Refusal {
-        code: conflict.code(),
-        message: conflict.to_string(),
-        hint: Some("choose the other side, or mend this one first".to_owned()),
+    let refused = |conflict: Conflict| {
+        Error::new(conflict.code(), conflict.to_string())
+            .with_hint("choose the other side, or mend this one first".to_owned())
     };
     if chosen.foreign {
         return Err(refused(Conflict::Foreign));

@@ -11,6 +11,7 @@ mod circumstances;
 mod data;
 mod decision;
 mod derive;
+mod duty;
 mod evaluate;
 mod expect;
 mod facts;
@@ -38,18 +39,19 @@ pub use decision::{
     GuardPart, Kind, Mode, Move, Transition, Tried, Truth, Verdict,
 };
 pub use derive::derive;
+pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
 pub use merge::{Conflict, choose, join_histories, merge, merging};
-pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
+pub use order::{confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use run::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, Precondition,
-    RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine, TaskView,
-    Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
+    Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
+    RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{

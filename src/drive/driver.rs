@@ -3,13 +3,12 @@
 use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, command_for};
 use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
-use crate::base::{Period, Timestamp};
+use crate::base::{Class, Code, Period, Timestamp};
 use crate::decide::{
-    Blocker, Ending, ExecutorExit, Mode, News, Recorded, RetryPolicy, Returned, RunEffect, RunEvent,
-    RunMachine, TaskView, Tick, Usage,
+    Blocker, Ending, ExecutorExit, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned, RunEffect,
+    RunEvent, RunMachine, Tick, Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
-use crate::store;
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -70,7 +69,7 @@ pub fn run(
         }
     }
     take_up(writer, &judged, (options, stop, None), tell)?
-        .ok_or_else(|| store::Error::Busy { what: format!("another process runs task `{}`", task.id) }.into())
+        .ok_or_else(|| Error::busy(format!("another process runs task `{}`", task.id)))
 }
 
 /// Takes up the run of a task, or begins a new one, and drives it to its end; `None` where another
@@ -105,6 +104,7 @@ pub(super) fn take_up(
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
     adopt_orphans();
+    tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run begun");
     tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
     let drive = Drive {
         writer,
@@ -173,7 +173,11 @@ impl Drive<'_> {
         for news in std::mem::take(&mut self.machine.news) {
             match &news {
                 News::Done { work, message } => tell(&Happened::Done { work, message: message.as_deref() }),
-                News::Failed { work, why } => tell(&Happened::Failed { work, why, wait: work.again }),
+                News::Failed { work, why } => {
+                    let again = work.again.map(tracing::field::display);
+                    tracing::info!(work = work.name(), attempt = work.attempt, again, "a try failed");
+                    tell(&Happened::Failed { work, why, wait: work.again });
+                }
             }
         }
         effect
@@ -197,6 +201,9 @@ impl Drive<'_> {
     /// Tells that an effect was not possible; that something passing hinders is told once.
     pub(super) fn block(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
         let retry = retry_policy(&error);
+        if !self.is_held {
+            tracing::warn!(error = error.logged(), again = ?retry, "the run is blocked");
+        }
         let why = match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
@@ -294,6 +301,9 @@ impl Drive<'_> {
     }
 
     fn finish(&mut self, heeded: Option<ControlRequest>, tell: &mut Tell<'_>) -> RunEffect {
+        if let Some(request) = heeded {
+            tracing::info!(request = request.as_str(), "control request taken");
+        }
         self.machine.usage.time = self.machine.usage.time.max(self.now().time);
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
@@ -308,6 +318,8 @@ impl Drive<'_> {
     /// What the run came to.
     fn close(mut self) -> Result<RunEnd, Error> {
         let (ending, reason) = self.machine.over.take().unwrap_or((Ending::Error, String::new()));
+        let turns = self.machine.usage.turns;
+        tracing::info!(task = %self.task.id, run = self.id, ending = ending.as_str(), turns, "run ended");
         if let Some(error) = self.fault.take() {
             return Err(error);
         }
@@ -342,13 +354,13 @@ pub(super) fn own(judged: Sight) -> Sight {
 pub(super) fn case<'a>(
     judged: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,
-) -> Result<TaskView<'a>, Blocker> {
+) -> Result<JudgedTask<'a>, Blocker> {
     let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
     if judged.untracked {
         return Err(never(Ending::Waiting, not_here(&judged.task.id)));
     }
     match &judged.recorded {
-        Recorded::Known(state) => Ok(TaskView {
+        Recorded::Known(state) => Ok(JudgedTask {
             workflow: judged.workflow(),
             state,
             facts: &judged.observed.facts,
@@ -366,12 +378,11 @@ pub(super) fn not_started(why: String) -> Returned {
 
 /// How long an error is waited for.
 pub(super) fn retry_policy(error: &Error) -> RetryPolicy {
-    match error {
-        Error::Store(store::Error::Busy { .. } | store::Error::CommitOpen { .. } | store::Error::Moved) => {
-            RetryPolicy::Long
-        }
-        Error::Store(store::Error::NotNow { .. }) => RetryPolicy::Short,
-        error if error.code() == "unstable" => RetryPolicy::Short,
+    match (error.class(), error.code()) {
+        (Class::Busy | Class::Moved, _) => RetryPolicy::Long,
+        // A name or a key does not come by waiting.
+        (Class::Held, Code::NoIdentity | Code::SigningFailed) => RetryPolicy::Never(Ending::Error),
+        (Class::Held, _) | (_, Code::Unstable) => RetryPolicy::Short,
         _ => RetryPolicy::Never(Ending::Error),
     }
 }

@@ -7,7 +7,7 @@ use super::watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 use crate::apply::{Applied, Order};
 use crate::store::Store;
 use crate::survey::{Caller, Error, TaskRef, Workspace};
-use crate::watch::{self, Stop, WatchOptions, WatchSignal, Watcher};
+use crate::watch::{Stop, WatchOptions, WatchSignal, Watcher};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,12 +57,7 @@ impl WatchHandle {
 impl WatchLoop {
     /// Begins to listen, so that nothing that happens from here on is missed. `polls` looks at intervals
     /// instead. The error says that the root of the workspace is not there.
-    pub fn new(
-        workspace: Workspace,
-        caller: Caller,
-        dry_run: bool,
-        polls: bool,
-    ) -> Result<Self, watch::Error> {
+    pub fn new(workspace: Workspace, caller: Caller, dry_run: bool, polls: bool) -> Result<Self, Error> {
         let watcher = listen(&workspace, polls)?;
         let watching = Watching::new(workspace, caller, dry_run);
         let (send, orders) = channel();
@@ -77,7 +72,7 @@ impl WatchLoop {
     }
 
     /// Goes on until it is stopped. `hear` is told what comes of each event; its error ends the watch.
-    pub fn run<E: From<watch::Error>>(
+    pub fn run<E: From<Error>>(
         mut self,
         hear: &mut dyn FnMut(&Workspace, WatchEffect) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -131,7 +126,7 @@ pub enum Waited<T> {
 }
 
 /// Waits for something new in a workspace: `news` is asked whenever files or HEAD have changed.
-pub fn wait_for<T, E: From<watch::Error>>(
+pub fn wait_for<T, E: From<Error>>(
     workspace: &Workspace,
     until: Option<Instant>,
     begin: impl FnOnce() -> Result<(), E>,
@@ -160,7 +155,7 @@ pub fn wait_for<T, E: From<watch::Error>>(
     }
 }
 
-fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, watch::Error> {
+fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, Error> {
     let config = workspace.config();
     let options = WatchOptions {
         settle: Duration::from_millis(config.settle_ms),

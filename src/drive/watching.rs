@@ -3,11 +3,11 @@
 //! Watcher, timers and signals only send events; a test drives it event by event.
 
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
-use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
+use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
-use crate::decide::{Transition, Verdict};
-use crate::store::{self, Head};
-use crate::survey::{Caller, Error, ErrorKind, Sight, SightKey, TaskRef, Workspace};
+use crate::decide::{self, Transition};
+use crate::store::Head;
+use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
 
@@ -28,6 +28,25 @@ pub enum WatchEvent {
     Order(Box<OrderRequest>),
     /// The watch itself has trouble. Says which.
     Trouble(String),
+}
+
+impl WatchEvent {
+    /// Logs the event, and how long it takes. What comes again and again is no news, so that the log of an
+    /// idle watch stays as it is.
+    fn span(&self) -> tracing::Span {
+        match self {
+            Self::Start => tracing::info_span!("start"),
+            Self::Changed(paths) => {
+                tracing::info!(?paths, "files changed");
+                tracing::info_span!("changed")
+            }
+            Self::Head => tracing::debug_span!("head"),
+            Self::Rescan(why) => tracing::debug_span!("rescan", why),
+            Self::Retry => tracing::debug_span!("retry"),
+            Self::Order(request) => tracing::info_span!("order", task = %request.task.id),
+            Self::Trouble(_) => tracing::debug_span!("trouble"),
+        }
+    }
 }
 
 /// An order, whose it is, and who waits for what comes of it.
@@ -152,6 +171,7 @@ impl Watching {
     }
 
     fn take_one(&mut self, event: WatchEvent, head: &Option<Head>) -> Vec<WatchEffect> {
+        let _span = event.span().entered();
         let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {
@@ -278,6 +298,7 @@ impl Watching {
     fn reload(&mut self, effects: &mut Vec<WatchEffect>) {
         match self.workspace.reload() {
             Ok(()) => {
+                tracing::info!("the settings were read again");
                 effects.push(WatchEffect::Reloaded);
                 for finding in self.workspace.findings().iter().filter(|finding| finding.is_error()) {
                     effects.push(WatchEffect::Trouble {
@@ -356,9 +377,10 @@ impl Watching {
 
     /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
     fn hold(&mut self, due: Vec<Wanted>, error: &Error, effects: &mut Vec<WatchEffect>) {
-        self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
+        self.asks = error.code() == Code::SigningFailed;
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
+            tracing::warn!(tasks = due.len(), error = error.logged(), "transitions are held back");
             let tasks = due.iter().map(|one| one.task.id.clone()).collect();
             effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
@@ -388,6 +410,11 @@ impl Watching {
         if let TaskOutcome::Applied(applied) = &outcome {
             // Our own commits change no code.
             self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
+        }
+        if is_new && self.begun {
+            let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
+            let verdict = judged.decision.verdict.name();
+            tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the task stands elsewhere");
         }
         // Nothing is written for a task that the branch does not know.
         if is_new
@@ -419,10 +446,7 @@ struct KnownTask {
 
 /// Whether a task is in a state that somebody has to repair, so that it is told at once.
 fn is_trouble(judged: &Sight) -> bool {
-    matches!(
-        judged.decision.verdict,
-        Verdict::Error { .. } | Verdict::Inconsistent { .. } | Verdict::Livelock { .. }
-    )
+    decide::trouble(&judged.decision.verdict).is_some()
 }
 
 /// Whether a change at `path` can have made a task come or go in `directory`.
@@ -438,14 +462,15 @@ fn fingerprint(judged: &Sight) -> Digest {
 /// Whether an error only means "not now", so that the tasks are tried again later. What one task
 /// brings on itself must not hold back the others.
 fn passes(error: &Error, is_alone: bool) -> bool {
-    match error.kind() {
-        ErrorKind::Busy => true,
-        ErrorKind::NotNow => is_alone || matches!(error, Error::Store(_)),
+    match error.class() {
+        Class::Busy | Class::Moved | Class::Held => true,
+        Class::NotNow => is_alone,
         _ => false,
     }
 }
 
 fn trouble(error: &Error) -> WatchEffect {
-    let is_fault = error.kind() == ErrorKind::Fault;
+    tracing::warn!(error = error.logged(), "survived");
+    let is_fault = error.class() == Class::Fault;
     WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

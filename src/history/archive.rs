@@ -6,8 +6,8 @@ use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
 use crate::decide::State;
 use crate::record::phase_key_in;
-use crate::scan::{FileSet, Source, SourceError};
-use crate::store::{self, Store, TreeSource};
+use crate::scan::{FileSet, Source};
+use crate::store::{Store, TreeSource};
 use crate::survey::setting::{InSource, OnDisk, Setting};
 use crate::survey::{Error, Loaded, TaskRef};
 use serde_json::Value;
@@ -287,7 +287,7 @@ fn held(
     source: &TreeSource<'_>,
     state: &RepoPath,
     transcript: &RepoPath,
-) -> Result<Option<HeldRecord>, store::Error> {
+) -> Result<Option<HeldRecord>, Error> {
     let Some((state, _)) = source.object(state)? else { return Ok(None) };
     let transcript = source.object(transcript)?;
     Ok(Some((state, transcript.map_or_else(|| Digest::of_blob(b""), |(digest, _)| digest))))
@@ -306,7 +306,7 @@ impl<'a> SameFiles<'a> {
         Ok(Self { directory, files: files_in(source, directory)?, known: HashMap::new() })
     }
 
-    fn are_in(&mut self, source: &TreeSource<'_>) -> Result<bool, store::Error> {
+    fn are_in(&mut self, source: &TreeSource<'_>) -> Result<bool, Error> {
         let tree = source.object(self.directory)?.map(|(tree, _)| tree);
         if let Some(known) = self.known.get(&tree) {
             return Ok(*known);
@@ -318,7 +318,7 @@ impl<'a> SameFiles<'a> {
     }
 }
 
-fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, SourceError> {
+fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, Error> {
     let files = FileSet::of(source, directory, u64::MAX - 1)?;
     let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));
     Ok(files.paths().filter_map(digest).collect())

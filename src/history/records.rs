@@ -2,7 +2,7 @@
 
 use super::archive::{Archive, HeldRecord};
 use super::reconstruction::NotedDigests;
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Digest, RepoPath};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry, Kind, Recorded, State};
 use crate::record::{read_state, read_transcript, rebuild, settled_lines, sides, without_markers};
 use crate::scan::{Content, Source};
@@ -47,9 +47,7 @@ impl From<Unread> for Error {
     fn from(unread: Unread) -> Self {
         match unread {
             Unread::Failed(error) => error,
-            Unread::Elsewhere(why) | Unread::NoFile(why) => {
-                Self::NotNow { code: "not-in-clone", message: why, hint: None }
-            }
+            Unread::Elsewhere(why) | Unread::NoFile(why) => Self::new(Code::NotInClone, why),
         }
     }
 }

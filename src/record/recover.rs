@@ -2,6 +2,7 @@
 
 use super::read_transcript;
 use super::state::StateFault;
+use crate::base::Code;
 use crate::decide::{HISTORY_WINDOW, Kind, State, join_histories};
 
 /// The state after the last transition that a transcript records; `None` if it records none.
@@ -17,7 +18,7 @@ pub fn rebuild(transcript: &str, phase_key: &str) -> Option<Result<State, Vec<St
     let joined = history.iter().rposition(|entry| entry.kind == Kind::Merge).unwrap_or(0);
     if let Some(pair) = history[joined..].windows(2).find(|pair| pair[0].seq == pair[1].seq) {
         let message = format!("two branches record a step {}, and nothing joins them", pair[0].seq);
-        return Some(Err(vec![StateFault { code: "state-forked", pointer: String::new(), message }]));
+        return Some(Err(vec![StateFault { code: Code::StateForked, pointer: String::new(), message }]));
     }
     let window = history.len().saturating_sub(HISTORY_WINDOW);
     Some(event.state(phase_key).map(|state| State { history: history[window..].to_vec(), ..state }))

@@ -1,7 +1,7 @@
 //! `state.json`: pretty-printed, stable key order, final newline, sealed.
 
 use super::seal;
-use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
     WorkflowRef, document,
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateFault {
     /// Stable code: `state-invalid`, `state-version` or `state-seal`.
-    pub code: &'static str,
+    pub code: Code,
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: String,
     /// What is wrong.
@@ -47,7 +47,7 @@ pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, V
     let state = read_unsealed(value, phase_key)?;
     if !state.foreign && seal::is_whole(text) != Some(true) {
         let message = "it was edited by hand: its seal is broken".to_owned();
-        return Err(vec![StateFault { code: "state-seal", pointer: "/seal".to_owned(), message }]);
+        return Err(vec![StateFault { code: Code::StateSeal, pointer: "/seal".to_owned(), message }]);
     }
     Ok(state)
 }
@@ -81,12 +81,12 @@ struct StateReader {
 }
 
 impl StateReader {
-    fn fault(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Into<String>) {
+    fn fault(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) {
         self.faults.push(StateFault { code, pointer: pointer.into(), message: message.into() });
     }
 
     fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
-        self.fault("state-invalid", pointer, message);
+        self.fault(Code::StateInvalid, pointer, message);
     }
 
     fn state(&mut self, value: &Value, phase_key: &str) -> State {
@@ -152,7 +152,7 @@ impl StateReader {
             Some(version) if version.as_u64() == Some(STATE_VERSION) => {}
             Some(version) => {
                 let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
-                self.fault("state-version", "/version", message);
+                self.fault(Code::StateVersion, "/version", message);
             }
         }
         false
@@ -378,7 +378,7 @@ mod tests {
         let text = write_state(&state(), "phase", "schema").replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");
-        assert_eq!(faults[0].code, "state-seal");
+        assert_eq!(faults[0].code, Code::StateSeal);
     }
 
     #[test]

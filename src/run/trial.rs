@@ -115,6 +115,7 @@ impl<'a> ExecutorTry<'a> {
         };
         match &mut self.asked {
             None if due.is_some() || over(times.soft, self.begun).is_some() => {
+                tracing::info!(why = ?due, "the executor is asked to end");
                 self.group.ask();
                 self.asked = Some((Instant::now(), due));
             }

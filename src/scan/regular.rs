@@ -17,6 +17,26 @@ pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// Opens a regular file to append to it, and makes it where it is missing. Only its owner can read it, also
+/// where it was there with wider permissions.
+///
+/// Fails where something else stands, such as a link or a pipe.
+pub fn append_regular(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    const PRIVATE: u32 = 0o600;
+    let mut options = File::options();
+    options.append(true).create(true).mode(PRIVATE).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    if metadata.permissions().mode() & 0o777 != PRIVATE {
+        file.set_permissions(fs::Permissions::from_mode(PRIVATE))?;
+    }
+    Ok(file)
+}
+
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -77,6 +77,7 @@ impl Store {
         if let Some(journal) = journal
             && self.has_happened(&journal)?
         {
+            tracing::warn!(commit = %journal.new, "finishing what a killed process left");
             for (path, ..) in &journal.files {
                 self.remove_temporary(path);
             }

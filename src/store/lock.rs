@@ -78,6 +78,7 @@ impl Store {
         if !is_ours(&lock) {
             return Ok(());
         }
+        tracing::warn!("removing the index lock of a killed process");
         fs::remove_file(&lock).map_err(|source| Error::io(&lock, source))
     }
 

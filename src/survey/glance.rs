@@ -1,8 +1,8 @@
 //! A source as one look reads it: the task is listed once, its state is read once, reads are counted.
 
 use super::costs::Costs;
-use crate::base::{Digest, RepoPath};
-use crate::scan::{Child, Content, Entry, Source, SourceError};
+use crate::base::{Digest, Error, RepoPath};
+use crate::scan::{Child, Content, Entry, Source};
 use std::cell::RefCell;
 
 /// Another source, read for one task.
@@ -24,7 +24,7 @@ impl<'a> Glance<'a> {
         source: &'a dyn Source,
         costs: Option<&'a Costs>,
         directory: &'a RepoPath,
-    ) -> Result<Self, SourceError> {
+    ) -> Result<Self, Error> {
         let entries = source.list(directory)?;
         Ok(Self { source, costs, directory, entries, state: RefCell::default() })
     }
@@ -49,7 +49,7 @@ impl<'a> Glance<'a> {
 }
 
 impl Source for Glance<'_> {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         if directory == self.directory { Ok(self.entries.clone()) } else { self.source.list(directory) }
     }
 
@@ -65,7 +65,7 @@ impl Source for Glance<'_> {
         self.source.other_repository(directory)
     }
 
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         if let Some((known, content)) = &*self.state.borrow()
             && known == path
         {
@@ -79,7 +79,7 @@ impl Source for Glance<'_> {
         self.source.blob_id(path)
     }
 
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         self.source.digest(path, bytes)
     }
 }

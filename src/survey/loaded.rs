@@ -1,7 +1,7 @@
 //! A workflow as it was loaded: its document, what is wrong with it, and what can be judged by.
 
 use super::Error;
-use crate::base::{Diagnostic, WorkflowName, shell_word};
+use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
 use crate::scan::Matcher;
 use crate::workflow::{Document, System, Workflow};
 use std::cell::RefCell;
@@ -55,7 +55,7 @@ impl Loaded {
             Some(first) => format!("workflow `{name}` has errors: {first}"),
             None => format!("workflow `{name}` cannot be used"),
         };
-        Diagnostic::error("workflow-faulty", message)
+        Diagnostic::error(Code::WorkflowFaulty, message)
             .hint(format!("orch workflow check {}", shell_word(name)))
             .into()
     }

@@ -11,7 +11,7 @@ use crate::decide::{
 use crate::record::SUGGESTION_FILE;
 use crate::run::RunFiles;
 use crate::scan::{Entry, FileStamp, Observed, StateFile};
-use crate::store::{self, Head, Store, durable};
+use crate::store::{Head, Store, durable};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -88,6 +88,18 @@ impl Sight {
         &self.compiled.workflow
     }
 
+    /// Logs what the rules say.
+    fn trace(&self) {
+        let Decision { phase, rule, verdict, .. } = &self.decision;
+        let (phase, rule) = (phase.as_ref(), rule.as_ref());
+        tracing::debug!(
+            phase = phase.map(|phase| phase.as_str()),
+            verdict = verdict.name(),
+            rule = rule.map(|rule| rule.as_str()),
+            "judged"
+        );
+    }
+
     /// The commit that HEAD named when it was looked at.
     pub(crate) fn head_commit(&self) -> Option<Digest> {
         self.key.head.as_ref().and_then(|head| head.commit)
@@ -122,10 +134,13 @@ impl Workspace {
 
     /// The same where HEAD was opened already, before anything of the task is read.
     pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
+        let _span = tracing::debug_span!("judge", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
         let now = super::caller::present();
         let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task))?;
-        self.conclude(task, reading, head, (self.reads_work_dir(), now))
+        let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
+        judged.trace();
+        Ok(judged)
     }
 
     /// Looks at a task in another source: what is staged, or what a commit holds.
@@ -202,6 +217,7 @@ impl Workspace {
     ///
     /// It cannot fail, since the step is taken: what git does not tell now is left out.
     pub(crate) fn sight_after(&self, before: Sight, placed: Placed<'_>) -> Sight {
+        let _span = tracing::debug_span!("judge", task = %before.task.id).entered();
         let (state, text) = placed.state;
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
@@ -224,7 +240,19 @@ impl Workspace {
             transcript: Some(placed.transcript),
             ..before.observed
         };
-        Sight { recorded, observed, decision, untracked: false, is_committed, runner, commit, key, ..before }
+        let after = Sight {
+            recorded,
+            observed,
+            decision,
+            untracked: false,
+            is_committed,
+            runner,
+            commit,
+            key,
+            ..before
+        };
+        after.trace();
+        after
     }
 
     /// Whether what a look saw is still so: HEAD names the same branch and commit, and every file is the
@@ -254,8 +282,8 @@ impl Workspace {
         (untracked, past): (bool, bool),
         last_run: &LastRun,
         judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
-    ) -> (Judgement, Option<store::Error>) {
-        let fault: RefCell<Option<store::Error>> = RefCell::default();
+    ) -> (Judgement, Option<Error>) {
+        let fault: RefCell<Option<Error>> = RefCell::default();
         let remembered = |path: &RepoPath, blob: Digest| {
             let found = self.store.as_ref().map_or(Ok(None), |store| store.commit_holding(path, blob));
             let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();

@@ -6,7 +6,7 @@ use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::Setting;
 use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
-use crate::base::{Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::Recorded;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
 use crate::scan::{Entry, Observed, Source, ValidationCache, conflict, observe, parse_json};
@@ -121,7 +121,7 @@ impl Snapshot<'_> {
         if self.source.is_behind_link(directory) || !self.holds_task(workflow, directory) {
             return None;
         }
-        Some(misnamed("bad-task-id", directory, &error.to_string()))
+        Some(misnamed(Code::BadTaskId, directory, &error.to_string()))
     }
 
     /// The same for one whose name is not UTF-8, which no path can name.
@@ -132,7 +132,7 @@ impl Snapshot<'_> {
         let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
         let artifact = |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
-        holds.then(|| misnamed("path-not-utf8", shown, "its path is not UTF-8"))
+        holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
 
     fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) {
@@ -211,7 +211,7 @@ impl Snapshot<'_> {
             return Ok(Reading { compiled, recorded, observed, entries: glance.into_entries() });
         }
         let message = format!("the state of `{}` names another workflow at every look", task.id);
-        Err(Error::NotNow { code: "unstable", message, hint: None })
+        Err(Error::new(Code::Unstable, message))
     }
 
     /// Reads a task's bytes by a given workflow.
@@ -243,7 +243,7 @@ fn is_record(name: &str) -> bool {
     name == STATE_FILE || name == TRANSCRIPT_FILE
 }
 
-fn misnamed(code: &'static str, directory: &RepoPath, why: &str) -> Diagnostic {
+fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
     let message = format!("this directory holds what a task holds, but cannot be one: {why}");
     Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
@@ -300,8 +300,9 @@ fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnosti
 /// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
     let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
-    let mut faults = problems
-        .filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref" | "schema-cycle"));
+    let mut faults = problems.filter(|problem| {
+        matches!(problem.code, Code::SchemaInvalid | Code::SchemaRemoteRef | Code::SchemaCycle)
+    });
     let Some(fault) = faults.next() else { return Ok(()) };
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {

@@ -2,9 +2,8 @@
 
 use super::Error;
 use super::Workspace;
-use crate::base::{Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName, nearest};
+use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
-use crate::scan::NESTED;
 use crate::store::Head;
 
 /// A task and where it lies.
@@ -47,7 +46,7 @@ impl TaskRef {
 
     /// Where a file of it lies.
     pub(crate) fn file(&self, name: &str) -> Result<RepoPath, Error> {
-        self.directory.join(name).map_err(|error| Diagnostic::error("path", error.to_string()).into())
+        self.directory.join(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
     }
 }
 
@@ -100,7 +99,7 @@ impl Workspace {
             place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
         }
         let tasks = self.tasks();
-        let mut diagnostic = Diagnostic::error("unknown-task", format!("there is no task `{name}`"));
+        let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("there is no task `{name}`"));
         diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
             Some(near) => format!("did you mean `{near}`?"),
             None if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
@@ -132,11 +131,11 @@ impl Workspace {
         match (open.next(), open.next()) {
             (Some(only), None) => Ok(only),
             (None, _) => {
-                Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into())
+                Err(Diagnostic::error(Code::UnknownTask, "there is no open task").hint("orch new ID").into())
             }
             (Some(_), Some(_)) => {
                 let message = "several tasks are open; say which one is meant";
-                Err(Diagnostic::error("unknown-task", message).hint("list them with `orch status`").into())
+                Err(Diagnostic::error(Code::UnknownTask, message).hint("list them with `orch status`").into())
             }
         }
     }
@@ -178,7 +177,7 @@ impl Workspace {
         }
         let Some(other) = other else { return Ok(()) };
         let message = format!("{other} is a repository of its own, so a task there belongs to that one");
-        Err(Diagnostic::error(NESTED, message).hint(format!("orch -C {other} status")).into())
+        Err(Diagnostic::error(Code::NestedRepository, message).hint(format!("orch -C {other} status")).into())
     }
 
     /// Where a task with this id would lie, by the first root that can hold it.

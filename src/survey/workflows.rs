@@ -3,7 +3,7 @@
 use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Setting;
 use super::{Error, Workspace};
-use crate::base::{Diagnostic, nearest};
+use crate::base::{Code, Diagnostic, nearest};
 use crate::scan::Matcher;
 use crate::workflow::{Document, Workflow, check, compile};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Setting {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are: {}", names.join(", ")),
         };
-        Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
+        Diagnostic::error(Code::WorkflowMissing, format!("there is no workflow `{name}`")).hint(hint)
     }
 }
 
@@ -80,7 +80,7 @@ impl Workspace {
         let told = |problem: crate::scan::Problem| {
             let message = format!("the schema of the state refuses the defaults: {}", problem.message);
             let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults], or the schema".to_owned());
-            Diagnostic::error("state-defaults", message).at(at(&problem.pointer)).hint(hint)
+            Diagnostic::error(Code::StateDefaults, message).at(at(&problem.pointer)).hint(hint)
         };
         refused.into_iter().map(told).collect()
     }

@@ -35,7 +35,7 @@ pub fn action_prompt(
     out.push_str("\n## State\n\n");
     for (pointer, value) in shown {
         out.push_str(&format!("`{}`:\n\n", one_line(pointer)));
-        out.push_str(&fenced("json", super::pretty(value).trim_end()));
+        out.push_str(&fenced("json", super::indented(value).trim_end()));
         out.push('\n');
     }
     out.push_str(&format!(
@@ -68,7 +68,7 @@ fn result(out: &mut String, action: &Action) {
         "status": "success",
         "cost": null,
     });
-    out.push_str(&fenced("json", super::pretty(&example).trim_end()));
+    out.push_str(&fenced("json", super::indented(&example).trim_end()));
     out.push_str(
         "\n- `stateUpdates` is a JSON Merge Patch of the state: null removes a key, lists are replaced \
          whole; a key with dots or slashes is a path.\n",

@@ -1,39 +1,44 @@
 //! `orch audit`: what replaying history came to, line by line.
 
-use super::json::SCHEMA_VERSION;
 use super::layout::{Cell, columns, counted, paragraph, plain, styled};
-use super::log::LogActor;
-use super::{Paint, Repository, Style};
-use crate::base::{Diagnostic, Place};
-use crate::decide::{Approval, Proof, ProvenStep, Standing};
+use super::{Paint, Repository, StepView, Style};
+use crate::base::{Code, Diagnostic, Place, RepoPath, TaskId};
+use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
 use crate::workflow::is_tree_name;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The envelope of an audit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditReport {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `audit`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// How many commits were walked.
     pub commits: usize,
     /// How many changes there are of each standing.
+    #[cfg_attr(
+        test,
+        schemars(
+            extend("propertyNames" = { "enum": Standing::ALL.map(Standing::as_str) }),
+            extend("additionalProperties" = { "type": "integer", "minimum": 1 })
+        )
+    )]
     pub counts: BTreeMap<&'static str, usize>,
     /// Every change of a task's record, oldest first.
     pub changes: Vec<AuditChange>,
 }
 
+super::json::documents! { AuditReport = "audit" }
+
 /// One change of a task's record in one commit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditChange {
     /// The commit.
     pub commit: String,
     /// When it was authored, in UTC.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: String,
     /// Who authored it.
     pub author: String,
@@ -42,7 +47,7 @@ pub struct AuditChange {
     /// Its directory.
     pub path: String,
     /// The verdict.
-    pub standing: &'static str,
+    pub standing: Standing,
     /// Why, where the verdict does not say everything.
     pub why: Option<String>,
     /// The rule that is broken, where it is forged.
@@ -59,28 +64,19 @@ pub struct AuditCommit<'a> {
     pub parent: Option<&'a str>,
 }
 
-/// One recorded step.
+/// A recorded step, as it was replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditStep {
-    /// Its number, from 1.
-    pub seq: u64,
-    /// The phase that was left; null for the creation of the task.
-    pub from: Option<String>,
-    /// The phase that was entered.
-    pub to: String,
-    /// What kind of transition.
-    pub kind: &'static str,
-    /// The rule that yielded it.
-    pub rule: Option<String>,
-    /// Why it was made.
-    pub reason: String,
-    /// Who made it.
-    pub actor: LogActor,
+    /// The step.
+    #[serde(flatten)]
+    pub step: StepView,
     /// The verdict.
-    pub standing: &'static str,
+    pub standing: Standing,
     /// Why, where the verdict does not say everything.
     pub why: Option<String>,
     /// Where the rule asks for a person: `claimed` by the record, or `verified` by a signature.
+    #[cfg_attr(test, schemars(extend("enum" = ["claimed", "verified", null])))]
     pub approval: Option<&'static str>,
     /// Who signed, where that is verified.
     pub signer: Option<String>,
@@ -90,6 +86,7 @@ pub struct AuditStep {
 
 /// Code that a step rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditCode {
     /// The name that stands for it among the evidence.
     pub path: String,
@@ -105,9 +102,9 @@ impl AuditReport {
     pub fn new(repository: Repository, commits: usize, changes: Vec<AuditChange>) -> Self {
         let mut counts = BTreeMap::new();
         for change in &changes {
-            *counts.entry(change.standing).or_insert(0) += 1;
+            *counts.entry(change.standing.as_str()).or_insert(0) += 1;
         }
-        Self { schema_version: SCHEMA_VERSION, kind: "audit", repository, commits, counts, changes }
+        Self { repository, commits, counts, changes }
     }
 
     /// Whether anything is forged.
@@ -142,20 +139,15 @@ impl AuditReport {
             if let Some(why) = &change.why {
                 paragraph(&mut out, why, 4, 0, width);
             }
-            if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged.as_str()) {
+            if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged) {
                 paragraph(&mut out, &format!("it breaks the rule `{rule}`"), 4, 0, width);
             }
             for step in &change.steps {
                 if let Some(approval) = step.approval {
                     let signed =
                         step.signer.as_ref().map_or(String::new(), |signer| format!(", signed by {signer}"));
-                    paragraph(
-                        &mut out,
-                        &format!("approved by {} ({approval}{signed})", step.actor.name),
-                        4,
-                        0,
-                        width,
-                    );
+                    let text = format!("approved by {} ({approval}{signed})", step.by().0);
+                    paragraph(&mut out, &text, 4, 0, width);
                 }
             }
             for code in change.steps.iter().flat_map(|step| &step.code) {
@@ -170,9 +162,10 @@ impl AuditReport {
                     width,
                 );
             }
-            for step in change.steps.iter().filter(|step| step.rule.is_none() && step.kind != "create") {
-                let by = format!("{} ({})", step.actor.name, step.actor.kind);
-                paragraph(&mut out, &format!("{} by {by}: {}", step.kind, step.reason), 4, 0, width);
+            for step in change.steps.iter().filter(|step| step.is_order()) {
+                let ((name, kind), StepView { reason, .. }) = (step.by(), &step.step);
+                let text = format!("{} by {name} ({kind}): {reason}", step.step.kind.as_str());
+                paragraph(&mut out, &text, 4, 0, width);
             }
         }
         out
@@ -192,38 +185,37 @@ impl AuditChange {
         commit: &AuditCommit<'_>,
         at: String,
         author: String,
-        task: &str,
-        path: &str,
+        (task, directory): (&TaskId, &RepoPath),
         proof: &Proof,
     ) -> Self {
         Self {
             commit: commit.id.to_owned(),
             at,
             author,
-            task: task.to_owned(),
-            path: path.to_owned(),
-            standing: proof.standing.as_str(),
+            task: task.to_string(),
+            path: directory.to_string(),
+            standing: proof.standing,
             why: proof.why.clone(),
             rule: proof.rule.clone(),
-            steps: proof.steps.iter().map(|step| AuditStep::of(step, commit.parent)).collect(),
+            steps: proof.steps.iter().map(|step| AuditStep::of(step, commit, (task, directory))).collect(),
         }
     }
 
     fn row(&self) -> Vec<Cell> {
         let style = match self.standing {
-            "forged" => Style::Bad,
-            "unverifiable" | "overridden" | "claimed" => Style::Warn,
-            _ => Style::Good,
+            Standing::Forged => Style::Bad,
+            Standing::Unverifiable | Standing::Overridden | Standing::Claimed => Style::Warn,
+            Standing::Proven | Standing::Restored | Standing::Merged | Standing::Folded => Style::Good,
         };
         let commit: String = self.commit.chars().take(10).collect();
         let moved = match (self.steps.first(), self.steps.last()) {
-            (Some(first), Some(last)) => format!("{} -> {}", first.from.as_deref().unwrap_or("new"), last.to),
+            (Some(first), Some(last)) => format!("{} -> {}", first.step.origin(), last.step.to),
             _ => String::new(),
         };
-        let rule = self.steps.last().and_then(|step| step.rule.clone()).unwrap_or_default();
+        let rule = self.steps.last().and_then(|step| step.step.rule.clone()).unwrap_or_default();
         vec![
             styled(commit, Style::Dim),
-            styled(self.standing, style),
+            styled(self.standing.as_str(), style),
             styled(&self.task, Style::Strong),
             plain(moved),
             plain(rule),
@@ -235,9 +227,9 @@ impl AuditChange {
         let why = self.why.as_deref().unwrap_or_default();
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
         let finding = match self.standing {
-            "forged" => Diagnostic::error("forged", message)
+            Standing::Forged => Diagnostic::error(Code::Forged, message)
                 .hint(format!("see: git show {commit}; undo it by: git revert {commit}")),
-            "unverifiable" => Diagnostic::warning("unverifiable", message),
+            Standing::Unverifiable => Diagnostic::warning(Code::Unverifiable, message),
             _ => return None,
         };
         Some(finding.at(Place { path: format!("{}/state.json", self.path), ..Place::default() }))
@@ -257,26 +249,29 @@ fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
 }
 
 impl AuditStep {
-    fn of(step: &ProvenStep, parent: Option<&str>) -> Self {
-        let entry = &step.entry;
+    fn of(step: &ProvenStep, commit: &AuditCommit<'_>, (task, directory): (&TaskId, &RepoPath)) -> Self {
         let (approval, signer) = match &step.approval {
             None => (None, None),
             Some(Approval::Claimed) => (Some("claimed"), None),
             Some(Approval::Verified { signer }) => (Some("verified"), Some(signer.clone())),
         };
         Self {
+            step: StepView::recorded(task.as_str(), directory, &step.entry, Some(commit.id)),
+            standing: step.standing,
+            why: step.why.clone(),
             approval,
             signer,
-            code: code(step, parent),
-            seq: entry.seq,
-            from: entry.from.as_ref().map(ToString::to_string),
-            to: entry.to.to_string(),
-            kind: entry.kind.as_str(),
-            rule: entry.rule.clone(),
-            reason: entry.reason.clone(),
-            actor: LogActor { kind: entry.actor.kind.as_str(), name: entry.actor.name.clone() },
-            standing: step.standing.as_str(),
-            why: step.why.clone(),
+            code: code(step, commit.parent),
         }
+    }
+
+    /// Who made the step: a name, and what kind of actor.
+    fn by(&self) -> (&str, &'static str) {
+        self.step.actor.as_ref().map_or(("nobody", "none"), |actor| (&actor.name, actor.kind.as_str()))
+    }
+
+    /// Whether somebody made it without a rule.
+    fn is_order(&self) -> bool {
+        self.step.rule.is_none() && self.step.kind != Kind::Create
     }
 }

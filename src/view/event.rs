@@ -1,6 +1,5 @@
 //! What a watch reports: one JSON object a line, or one line of text.
 
-use super::json::SCHEMA_VERSION;
 use super::layout::{counted, one_line, shorten};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
@@ -10,21 +9,21 @@ use serde::Serialize;
 
 /// One thing that happened while watching.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EventView {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `event`.
-    pub kind: &'static str,
     /// When, in UTC.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: String,
     /// What.
     #[serde(flatten)]
     pub happening: Happening,
 }
 
+super::json::documents! { EventView = "event" }
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub enum Happening {
     /// The watch has looked at everything once and now listens.
@@ -72,7 +71,7 @@ impl EventView {
     /// Something that happened at a time.
     #[must_use]
     pub fn new(at: Timestamp, happening: Happening) -> Self {
-        Self { schema_version: SCHEMA_VERSION, kind: "event", at: at.to_string(), happening }
+        Self { at: at.to_string(), happening }
     }
 }
 
@@ -85,8 +84,8 @@ impl Happening {
             Self::Started { tasks } => format!("watching {}\n", counted(*tasks, "task")),
             Self::Transition { transition } => transition.text(paint, width),
             Self::Suggestion { suggestion } => {
-                let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
-                let line = format!("{}: {phase}: {}", suggestion.task, headline(suggestion));
+                let phase = suggestion.task.phase();
+                let line = format!("{}: {phase}: {}", suggestion.task.id, headline(suggestion));
                 format!("{}\n", paint.paint(mood(suggestion), &cut(&line)))
             }
             Self::Held { task, reason, hint } => {

@@ -1,42 +1,39 @@
 //! `orch explain`: every rule tried, which part of its guard was false, and what it saw where.
 
-use super::json::SCHEMA_VERSION;
-use super::layout::{Cell, SHORT, columns, counted, one_line, paragraph, plain, shorten, styled};
+use super::layout::{Cell, SHORT, below, columns, counted, one_line, paragraph, plain, shorten, styled};
 use super::suggestion::scope;
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion, in_repository};
-use super::{Kind, Paint, Repository, Style, Subject};
-use crate::decide::{Derived, GuardPart, Tried, Truth};
+use super::{Paint, Repository, Style, Subject};
+use crate::decide::{Derived, DutyKind, GuardPart, Tried, Truth};
 use crate::workflow::TreeScope;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, from_value};
 use std::collections::BTreeMap;
 
 /// The envelope of explanations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanations {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `explanations`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// One explanation a task.
     pub explanations: Vec<Explanation>,
 }
 
+super::json::documents! { Explanations = "explanations" }
+
 /// Why one task stands where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     /// What follows from it: the same value that `orch suggest` prints.
     pub suggestion: Suggestion,
-    /// Where within the phase the task stands.
-    pub substate: Option<Value>,
     /// The document of the workflow.
     pub document: String,
     /// The digest of the document and its schemas.
+    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub workflow_digest: String,
     /// Every rule of the phase, in order.
     pub rules: Vec<TriedRuleView>,
@@ -46,6 +43,7 @@ pub struct Explanation {
 
 /// One rule as it was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TriedRuleView {
     /// The rule.
     pub rule: String,
@@ -54,8 +52,10 @@ pub struct TriedRuleView {
     /// The phase it leads to.
     pub to: Option<String>,
     /// Its line in the document.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub line: Option<u32>,
     /// `true`, `false`, `error` or `not-tried`.
+    #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried"])))]
     pub result: &'static str,
     /// The error, if it could not be evaluated.
     pub error: Option<String>,
@@ -65,10 +65,12 @@ pub struct TriedRuleView {
 
 /// One part of a guard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GuardPartView {
     /// Its source text.
     pub text: String,
     /// `true`, `false`, `error` or `not-tried`.
+    #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried"])))]
     pub result: &'static str,
     /// The error, if it could not be evaluated.
     pub error: Option<String>,
@@ -80,6 +82,7 @@ pub struct GuardPartView {
 
 /// One value that a guard saw.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SawView {
     /// Its name in the guard.
     pub name: String,
@@ -93,6 +96,7 @@ pub struct SawView {
 
 /// What is known of one artifact.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactFacts {
     /// The artifact.
@@ -119,27 +123,36 @@ pub struct ArtifactFacts {
 
 /// What is known of an artifact that may be committed code.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TreeFacts {
     /// The files and directories of the repository.
     pub scope: Vec<String>,
     /// Whether this code is what counts as the artifact now.
     pub counts: bool,
     /// The commits since the last recorded step, newest first; null where they are not known.
-    pub commits: Value,
+    pub commits: Option<Vec<TreeCommit>>,
     /// The files that changed since; null where they are not known.
-    pub files: Value,
+    pub files: Option<Vec<String>>,
+}
+
+/// A commit of code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TreeCommit {
+    /// Its id.
+    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The tasks that its message names.
+    pub tasks: Vec<String>,
 }
 
 impl Explanations {
     /// The explanations of these tasks, in the order given.
     #[must_use]
     pub fn new(repository: Repository, subjects: &[Subject<'_>]) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "explanations",
-            repository,
-            explanations: subjects.iter().map(Explanation::of).collect(),
-        }
+        Self { repository, explanations: subjects.iter().map(Explanation::of).collect() }
     }
 
     /// The explanations as text.
@@ -158,7 +171,6 @@ impl Explanation {
         let decision = subject.decision;
         Self {
             suggestion: Suggestion::of(subject),
-            substate: decision.substate.clone(),
             document: subject.workflow.path.clone(),
             workflow_digest: subject.workflow.digest.to_string(),
             rules: decision.tried.iter().map(|tried| trial(subject, tried)).collect(),
@@ -170,19 +182,19 @@ impl Explanation {
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let suggestion = &self.suggestion;
-        let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
-        let substate = substate_text(self.substate.as_ref());
+        let phase = suggestion.task.phase();
+        let substate = substate_text(suggestion.task.substate.as_ref());
         let mut out = columns(
             &[vec![
-                styled(&suggestion.task, Style::Strong),
-                plain(format!("{phase}{substate}, attempt {}", suggestion.attempt)),
+                styled(&suggestion.task.id, Style::Strong),
+                plain(format!("{phase}{substate}, attempt {}", suggestion.task.attempt)),
                 styled(headline(suggestion), mood(suggestion)),
             ]],
             0,
             paint,
             width,
         );
-        paragraph(&mut out, &suggestion.reason, 4, 0, width);
+        paragraph(&mut out, &suggestion.duty.reason, 4, 0, width);
         self.rules_text(&mut out, phase, paint, width);
         self.artifacts_text(&mut out, paint, width);
         if !suggestion.diagnostics.is_empty() {
@@ -196,8 +208,8 @@ impl Explanation {
 
     fn rules_text(&self, out: &mut String, phase: &str, paint: Paint, width: usize) {
         if self.rules.is_empty() {
-            out.push_str(match self.suggestion.kind {
-                Kind::Done => "\nno rule leaves a terminal phase\n",
+            out.push_str(match self.suggestion.duty.kind {
+                DutyKind::Done => "\nno rule leaves a terminal phase\n",
                 _ => "\nno rule was tried\n",
             });
             return;
@@ -224,7 +236,7 @@ impl Explanation {
 
     /// A part of a guard, and below it the values it saw, unless it is itself the only one.
     fn part_text(&self, out: &mut String, part: &GuardPartView, paint: Paint, width: usize) {
-        let task = self.suggestion.path.as_str();
+        let task = self.suggestion.task.path.as_str();
         let style = match part.result {
             "true" => Style::Good,
             "error" => Style::Bad,
@@ -267,7 +279,7 @@ impl Explanation {
         }
         out.push_str("\nartifacts\n");
         let rows: Vec<Vec<Cell>> =
-            self.artifacts.iter().map(|facts| facts.row(&self.suggestion.path)).collect();
+            self.artifacts.iter().map(|facts| facts.row(&self.suggestion.task.path)).collect();
         out.push_str(&columns(&rows, 2, paint, width));
     }
 }
@@ -290,7 +302,7 @@ impl ArtifactFacts {
             notes.push("changed".to_owned());
         }
         notes.extend(self.stale_because.iter().map(|why| one_line(why)));
-        if let Some(commits) = self.tree.as_ref().and_then(|tree| tree.commits.as_array()) {
+        if let Some(commits) = self.tree.as_ref().and_then(|tree| tree.commits.as_ref()) {
             notes.push(format!("{} since the last step", counted(commits.len(), "commit")));
         }
         let digest = self.digest.as_deref().map_or(String::new(), |digest| digest.chars().take(10).collect());
@@ -325,10 +337,6 @@ pub(super) fn substate_text(substate: Option<&Value>) -> String {
 
 fn value_text(value: &Value) -> String {
     shorten(&value.to_string(), SHORT)
-}
-
-fn below(task: &str, path: &str) -> String {
-    one_line(path.strip_prefix(task).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path))
 }
 
 fn finding_line(finding: &Finding) -> String {
@@ -406,5 +414,6 @@ fn tree_facts(scope: &TreeScope, derived: &Derived) -> TreeFacts {
     let since = derived.tree.as_deref();
     let list = |key: &str| since.and_then(|since| since.get(key)).cloned().unwrap_or_default();
     let (commits, files) = (list("commits"), list("files"));
+    let (commits, files) = (from_value(commits).ok(), from_value(files).ok());
     TreeFacts { scope: scope.texts().to_vec(), counts: since.is_some(), commits, files }
 }

@@ -147,6 +147,11 @@ pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A path as seen from the directory of its task, on one line.
+pub(super) fn below(directory: &str, path: &str) -> String {
+    one_line(path.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,9 @@
 //! relative to the root of the repository; text names an artifact by its path below its task.
 
 mod action_prompt;
+mod answer;
 mod audit;
+mod code;
 mod error;
 mod event;
 mod explain;
@@ -15,7 +17,6 @@ mod json;
 pub mod layout;
 mod log;
 mod message;
-mod next;
 mod order;
 mod paint;
 mod prompt;
@@ -24,31 +25,40 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod status;
+mod step;
 mod suggestion;
+mod task;
 #[cfg(test)]
 mod tests;
 mod text;
 mod transition;
 mod wire;
+mod words;
 
 pub use action_prompt::action_prompt;
+pub use answer::{
+    DemoAnswer, FormattedAnswer, HookLine, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer,
+    RecoveryAnswer, TextAnswer, WorkflowLine, WorkflowList,
+};
 pub use audit::{AuditChange, AuditCommit, AuditReport};
+pub use code::CodeView;
 pub use error::ErrorView;
 pub use event::{EventView, Happening};
 pub use explain::{Explanation, Explanations};
-pub use json::{SCHEMA_VERSION, line, pretty};
-pub use log::{Log, LogEntry};
+pub use json::{JsonDocument, SCHEMA_VERSION, indented, line, pretty};
+pub use log::Log;
 pub use message::Message;
-pub use next::{Direction, Do, Kind, NextView, next};
-pub use order::{Urgency, sort, urgency};
+pub use order::sort;
 pub use paint::{Paint, Style};
 pub use prompt::prompt;
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, TaskStatus};
+pub use step::{ActorView, StepEvidence, StepView};
+pub use task::{DutyView, TaskView};
 pub use text::suggestions;
 pub use transition::{AppliedView, TransitionLine, Transitions};
-pub use wire::{CommandView, Expected, Finding, Input, Possible, Proof, Suggestion, Suggestions};
+pub use wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, Suggestions};
 
 use crate::base::{Diagnostic, RepoPath, Timestamp};
 use crate::decide::{Choice, Decision};
@@ -93,13 +103,15 @@ pub enum RunnerView<'a> {
 
 /// The repository, or the directory outside git, that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Repository {
     /// Its root: the only absolute path in any output.
     pub root: String,
-    /// The branch, unless detached or outside git.
+    /// The branch; null where HEAD is detached, or outside git.
     pub branch: Option<String>,
-    /// The commit of HEAD, unless untracked or outside git.
+    /// The commit of HEAD; null on a branch without a commit, or outside git.
     pub head: Option<String>,
     /// What was read: `work-dir`, `index` or `commit:<id>`.
+    #[cfg_attr(test, schemars(extend("pattern" = "^(work-dir|index|commit:.+)$")))]
     pub source: String,
 }

@@ -1,10 +1,11 @@
 //! `orch prompt`: the whole instruction for whoever does the current phase, as Markdown.
 
+use super::Subject;
 use super::layout::{fenced, one_line};
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, Suggestion};
-use super::{Do, Subject};
 use crate::base::command;
+use crate::decide::{Do, ExpectState};
 use crate::workflow::is_tree_name;
 
 /// The instruction for the current phase: what to do, from what, where to write it and by which
@@ -22,7 +23,7 @@ pub fn prompt(subject: &Subject<'_>) -> String {
     inputs(&mut out, subject, &suggestion);
     for expected in &subject.decision.expects {
         let schema = schema_text(subject, expected);
-        write_section(&mut out, &suggestion.task, &expectation(subject, expected), schema);
+        write_section(&mut out, &suggestion.task.id, &expectation(subject, expected), schema);
     }
     if subject.decision.expects.is_empty() {
         out.push_str(&nothing_to_write(&suggestion));
@@ -32,15 +33,16 @@ pub fn prompt(subject: &Subject<'_>) -> String {
 }
 
 fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
-    let title = suggestion.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
-    out.push_str(&format!("# Task {}{title}\n\n", suggestion.task));
+    let title =
+        suggestion.task.title.as_ref().map_or(String::new(), |title| format!(": {}", one_line(title)));
+    out.push_str(&format!("# Task {}{title}\n\n", suggestion.task.id));
     let phase_title = phase(subject).and_then(|phase| phase.title.as_deref());
-    let phase = suggestion.current_phase.as_deref().unwrap_or("(none)");
+    let phase = suggestion.task.current_phase.as_deref().unwrap_or("(none)");
     let phase_title = phase_title.map_or(String::new(), |title| format!(": {}", one_line(title)));
     let mut rows = vec![
-        format!("phase `{phase}`{phase_title}, attempt {}", suggestion.attempt),
-        format!("workflow `{}`: {}", suggestion.workflow, one_line(&subject.workflow.title)),
-        format!("directory `{}/`", if suggestion.path.is_empty() { "." } else { &suggestion.path }),
+        format!("phase `{phase}`{phase_title}, attempt {}", suggestion.task.attempt),
+        format!("workflow `{}`: {}", suggestion.task.workflow, one_line(&subject.workflow.title)),
+        format!("directory `{}/`", if suggestion.task.path.is_empty() { "." } else { &suggestion.task.path }),
     ];
     if let Some(action) = action(subject) {
         let title = subject.workflow.actions.iter().find(|known| known.name.as_str() == action);
@@ -48,7 +50,7 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
         let title = title.map_or(String::new(), |title| format!(": {}", one_line(title)));
         rows.push(format!("action `{action}`{title}"));
     }
-    rows.push(format!("why now: {}", one_line(&suggestion.reason)));
+    rows.push(format!("why now: {}", one_line(&suggestion.duty.reason)));
     rows.iter().for_each(|row| out.push_str(&format!("- {row}\n")));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
 }
@@ -73,16 +75,18 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         return commit_section(out, task, expected);
     }
     let verb = match expected.state {
-        "missing" => "Write",
-        "stale" => "Write anew",
-        _ => "Mend",
+        ExpectState::Missing => "Write",
+        ExpectState::Stale => "Write anew",
+        ExpectState::Invalid | ExpectState::Unmet => "Mend",
     };
     out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
     let because = one_line(&expected.because);
     let because = if because.is_empty() { because } else { format!(": {because}") };
     out.push_str(&format!(
         "The {} `{}` is {}{because}.\n",
-        expected.format, expected.artifact, expected.state
+        expected.format.as_str(),
+        expected.artifact,
+        expected.state.as_str()
     ));
     if !expected.problems.is_empty() {
         out.push_str("\nWhat is wrong with it now:\n\n");
@@ -90,7 +94,7 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     }
     if !expected.of.is_empty() {
         out.push_str("\nIt judges these bytes; copy this into its `of`, unchanged:\n\n");
-        out.push_str(&fenced("json", super::pretty(&expected.of).trim_end()));
+        out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));
     }
     if let Some(schema) = schema {
         let name = expected.schema.as_deref().unwrap_or_default();
@@ -99,7 +103,7 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     }
     if let Some(example) = &expected.example {
         out.push_str("\nAn example that it accepts:\n\n");
-        out.push_str(&fenced("json", super::pretty(example).trim_end()));
+        out.push_str(&fenced("json", super::indented(example).trim_end()));
     }
     if !expected.tree.is_empty() {
         let places = match expected.tree.as_slice() {
@@ -117,7 +121,7 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
 fn commit_section(out: &mut String, task: &str, expected: &Expected) {
     let because = one_line(&expected.because);
     out.push_str(&format!("\n## Commit the `{}`\n\n", expected.artifact));
-    out.push_str(&format!("It is {}: {because}.\n", expected.state));
+    out.push_str(&format!("It is {}: {because}.\n", expected.state.as_str()));
     if !expected.problems.is_empty() {
         out.push_str("\nWhat is wrong with it now:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
@@ -145,7 +149,7 @@ fn problem(out: &mut String, finding: &Finding) {
 
 fn nothing_to_write(suggestion: &Suggestion) -> String {
     let mut out = String::from("\n## Nothing to write\n\n");
-    out.push_str(match suggestion.r#do {
+    out.push_str(match suggestion.duty.r#do {
         Do::Apply => "A transition is due. Apply it:\n",
         Do::Run => "The action is all there is to do; its result is what the instructions ask for.\n",
         Do::Decide | Do::Answer => "A person has to decide:\n",
@@ -154,8 +158,8 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
         Do::Write | Do::Fix | Do::Renew => "Every output is there, but no rule accepts what they say.\n",
     });
     let mut commands: Vec<String> = suggestion.options.iter().map(|option| command(&option.argv)).collect();
-    let apply = command(&["orch", "next", &suggestion.task]);
-    if suggestion.r#do == Do::Apply && !commands.contains(&apply) {
+    let apply = command(&["orch", "next", &suggestion.task.id]);
+    if suggestion.duty.r#do == Do::Apply && !commands.contains(&apply) {
         commands.insert(0, apply);
     }
     if !commands.is_empty() {
@@ -174,7 +178,7 @@ fn rules(out: &mut String, suggestion: &Suggestion) {
         out.push_str("- Write whole files, in UTF-8, at exactly the paths named here.\n");
         out.push_str("- Say what is so. A report may say no; it names what it judged.\n");
     }
-    let check = command(&["orch", "suggest", &suggestion.task]);
+    let check = command(&["orch", "suggest", &suggestion.task.id]);
     out.push_str(&format!(
         "- When done, run `{check}`: it says what is accepted and what is still missing.\n"
     ));

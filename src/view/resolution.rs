@@ -1,18 +1,18 @@
 //! `orch resolve`: what became of the records that a merge left in pieces.
 
-use super::json::SCHEMA_VERSION;
 use super::layout::{one_line, paragraph};
-use super::{CommandView, Finding, Log, LogEntry, Paint, Repository, Style};
+use super::{CommandView, Finding, Log, Paint, Repository, StepView, Style};
 use serde::Serialize;
+
+/// The words for what became of a record.
+#[cfg(test)]
+const HOW: [&str; 8] =
+    ["ours", "theirs", "merged", "chosen-ours", "chosen-theirs", "transcript", "disputed", "failed"];
 
 /// The envelope of an `orch resolve`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resolutions {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `resolution`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// Every task whose record was in pieces.
@@ -23,8 +23,12 @@ pub struct Resolutions {
     pub blocked: bool,
 }
 
+super::json::documents! { Resolutions = "resolution" }
+
 /// What became of one record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct Resolution {
     /// The task.
     pub task: String,
@@ -34,11 +38,13 @@ pub struct Resolution {
     pub settled: bool,
     /// `ours` or `theirs` where only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`,
     /// `transcript`, `disputed`, or `failed`.
+    #[cfg_attr(test, schemars(extend("enum" = HOW)))]
     pub how: &'static str,
     /// The phases of the two sides, ours first.
+    #[cfg_attr(test, schemars(extend("maxItems" = 2)))]
     pub sides: Vec<String>,
-    /// The phase that the task is in now.
-    pub phase: Option<String>,
+    /// The phase that the task is in now; null where that is not settled.
+    pub current_phase: Option<String>,
     /// Why, or why not.
     pub reason: String,
     /// Whether its two files were marked as resolved in the index.
@@ -48,9 +54,9 @@ pub struct Resolution {
     /// Other files of the task that are left to people.
     pub left: Vec<Finding>,
     /// What our side alone tells, where the two are disputed.
-    pub ours: Vec<LogEntry>,
+    pub ours: Vec<StepView>,
     /// What the other side alone tells.
-    pub theirs: Vec<LogEntry>,
+    pub theirs: Vec<StepView>,
     /// The ways out of a dispute.
     pub options: Vec<CommandView>,
 }
@@ -60,7 +66,7 @@ impl Resolutions {
     #[must_use]
     pub fn new(repository: Repository, tasks: Vec<Resolution>) -> Self {
         let (next, blocked) = (None, tasks.iter().any(|task| !task.settled));
-        Self { schema_version: SCHEMA_VERSION, kind: "resolution", repository, tasks, next, blocked }
+        Self { repository, tasks, next, blocked }
     }
 
     /// Each record in a line, and under it what is left to people.
@@ -73,7 +79,7 @@ impl Resolutions {
 impl Resolution {
     fn text(&self, repository: &Repository, paint: Paint, width: usize) -> String {
         let style = if self.settled { Style::Good } else { Style::Bad };
-        let phase = self.phase.as_deref().map(|phase| format!(" -> {phase}")).unwrap_or_default();
+        let phase = self.current_phase.as_deref().map(|phase| format!(" -> {phase}")).unwrap_or_default();
         let sides = self.sides.join(" + ");
         let head = format!("{}: {sides}{phase}", one_line(&self.task));
         let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
@@ -109,7 +115,7 @@ mod tests {
             settled: true,
             how: "merged",
             sides: vec!["codegen".to_owned(), "review".to_owned()],
-            phase: Some("codegen".to_owned()),
+            current_phase: Some("codegen".to_owned()),
             reason: "both sides had moved".to_owned(),
             staged: true,
             commit: None,
@@ -125,7 +131,7 @@ mod tests {
         let disputed = Resolution {
             settled: false,
             how: "disputed",
-            phase: None,
+            current_phase: None,
             reason: "both sides are finished".to_owned(),
             ours: samples::log()[..1].to_vec(),
             ..settled()

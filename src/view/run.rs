@@ -1,35 +1,47 @@
 //! Runs: how one ended, what was ordered of one, and who runs what.
 
-use super::json::SCHEMA_VERSION;
 use super::layout::{Cell, columns, one_line, plain, styled};
-use super::{Paint, Repository, Style, TransitionLine};
+use super::{Paint, Repository, Style, TaskView, TransitionLine};
+use crate::decide::{Ending, Mode};
 use serde::Serialize;
+
+/// The words for how a run is.
+#[cfg(test)]
+const RUN_STATES: [&str; 10] = [
+    "running",
+    "interrupted",
+    "completed",
+    "failed",
+    "waiting",
+    "stalled",
+    "exhausted",
+    "paused",
+    "stopped",
+    "error",
+];
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `run`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// The task.
-    pub task: String,
+    #[serde(flatten)]
+    pub task: TaskView,
     /// The id of the run; null for a dry run.
     pub run: Option<String>,
     /// How it ended; null for a dry run that would go on.
-    pub ending: Option<&'static str>,
+    pub ending: Option<Ending>,
     /// Why.
     pub reason: String,
-    /// The phase that the task is in.
-    pub current_phase: Option<String>,
     /// How many turns it has used.
     pub turns: u32,
     /// How many it may use.
     pub max_turns: u32,
     /// What results have reported as their cost.
+    #[cfg_attr(test, schemars(extend("minimum" = 0)))]
     pub cost: f64,
     /// Whether it was interrupted from the keyboard.
     pub interrupted: bool,
@@ -43,17 +55,15 @@ pub struct RunReport {
 
 /// What came of an order about a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControlReport {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `control`.
-    pub kind: &'static str,
     /// The task.
     pub task: String,
-    /// `pause`, `resume` or `stop`.
+    /// What was ordered.
+    #[cfg_attr(test, schemars(extend("enum" = ["pause", "resume", "stop"])))]
     pub order: &'static str,
     /// `told` where a process drives the task and was told, `done` where it was carried out at once.
+    #[cfg_attr(test, schemars(extend("enum" = ["told", "done"])))]
     pub effect: &'static str,
     /// What was recorded.
     pub transitions: Vec<TransitionLine>,
@@ -61,12 +71,8 @@ pub struct ControlReport {
 
 /// The envelope of the runs that are known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Runs {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `runs`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// The runs, in the order of their tasks.
@@ -75,6 +81,7 @@ pub struct Runs {
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunLine {
     /// The task.
@@ -82,13 +89,14 @@ pub struct RunLine {
     /// Its id.
     pub run: String,
     /// `running`, `interrupted`, or how it ended.
+    #[cfg_attr(test, schemars(extend("enum" = RUN_STATES)))]
     pub state: &'static str,
     /// Since when, in UTC.
     pub since: String,
     /// The process that drives it, or did.
     pub pid: u32,
-    /// `interactive` or `auto`.
-    pub mode: &'static str,
+    /// Whether people are asked.
+    pub mode: Mode,
     /// What is performed now, or was when it was interrupted.
     pub work: Option<String>,
     /// How many turns it has used.
@@ -96,6 +104,7 @@ pub struct RunLine {
     /// How many it may use.
     pub max_turns: u32,
     /// What results have reported as their cost.
+    #[cfg_attr(test, schemars(extend("minimum" = 0)))]
     pub cost: f64,
     /// How long it has taken, in seconds.
     pub seconds: u64,
@@ -103,11 +112,13 @@ pub struct RunLine {
     pub reason: Option<String>,
 }
 
+super::json::documents! { RunReport = "run", ControlReport = "control", Runs = "runs" }
+
 impl Runs {
     /// The envelope of these runs.
     #[must_use]
     pub fn new(repository: Repository, runs: Vec<RunLine>) -> Self {
-        Self { schema_version: SCHEMA_VERSION, kind: "runs", repository, runs }
+        Self { repository, runs }
     }
 
     /// The runs as text, a line each, then why it ended.
@@ -146,14 +157,16 @@ impl RunReport {
     #[must_use]
     pub fn text(&self, paint: Paint) -> String {
         let style = match self.ending {
-            Some("completed") => Style::Good,
-            Some("waiting" | "paused") | None => Style::Strong,
-            _ => Style::Bad,
+            Some(Ending::Completed) => Style::Good,
+            Some(Ending::Waiting | Ending::Paused) | None => Style::Strong,
+            Some(Ending::Failed | Ending::Stalled | Ending::Exhausted | Ending::Stopped | Ending::Error) => {
+                Style::Bad
+            }
         };
-        let word = paint.paint(style, self.ending.unwrap_or("due"));
+        let word = paint.paint(style, self.ending.map_or("due", Ending::as_str));
         let turns = if self.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", self.turns) };
         let cost = if self.cost > 0.0 { format!(", cost {:.2}", self.cost) } else { String::new() };
-        format!("{}: {word} after {turns}{cost}: {}\n", one_line(&self.task), one_line(&self.reason))
+        format!("{}: {word} after {turns}{cost}: {}\n", one_line(&self.task.id), one_line(&self.reason))
     }
 }
 
@@ -171,7 +184,7 @@ mod tests {
             state,
             since: "2026-11-21T04:50:00Z".to_owned(),
             pid: 1,
-            mode: "auto",
+            mode: Mode::Auto,
             work: work.map(str::to_owned),
             turns: 3,
             max_turns: 50,

@@ -1,24 +1,19 @@
 //! `orch status`: one line a task, and how many are where.
 
 use super::explain::substate_text;
-use super::json::SCHEMA_VERSION;
 use super::layout::{columns, counted, one_line, plain, styled};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
-use super::{Direction, Do, Kind, Paint, Repository, Style, Subject, sort};
-use crate::base::Diagnostic;
-use crate::workflow::Workflow;
+use super::{DutyView, Paint, Repository, Style, Subject, TaskView, sort};
+use crate::base::{Diagnostic, Severity};
+use crate::decide::{Do, ExpectState};
+use crate::workflow::{Owner, Workflow};
 use serde::Serialize;
-use serde_json::Value;
 
 /// Where every task stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `status`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// The tasks, the most urgent first.
@@ -29,41 +24,21 @@ pub struct Status {
     pub diagnostics: Vec<Finding>,
 }
 
+super::json::documents! { Status = "status" }
+
 /// Where one task stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskStatus {
     /// The task.
-    pub task: String,
-    /// Its title.
-    pub title: Option<String>,
-    /// Its directory.
-    pub path: String,
-    /// The workflow that judged it.
-    pub workflow: String,
-    /// The revision of its state.
-    pub rev: u64,
-    /// The phase it is in.
-    pub current_phase: Option<String>,
-    /// Where within the phase it stands.
-    pub substate: Option<Value>,
-    /// Which attempt at that phase this is.
-    pub attempt: u32,
-    /// What kind of decision stands.
-    pub kind: Kind,
-    /// Who must act.
-    pub owner: &'static str,
-    /// What has to be done.
-    pub r#do: Do,
-    /// Where it leads.
-    pub suggested_next: Option<String>,
-    /// Where that lies.
-    pub direction: Direction,
-    /// The file that has to be acted on first, if it is a matter of a file.
+    #[serde(flatten)]
+    pub task: TaskView,
+    /// Who must do what about it.
+    #[serde(flatten)]
+    pub duty: DutyView,
+    /// The file that has to be acted on first; null where it is no matter of a file.
     pub at: Option<Spot>,
-    /// Why.
-    pub reason: String,
-    /// The commit in which the state was last committed.
+    /// The commit that holds the present state; null where none does.
     pub committed: Option<String>,
     /// The line for people.
     #[serde(skip)]
@@ -72,23 +47,28 @@ pub struct TaskStatus {
 
 /// A file, and the place of its first problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spot {
     /// The file.
     pub path: String,
     /// The line, from 1.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub line: Option<u32>,
     /// The column in characters, from 1.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub column: Option<u32>,
 }
 
 /// How many tasks are in a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PhaseCount {
     /// The workflow.
     pub workflow: String,
     /// The phase; null where the state names none.
     pub phase: Option<String>,
     /// How many.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub count: usize,
 }
 
@@ -99,8 +79,6 @@ impl Status {
         let mut ordered: Vec<&Subject<'_>> = subjects.iter().collect();
         sort(&mut ordered);
         Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "status",
             repository,
             tasks: ordered.iter().map(|subject| TaskStatus::of(subject)).collect(),
             phases: count(subjects),
@@ -153,38 +131,26 @@ impl TaskStatus {
         let headline = (headline(&suggestion), mood(&suggestion));
         Self {
             at: spot(&suggestion),
-            substate: subject.decision.substate.clone(),
             task: suggestion.task,
-            title: suggestion.title,
-            path: suggestion.path,
-            workflow: suggestion.workflow,
-            rev: suggestion.rev,
-            current_phase: suggestion.current_phase,
-            attempt: suggestion.attempt,
-            kind: suggestion.kind,
-            owner: suggestion.owner,
-            r#do: suggestion.r#do,
-            suggested_next: suggestion.suggested_next,
-            direction: suggestion.direction,
-            reason: suggestion.reason,
+            duty: suggestion.duty,
             committed: suggestion.committed,
             headline,
         }
     }
 
     fn row(&self) -> Vec<super::layout::Cell> {
-        let phase = self.current_phase.as_deref().unwrap_or("(no phase)");
-        let substate = substate_text(self.substate.as_ref());
-        let owner = if self.owner == "none" { "-" } else { self.owner };
+        let phase = self.task.phase();
+        let substate = substate_text(self.task.substate.as_ref());
+        let owner = if self.duty.owner == Owner::None { "-" } else { self.duty.owner.as_str() };
         let problem = self.at.as_ref().filter(|spot| spot.line.is_some()).map_or(String::new(), |spot| {
             let column = spot.column.map_or(String::new(), |column| format!(":{column}"));
             format!("{}:{}{column}", spot.path, spot.line.unwrap_or_default())
         });
         let (what, style) = &self.headline;
         vec![
-            styled(&self.task, Style::Strong),
+            styled(&self.task.id, Style::Strong),
             plain(format!("{phase}{substate}")),
-            plain(format!("#{}", self.attempt)),
+            plain(format!("#{}", self.task.attempt)),
             plain(owner),
             styled(what, *style),
             styled(problem, Style::Dim),
@@ -194,18 +160,19 @@ impl TaskStatus {
 
 /// What has to be acted on first: the place of the first problem, else the first path expected.
 fn spot(suggestion: &Suggestion) -> Option<Spot> {
-    let wanted: &[&str] = match suggestion.r#do {
-        Do::Fix => &["invalid", "unmet"],
-        Do::Renew => &["stale"],
-        Do::Write => &["missing"],
-        Do::Repair => &["missing", "invalid", "stale", "unmet"],
+    let wanted: &[ExpectState] = match suggestion.duty.r#do {
+        Do::Fix => &[ExpectState::Invalid, ExpectState::Unmet],
+        Do::Renew => &[ExpectState::Stale],
+        Do::Write => &[ExpectState::Missing],
+        Do::Repair => &[ExpectState::Missing, ExpectState::Invalid, ExpectState::Stale, ExpectState::Unmet],
         _ => &[],
     };
     let expected = suggestion.expects.iter().find(|expected| wanted.contains(&expected.state));
     let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| &expected.problems);
-    let problem = problems.iter().find(|finding| finding.severity == "error" && finding.path.is_some());
+    let problem =
+        problems.iter().find(|finding| finding.severity == Severity::Error && finding.path.is_some());
     match (problem, expected) {
-        (Some(finding), _) if expected.is_some() || suggestion.r#do == Do::Repair => {
+        (Some(finding), _) if expected.is_some() || suggestion.duty.r#do == Do::Repair => {
             Some(Spot { path: finding.path.clone()?, line: finding.line, column: finding.column })
         }
         (_, Some(expected)) => Some(Spot { path: expected.path.clone(), line: None, column: None }),

@@ -1,9 +1,9 @@
 //! From a decision to a suggestion.
 
-use super::wire::{CommandView, Expected, Finding, Input, Possible, Proof, Suggestion, in_repository};
-use super::{Kind, RunnerView, Subject, next};
+use super::wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, in_repository};
+use super::{DutyView, Subject, TaskView};
 use crate::base::ArtifactName;
-use crate::decide::{Decision, Evidence, Expectation, Verdict};
+use crate::decide::{Decision, Expectation, Verdict};
 use crate::workflow::{Phase, TreeScope};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -13,35 +13,19 @@ impl Suggestion {
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         let decision = subject.decision;
-        let next = next(subject);
-        let reason = match subject.runner {
-            Some(RunnerView::Stalled(why)) if next.kind == Kind::Stalled => why.to_owned(),
-            _ => decision.reason.clone(),
-        };
         Self {
-            task: decision.task.to_string(),
-            title: subject.title.map(str::to_owned),
-            path: subject.directory.to_string(),
-            workflow: decision.workflow.to_string(),
-            rev: decision.rev,
-            current_phase: decision.phase.as_ref().map(ToString::to_string),
-            attempt: decision.attempt,
-            suggested_next: next.phase.as_ref().map(ToString::to_string),
-            direction: next.direction,
-            kind: next.kind,
-            owner: next.owner.as_str(),
-            r#do: next.task,
-            reason,
+            task: TaskView::of(decision, subject.title, subject.directory),
+            duty: DutyView::of(subject),
             waits_for: waits_for(decision),
             rule: decision.rule.as_ref().map(ToString::to_string),
             agent: phase(subject).and_then(|phase| phase.agent.clone()),
             action: action(subject).map(str::to_owned),
             instructions: instructions_path(subject),
-            inputs: inputs(subject),
+            inputs: EvidenceView::rows(&decision.inputs, subject.directory),
             expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
             options: subject.extra_options.iter().chain(&decision.options).map(CommandView::of).collect(),
             moves: decision.moves.iter().map(Possible::of).collect(),
-            evidence: Proof::rows(&decision.evidence, subject.directory),
+            evidence: EvidenceView::rows(&decision.evidence, subject.directory),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
             diagnostics: decision
                 .diagnostics
@@ -99,18 +83,6 @@ fn instructions_path(subject: &Subject<'_>) -> Option<String> {
     Some(format!("{directory}/agents/{}.md", instructions(subject)?))
 }
 
-fn inputs(subject: &Subject<'_>) -> Vec<Input> {
-    let rows = |input: &Evidence| -> Vec<Input> {
-        let row = |(path, digest): &(String, crate::base::Digest)| Input {
-            artifact: input.artifact.to_string(),
-            path: in_repository(subject.directory, path),
-            digest: digest.to_string(),
-        };
-        input.files.iter().map(row).collect()
-    };
-    subject.decision.inputs.iter().flat_map(rows).collect()
-}
-
 pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expected {
     let of: BTreeMap<String, String> =
         expected.of.iter().map(|(name, digest)| (name.to_string(), digest.to_string())).collect();
@@ -118,9 +90,9 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
         artifact: expected.artifact.to_string(),
         path: in_repository(subject.directory, &expected.path),
         tree: scope(subject, &expected.artifact).map(|scope| scope.texts().to_vec()).unwrap_or_default(),
-        format: expected.format.as_str(),
+        format: expected.format,
         schema: expected.schema.clone(),
-        state: expected.state.as_str(),
+        state: expected.state,
         because: expected.because.clone(),
         example: schema_text(subject, expected).and_then(|text| example(text, &of)),
         of,

@@ -2,9 +2,10 @@
 
 use super::layout::{Cell, columns, counted, one_line, paragraph, plain, shorten, styled};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
-use super::{Direction, Do, Kind, Paint, Style};
+use super::{Paint, Style};
 use crate::base::command;
-use crate::workflow::is_tree_name;
+use crate::decide::{Direction, Do, DutyKind, ExpectState};
+use crate::workflow::{Owner, is_tree_name};
 
 /// How far the lines below a headline are indented.
 const INDENT: usize = 4;
@@ -35,38 +36,38 @@ pub fn suggestions(envelope: &Suggestions, nothing: &str, paint: Paint, width: u
 
 /// What has to be done, on the line that names the task.
 pub(super) fn headline(suggestion: &Suggestion) -> String {
-    let next = suggestion.suggested_next.as_deref().unwrap_or_default();
+    let next = suggestion.duty.suggested_next.as_deref().unwrap_or_default();
     if let Some(what) = suggestion.waits_for.as_ref().filter(|_| suggestion.expects.is_empty()) {
         return format!("wait for {}", one_line(what));
     }
-    match suggestion.r#do {
-        Do::Write => format!("write {}", paths(suggestion, &["missing"])),
-        Do::Fix => format!("fix {}", paths(suggestion, &["invalid", "unmet"])),
-        Do::Renew => format!("renew {}", paths(suggestion, &["stale"])),
-        Do::Apply => match suggestion.direction {
+    match suggestion.duty.r#do {
+        Do::Write => format!("write {}", paths(suggestion, &[ExpectState::Missing])),
+        Do::Fix => format!("fix {}", paths(suggestion, &[ExpectState::Invalid, ExpectState::Unmet])),
+        Do::Renew => format!("renew {}", paths(suggestion, &[ExpectState::Stale])),
+        Do::Apply => match suggestion.duty.direction {
             Direction::Regress => format!("send back to {next}"),
             Direction::Stay => format!("start {next} again"),
             Direction::Advance | Direction::None => format!("move to {next}"),
         },
         Do::Run => format!("run {}", suggestion.action.as_deref().unwrap_or_default()),
-        Do::Decide => match (suggestion.kind, suggestion.direction) {
-            (Kind::Stalled, _) => "stalled: decide".to_owned(),
+        Do::Decide => match (suggestion.duty.kind, suggestion.duty.direction) {
+            (DutyKind::Stalled, _) => "stalled: decide".to_owned(),
             (_, Direction::Regress) => format!("decide: back to {next}?"),
-            (Kind::Transition, _) => format!("decide: on to {next}?"),
+            (DutyKind::Transition, _) => format!("decide: on to {next}?"),
             _ => "decide".to_owned(),
         },
         Do::Answer => "answer".to_owned(),
-        Do::Repair => format!("{}: repair", suggestion.kind.as_str()),
-        Do::Nothing => match suggestion.kind {
-            Kind::Done => "done".to_owned(),
-            _ if suggestion.owner == "process" => "running".to_owned(),
+        Do::Repair => format!("{}: repair", suggestion.duty.kind.as_str()),
+        Do::Nothing => match suggestion.duty.kind {
+            DutyKind::Done => "done".to_owned(),
+            _ if suggestion.duty.owner == Owner::Process => "running".to_owned(),
             _ => "nothing to do".to_owned(),
         },
     }
 }
 
 /// The paths of what is expected in one of these states, as seen from the task.
-fn paths(suggestion: &Suggestion, states: &[&str]) -> String {
+fn paths(suggestion: &Suggestion, states: &[ExpectState]) -> String {
     let wanted: Vec<&Expected> =
         suggestion.expects.iter().filter(|expected| states.contains(&expected.state)).collect();
     let mut text: Vec<String> =
@@ -79,15 +80,15 @@ fn paths(suggestion: &Suggestion, states: &[&str]) -> String {
 
 /// A path as seen from the task.
 pub(super) fn below(suggestion: &Suggestion, path: &str) -> String {
-    let inside = path.strip_prefix(&suggestion.path).and_then(|rest| rest.strip_prefix('/'));
+    let inside = path.strip_prefix(&suggestion.task.path).and_then(|rest| rest.strip_prefix('/'));
     one_line(inside.unwrap_or(path))
 }
 
 /// The style of what has to be done.
 pub(super) fn mood(suggestion: &Suggestion) -> Style {
-    match (suggestion.r#do, suggestion.owner) {
+    match (suggestion.duty.r#do, suggestion.duty.owner) {
         (Do::Repair, _) => Style::Bad,
-        (_, "human") => Style::Warn,
+        (_, Owner::Human) => Style::Warn,
         (Do::Apply, _) => Style::Good,
         (Do::Nothing, _) => Style::Dim,
         _ => Style::Strong,
@@ -95,12 +96,15 @@ pub(super) fn mood(suggestion: &Suggestion) -> Style {
 }
 
 fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) {
-    let phase = suggestion.current_phase.as_deref().unwrap_or("(no phase)");
-    let attempt =
-        if suggestion.attempt > 1 { format!(" (attempt {})", suggestion.attempt) } else { String::new() };
+    let phase = suggestion.task.phase();
+    let attempt = if suggestion.task.attempt > 1 {
+        format!(" (attempt {})", suggestion.task.attempt)
+    } else {
+        String::new()
+    };
     out.push_str(&columns(
         &[vec![
-            styled(&suggestion.task, Style::Strong),
+            styled(&suggestion.task.id, Style::Strong),
             plain(format!("{phase}{attempt}")),
             (one_line(&headline(suggestion)), Some(mood(suggestion))),
         ]],
@@ -108,11 +112,11 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         paint,
         width,
     ));
-    if let Some(title) = &suggestion.title {
+    if let Some(title) = &suggestion.task.title {
         let title = shorten(title, if width == 0 { 0 } else { width.saturating_sub(INDENT) });
         out.push_str(&format!("{:INDENT$}{}\n", "", paint.paint(Style::Dim, &title)));
     }
-    paragraph(out, &suggestion.reason, INDENT, 0, width);
+    paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for expected in &suggestion.expects {
         expectation(out, suggestion, expected, paint, width);
     }
@@ -129,14 +133,14 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
     let schema = match &expected.schema {
         Some(name) => format!("schema {name}"),
         None if is_tree_name(&expected.path) => expected.tree.join(", "),
-        None => expected.format.to_owned(),
+        None => expected.format.as_str().to_owned(),
     };
     let path = below(suggestion, &expected.path);
     let because = one_line(&expected.because);
     let line = if because.is_empty() {
-        format!("{} {path} ({schema})", expected.state)
+        format!("{} {path} ({schema})", expected.state.as_str())
     } else {
-        format!("{} {path} ({schema}): {because}", expected.state)
+        format!("{} {path} ({schema}): {because}", expected.state.as_str())
     };
     paragraph(out, &line, INDENT, INDENT, width);
     for finding in &expected.problems {
@@ -168,21 +172,21 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
         vec![(format!("$ {}", command(argv)), Some(Style::Command)), (effect, Some(Style::Dim))]
     };
     let mut rows = Vec::new();
-    let apply = ["orch", "next", &suggestion.task].map(str::to_owned);
+    let apply = ["orch", "next", &suggestion.task.id].map(str::to_owned);
     let known = suggestion.options.iter().any(|option| option.argv.starts_with(&apply));
-    if suggestion.r#do == Do::Apply && !known {
+    if suggestion.duty.r#do == Do::Apply && !known {
         rows.push(row(&apply, &headline(suggestion)));
     }
     rows.extend(suggestion.options.iter().map(|option| row(&option.argv, &option.effect)));
-    let writes = matches!(suggestion.r#do, Do::Write | Do::Fix | Do::Renew | Do::Run);
-    if writes && suggestion.owner == "agent" {
-        let prompt = ["orch", "prompt", &suggestion.task].map(str::to_owned);
+    let writes = matches!(suggestion.duty.r#do, Do::Write | Do::Fix | Do::Renew | Do::Run);
+    if writes && suggestion.duty.owner == Owner::Agent {
+        let prompt = ["orch", "prompt", &suggestion.task.id].map(str::to_owned);
         if !suggestion.options.iter().any(|option| option.argv == prompt) {
             rows.push(row(&prompt, "the whole instruction"));
         }
     }
-    if rows.is_empty() && suggestion.owner == "human" {
-        let explain = ["orch", "explain", &suggestion.task].map(str::to_owned);
+    if rows.is_empty() && suggestion.duty.owner == Owner::Human {
+        let explain = ["orch", "explain", &suggestion.task.id].map(str::to_owned);
         rows.push(row(&explain, "every rule tried, and what it saw"));
     }
     rows

@@ -1,12 +1,10 @@
 //! Transitions that were applied, or would be: a line of text, and JSON.
 
-use super::json::SCHEMA_VERSION;
 use super::layout::{one_line, shorten};
-use super::next::direction;
-use super::wire::{Finding, Proof};
-use super::{Direction, Paint, Repository, Style};
+use super::wire::Finding;
+use super::{Paint, Repository, StepView, Style};
 use crate::base::{Diagnostic, RepoPath, TaskId, command};
-use crate::decide::Transition;
+use crate::decide::{Direction, HistoryEntry, Kind, Transition, direction};
 use crate::workflow::Workflow;
 use serde::Serialize;
 
@@ -21,18 +19,16 @@ pub struct AppliedView<'a> {
     pub workflow: &'a Workflow,
     /// The transition.
     pub transition: &'a Transition,
+    /// Its entry in the record; `None` where nothing was recorded.
+    pub entry: Option<&'a HistoryEntry>,
     /// The commit that holds it; `None` where nothing was committed.
     pub commit: Option<&'a str>,
 }
 
 /// The envelope of transitions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transitions {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `transitions`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// Whether they were applied; false for a dry run.
@@ -43,37 +39,20 @@ pub struct Transitions {
     pub diagnostics: Vec<Finding>,
 }
 
-/// One transition.
+/// A step that was just made, or would be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TransitionLine {
-    /// The task.
-    pub task: String,
-    /// The directory of the task.
-    pub path: String,
-    /// The phase that was left; null for the creation of the task.
-    pub from: Option<String>,
-    /// The phase that was entered.
-    pub to: String,
-    /// `create`, `advance`, `regress`, `override`, `rollback`, `reopen`, `confirm` or `merge`; of what is
-    /// recorded within a phase `run`, `skip`, `answer`, `order`, `start` or `end`.
-    pub kind: &'static str,
-    /// The action that it tells of.
-    pub action: Option<String>,
-    /// Where it leads.
+    /// The step.
+    #[serde(flatten)]
+    pub step: StepView,
+    /// Where the phase that was entered lies from the one that was left, in document order.
     pub direction: Direction,
-    /// The rule that yielded it.
-    pub rule: Option<String>,
-    /// Why.
-    pub reason: String,
-    /// What it rests on.
-    pub evidence: Vec<Proof>,
-    /// Artifacts whose absence it accepts.
-    pub waived: Vec<String>,
-    /// The commit that holds it.
-    pub commit: Option<String>,
     /// The command that undoes it, for a send-back that was committed.
     pub undo: Option<Vec<String>>,
 }
+
+super::json::documents! { Transitions = "transitions" }
 
 impl Transitions {
     /// The same with what the user should know beside them.
@@ -91,14 +70,7 @@ impl Transitions {
         transitions: Vec<TransitionLine>,
         diagnostics: &[Diagnostic],
     ) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "transitions",
-            repository,
-            applied,
-            transitions,
-            diagnostics: diagnostics.iter().map(Finding::of).collect(),
-        }
+        Self { repository, applied, transitions, diagnostics: diagnostics.iter().map(Finding::of).collect() }
     }
 }
 
@@ -108,22 +80,13 @@ impl TransitionLine {
     pub fn of(applied: &AppliedView<'_>) -> Self {
         let transition = applied.transition;
         let direction = direction(applied.workflow, transition.from.as_ref(), Some(&transition.to));
-        let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !transition.kind.stays();
+        let stays = transition.kind.stays() || transition.kind == Kind::Create;
+        let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !stays;
+        let AppliedView { task, directory, entry, commit, .. } = *applied;
         Self {
-            task: applied.task.to_string(),
-            path: applied.directory.to_string(),
-            from: transition.from.as_ref().map(ToString::to_string),
-            to: transition.to.to_string(),
-            kind: transition.kind.as_str(),
-            action: transition.action.as_ref().map(ToString::to_string),
+            step: StepView::of(task.as_str(), directory, transition, entry, commit),
             direction,
-            rule: transition.rule.as_ref().map(ToString::to_string),
-            reason: transition.reason.clone(),
-            evidence: Proof::rows(&transition.evidence, applied.directory),
-            waived: transition.waive.iter().map(ToString::to_string).collect(),
-            commit: applied.commit.map(str::to_owned),
-            undo: applied
-                .commit
+            undo: commit
                 .filter(|_| goes_back)
                 .map(|commit| ["git", "revert", commit].map(str::to_owned).to_vec()),
         }
@@ -133,11 +96,12 @@ impl TransitionLine {
     /// (0: never) by shortening the reason; after a send-back, a second line that undoes it.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
-        let from = self.from.as_deref().unwrap_or("new");
-        let done = self.action.as_ref().map(|action| format!(" ({} {action})", self.kind));
-        let head = format!("{}: {from} -> {}{}", one_line(&self.task), self.to, done.unwrap_or_default());
-        let cause = self.rule.as_deref().unwrap_or(self.kind);
-        let commit: String = self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect();
+        let step = &self.step;
+        let done = step.action.as_ref().map(|_| format!(" ({})", step.label()));
+        let head =
+            format!("{}: {} -> {}{}", one_line(&step.task), step.origin(), step.to, done.unwrap_or_default());
+        let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
+        let commit = step.short_commit();
         let tail = if commit.is_empty() { String::new() } else { format!("  {commit}") };
         let taken = head.chars().count() + cause.chars().count() + tail.chars().count() + 5;
         let room = if width == 0 { 0 } else { width.saturating_sub(taken).max(20) };
@@ -148,7 +112,7 @@ impl TransitionLine {
         let mut out = format!(
             "{}  ({cause}) {}{}\n",
             paint.paint(style, &head),
-            shorten(&self.reason, room),
+            shorten(&step.reason, room),
             paint.paint(Style::Dim, &tail)
         );
         if let Some(undo) = &self.undo {
@@ -169,8 +133,14 @@ mod tests {
         let workflow = samples::workflow();
         let (task, directory) = (samples::task(), samples::directory());
         let text = |transition: &Transition, commit, width| {
-            let applied =
-                AppliedView { task: &task, directory: &directory, workflow: &workflow, transition, commit };
+            let applied = AppliedView {
+                task: &task,
+                directory: &directory,
+                workflow: &workflow,
+                transition,
+                entry: None,
+                commit,
+            };
             TransitionLine::of(&applied).text(Paint::PLAIN, width)
         };
         let commit = Some("3f2a1bc0123456789");

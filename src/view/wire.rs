@@ -2,23 +2,18 @@
 //!
 //! Keys are camelCase and in this order; optional values are null, never left out.
 
-use super::json::SCHEMA_VERSION;
-use super::{Direction, Do, Kind, Repository, Subject, sort};
-use crate::base::{Diagnostic, RepoPath};
-use crate::decide::{Choice, Evidence};
-use crate::workflow::is_tree_name;
+use super::{DutyView, Repository, Subject, TaskView, sort};
+use crate::base::{Diagnostic, RepoPath, Severity};
+use crate::decide::{Choice, Evidence, ExpectState};
+use crate::workflow::{Format, Owner, is_tree_name};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The envelope: the same shape for zero, one and many suggestions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Suggestions {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `suggestions`.
-    pub kind: &'static str,
     /// What was looked at.
     pub repository: Repository,
     /// The suggestions, the most urgent first.
@@ -29,48 +24,31 @@ pub struct Suggestions {
     pub diagnostics: Vec<Finding>,
 }
 
+super::json::documents! { Suggestions = "suggestions" }
+
 /// What to do next about one task, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Suggestion {
     /// The task.
-    pub task: String,
-    /// Its title.
-    pub title: Option<String>,
-    /// Its directory.
-    pub path: String,
-    /// The workflow that judged it.
-    pub workflow: String,
-    /// The revision of its state.
-    pub rev: u64,
-    /// The phase it is in; null where the state names none.
-    pub current_phase: Option<String>,
-    /// Which attempt at that phase this is.
-    pub attempt: u32,
-    /// A transition's target, the phase that has to be done, or the last consistent one.
-    pub suggested_next: Option<String>,
-    /// Where that phase lies.
-    pub direction: Direction,
-    /// What kind of decision this is.
-    pub kind: Kind,
-    /// Who must act.
-    pub owner: &'static str,
-    /// What has to be done.
-    pub r#do: Do,
-    /// Why.
-    pub reason: String,
-    /// What a rule waits for, in words; null where no rule says so.
+    #[serde(flatten)]
+    pub task: TaskView,
+    /// Who must do what about it.
+    #[serde(flatten)]
+    pub duty: DutyView,
+    /// What a `wait` rule waits for; null where no rule says so.
     pub waits_for: Option<String>,
-    /// The rule that decided.
+    /// The rule that decided; null where none did.
     pub rule: Option<String>,
-    /// The agent that does the current phase.
+    /// The agent of the current phase; null where it has none.
     pub agent: Option<String>,
-    /// The action that is due.
+    /// The action that is due; null where none is.
     pub action: Option<String>,
     /// Where the instructions lie; null where they are only in the binary.
     pub instructions: Option<String>,
     /// What the phase builds on.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<EvidenceView>,
     /// What has to be written, mended or renewed.
     pub expects: Vec<Expected>,
     /// Commands to choose from.
@@ -78,34 +56,25 @@ pub struct Suggestion {
     /// Every move that the rules know from here.
     pub moves: Vec<Possible>,
     /// The files that the decision rests on.
-    pub evidence: Vec<Proof>,
+    pub evidence: Vec<EvidenceView>,
     /// Artifacts whose absence a person has accepted.
     pub waived: Vec<String>,
     /// Findings about the task.
     pub diagnostics: Vec<Finding>,
-    /// The commit in which the state was last committed.
+    /// The commit that holds the present state; null where none does.
     pub committed: Option<String>,
 }
 
-/// A file that the phase builds on.
+/// A file that a decision rests on, or that a phase builds on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Input {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EvidenceView {
     /// The artifact.
     pub artifact: String,
     /// The file.
     pub path: String,
     /// Its blob id.
-    pub digest: String,
-}
-
-/// A file that a decision or transition rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Proof {
-    /// The artifact.
-    pub artifact: String,
-    /// The file.
-    pub path: String,
-    /// Its blob id.
+    #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub digest: String,
     /// Whether the artifact parses and its schema accepts it.
     pub valid: bool,
@@ -113,6 +82,7 @@ pub struct Proof {
 
 /// Something to write, mend or renew.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expected {
     /// The artifact.
     pub artifact: String,
@@ -122,16 +92,20 @@ pub struct Expected {
     /// Where code may be committed instead of a file; empty where it may not.
     pub tree: Vec<String>,
     /// How it is read.
-    pub format: &'static str,
-    /// The name of the schema that has to accept it.
+    pub format: Format,
+    /// The name of the schema that has to accept it; null where it has none.
     pub schema: Option<String>,
-    /// `missing`, `invalid`, `stale`, or `unmet`: ready, but no rule accepts what it says.
-    pub state: &'static str,
+    /// What is the matter with it; `unmet` is ready, but no rule accepts what it says.
+    pub state: ExpectState,
     /// Why, in words.
     pub because: String,
-    /// An example that the schema accepts.
+    /// A document that the schema accepts, with that `of` filled in; null where the schema shows none.
     pub example: Option<Value>,
     /// What the `of` of the report should say.
+    #[cfg_attr(
+        test,
+        schemars(extend("additionalProperties" = { "type": "string", "pattern": "^[0-9a-f]{40}$" }))
+    )]
     pub of: BTreeMap<String, String>,
     /// What is wrong with the present bytes.
     pub problems: Vec<Finding>,
@@ -139,19 +113,22 @@ pub struct Expected {
 
 /// A command that somebody may choose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CommandView {
     /// A stable id.
     pub id: String,
     /// The command, argument by argument.
+    #[cfg_attr(test, schemars(extend("minItems" = 1)))]
     pub argv: Vec<String>,
     /// Who may choose it.
-    pub by: &'static str,
+    pub by: Owner,
     /// What it does.
     pub effect: String,
 }
 
 /// A move that the rules know.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Possible {
     /// Where it leads.
     pub to: String,
@@ -165,18 +142,22 @@ pub struct Possible {
 
 /// A diagnostic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The file.
     pub path: Option<String>,
     /// The line, from 1.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub line: Option<u32>,
     /// The column in characters, from 1.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub column: Option<u32>,
     /// JSON Pointer of the offending value.
     pub pointer: Option<String>,
-    /// `note`, `warning` or `error`.
-    pub severity: String,
+    /// How much it matters.
+    pub severity: Severity,
     /// The stable code.
+    #[cfg_attr(test, schemars(extend("pattern" = "^[a-z0-9]+(-[a-z0-9]+)*$")))]
     pub code: &'static str,
     /// What is wrong.
     pub message: String,
@@ -197,8 +178,6 @@ impl Suggestions {
         sort(&mut ordered);
         let kept = limit.unwrap_or(usize::MAX).min(ordered.len());
         Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "suggestions",
             repository,
             suggestions: ordered.iter().take(kept).map(|subject| Suggestion::of(subject)).collect(),
             omitted: ordered.len() - kept,
@@ -217,8 +196,8 @@ impl Finding {
             line: place.and_then(|place| place.line),
             column: place.and_then(|place| place.column),
             pointer: place.and_then(|place| place.pointer.clone()),
-            severity: diagnostic.severity.to_string(),
-            code: diagnostic.code,
+            severity: diagnostic.severity,
+            code: diagnostic.code.as_str(),
             message: diagnostic.message.clone(),
             hint: diagnostic.hint.clone(),
         }
@@ -242,13 +221,13 @@ impl CommandView {
         Self {
             id: choice.id.to_owned(),
             argv: choice.argv.clone(),
-            by: choice.by.as_str(),
+            by: choice.by,
             effect: choice.effect.clone(),
         }
     }
 }
 
-impl Proof {
+impl EvidenceView {
     /// One row for every file of the evidence.
     #[must_use]
     pub fn rows(evidence: &[Evidence], directory: &RepoPath) -> Vec<Self> {

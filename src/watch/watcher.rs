@@ -3,8 +3,8 @@
 use super::advice::advice;
 use super::debounce::{Debounce, Hint};
 use super::noise::is_noise;
-use super::{Error, WatchOptions, WatchSignal};
-use crate::base::RepoPath;
+use super::{WatchOptions, WatchSignal};
+use crate::base::{Code, Error, RepoPath};
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeSet;
@@ -73,7 +73,9 @@ impl Watcher {
     /// begins all the same, by looking at intervals, and the first signal says so. An error means
     /// that `root` is not there.
     pub fn new(root: &Path, targets: &[RepoPath], options: WatchOptions) -> Result<Self, Error> {
-        let root = root.canonicalize().map_err(|source| Error::Root { path: root.to_owned(), source })?;
+        let root = root.canonicalize().map_err(|source| {
+            Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display()))
+        })?;
         let (sender, receiver) = channel();
         let targets = outermost(targets);
         let mut watcher = Self {
@@ -96,6 +98,7 @@ impl Watcher {
         }
         watcher.arm();
         watcher.schedule_rescan(Instant::now());
+        tracing::info!(listening = watcher.is_listening(), targets = ?watcher.targets, "watching");
         Ok(watcher)
     }
 
@@ -155,6 +158,9 @@ impl Watcher {
             due.push(WatchSignal::Head);
         }
         due.extend(paths.into_keys().map(WatchSignal::Dirty));
+        if !due.is_empty() {
+            tracing::debug!(?due, "due");
+        }
         due
     }
 
@@ -172,6 +178,7 @@ impl Watcher {
             WatcherMessage::Event(Err(error)) if self.is_listening() => self.fail(&error),
             WatcherMessage::Event(Err(_)) => {}
             WatcherMessage::Event(Ok(event)) if event.need_rescan() => {
+                tracing::warn!("events were lost: everything is looked at");
                 // Directories that appeared meanwhile are not subscribed to.
                 self.unarmed.extend(self.targets.iter().cloned());
                 self.rescan_soon("events were lost");
@@ -192,6 +199,7 @@ impl Watcher {
     }
 
     fn note(&mut self, path: &Path, kind: &EventKind) {
+        tracing::trace!(path = %path.display(), ?kind, "event");
         if self.options.heads.iter().any(|(head, _)| path.starts_with(head)) {
             // Git changes several files at once; one look at the end is enough.
             let soon = Instant::now() + self.options.settle;
@@ -324,6 +332,7 @@ impl Watcher {
     /// From here on the watch looks at intervals. What it holds of the system's watches is given
     /// back: a part of the tree would be heard, but nobody could tell which.
     fn fail(&mut self, error: &notify::Error) {
+        tracing::warn!(%error, "listening failed: polling from here on");
         self.notify = None;
         self.failure.get_or_insert_with(|| advice(error, self.options.poll_interval));
         self.schedule_rescan(Instant::now());

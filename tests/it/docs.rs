@@ -29,7 +29,7 @@ fn words(directory: &Path, families: &[&str], found: &mut BTreeSet<String>) {
 fn every_code_of_a_workflow_is_explained_and_exists() {
     let families = ["workflow-", "guard-", "schema-"];
     let mut known = BTreeSet::new();
-    for room in ["workflow", "scan", "decide", "engine", "cli"] {
+    for room in ["workflow", "scan", "decide", "survey", "history", "apply", "drive", "cli"] {
         words(&project().join("src").join(room), &families, &mut known);
     }
     let text = page("workflows.md");
@@ -80,12 +80,12 @@ fn every_kind_of_answer_and_every_key_of_a_suggestion_is_explained() {
         let path = schemas.join(format!("{kind}.schema.json"));
         serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON")
     };
-    let suggestions = schema("suggestions");
     let section = text.split("\n## `suggestions`\n").nth(1).expect("a section");
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
     let explained: BTreeSet<&str> = rows.flat_map(|row| row.split("`, `")).collect();
-    for part in ["suggestion", "expected"] {
-        for key in suggestions["$defs"][part]["properties"].as_object().expect("keys").keys() {
+    let (suggestions, log) = (schema("suggestions"), schema("log"));
+    for (schema, part) in [(&suggestions, "Suggestion"), (&suggestions, "Expected"), (&log, "StepView")] {
+        for key in schema["$defs"][part]["properties"].as_object().expect("keys").keys() {
             assert!(explained.contains(key.as_str()), "{part}: `{key}` is not explained");
         }
     }

@@ -14,6 +14,7 @@ mod looks;
 mod loops;
 mod merge;
 mod model;
+mod observed;
 mod odd;
 mod outputs;
 mod readme;

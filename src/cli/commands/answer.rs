@@ -4,19 +4,21 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::drive::{self, Asked};
 
-/// Answers the question that a rule asks, or picks one of the actions that it offers.
+/// Answer the question that a task waits for, or pick one of the offered actions.
 ///
-/// A key is a place in the state, with dots or slashes; `action=NAME` picks an action. A value is read
-/// as JSON where that fits, else it is a text. What the question does not ask for, what is not among its
-/// options, and what the schema of the state refuses, is refused.
+/// A key is a path into the state, with dots or slashes; `action=NAME` picks an action. A value is parsed as
+/// JSON if possible and is a string otherwise. The answer is recorded in one commit.
+///
+/// Rejects keys that the question does not ask for, values that are not among its options, and values that
+/// the state schema does not accept.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
     /// The task.
     task: String,
-    /// The answer.
+    /// The answer: one or more keys with their values.
     #[arg(required = true, value_name = "KEY=VALUE", value_parser = Asked::parse)]
     answers: Vec<Asked>,
-    /// Check the answer and write nothing.
+    /// Write nothing; only validate the answer.
     #[arg(long)]
     dry_run: bool,
 }

@@ -3,18 +3,21 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, TaskOutcome};
-use crate::base::{command, shell_word};
+use crate::base::{Code, command, shell_word};
 use crate::decide::{ActorKind, Decision, Transition};
 
-/// Applies a due transition whose rule asks for a person (`by = "human"`).
+/// Approve a transition that requires a human.
 ///
-/// Only a person at an interactive terminal can approve, or one whose commits are signed: a script, a
-/// watch or an agent cannot.
+/// Applies the due transition of a rule with `by = "human"` and commits it with its evidence. Only a person
+/// at an interactive terminal, or one whose commits are signed, can approve; a script, a watch or an agent
+/// cannot.
+///
+/// Exits with 1 if the caller may not approve, and with 3 if there is nothing to approve.
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The task; may be left out where the directory, the branch or a single open task names it.
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// Only say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
 }
@@ -33,7 +36,7 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if !at_terminal && !signs && !args.dry_run {
         let message = "only a person at an interactive terminal can approve, or one whose commits are signed";
         let hint = format!("type it yourself: orch approve {}", shell_word(task.id.as_str()));
-        return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
+        return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     let may = |due: &Transition| due.by_human;
     let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };

@@ -7,17 +7,19 @@ use crate::history::Checked;
 use crate::survey::Workspace;
 use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
 
-/// Replays history: for every commit that changes a task's record, the transition is derived anew
-/// from that commit alone. Exits 1 if anything is forged.
+/// Replay the history and print a verdict on every recorded step.
 ///
-/// Each change is proven (the rules yield it), overridden or claimed (by a person, with a reason),
-/// folded (several steps in one commit), restored (as an ancestor held it), merged, unverifiable
-/// (evidence is not in git) or forged.
+/// Re-derives each commit that changes a task's record from that commit and its parents. The verdicts: proven
+/// (the rules yield it), overridden or claimed (a person or an executor vouches for it), folded (several
+/// steps in one commit), restored (equal to an ancestor), merged, unverifiable (evidence is not in git),
+/// forged.
+///
+/// Reads commits only and writes nothing. Exits with 1 if anything is forged.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// The range, `A..B` or a revision; without it all of HEAD's history.
+    /// A range `A..B` or a revision; default: the whole history of HEAD.
     range: Option<String>,
-    /// In which form to print the audit; SARIF and annotations hold what is not in order.
+    /// The output format. `sarif` and `github` contain only the problems.
     #[arg(long, default_value = "text")]
     format: Form,
 }
@@ -45,8 +47,7 @@ pub(super) fn report(workspace: &Workspace, range: Option<&str>) -> Result<Audit
             &AuditCommit { id: &change.commit.id.to_string(), parent: parent.as_deref() },
             change.commit.at.to_string(),
             change.commit.author.clone(),
-            change.task.id.as_str(),
-            change.task.directory.as_str(),
+            (&change.task.id, &change.task.directory),
             &change.proof,
         )
     });

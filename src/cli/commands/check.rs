@@ -2,54 +2,58 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::Code;
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
-use crate::view::{findings, pretty};
+use crate::view::{findings, indented, pretty};
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Validates the artifacts and the state of tasks. Each finding has a place, a stable code and a
-/// hint. Exits 1 on findings; a task that merely waits is none.
+/// Validate artifacts and state.
 ///
-/// With `--staged`, or over commits, also the record is judged: a changed state must be what the
-/// rules yield, or what a person properly ordered.
+/// Each finding has a file, a line, a stable code and a hint. A task that is merely waiting is not a finding.
+/// Writes nothing. Exits with 1 if there are findings.
+///
+/// `--staged`, `--commit`, `--range` and `--stdin-refs` also verify the record: a changed state must be what
+/// the rules yield or what a person legitimately ordered.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
 pub struct CheckArgs {
-    /// The tasks; without one, all of them.
+    /// The tasks; default: all tasks.
     #[arg(group = "what")]
     tasks: Vec<String>,
-    /// Judge what the next commit would hold: the index against HEAD. Writes nothing.
+    /// Check what the next commit would contain: the index against HEAD.
     #[arg(long, group = "what")]
     staged: bool,
-    /// The file that holds the message of the commit to be made, as a commit-msg hook is given it.
+    /// The file with the commit message, as git passes it to a commit-msg hook.
     #[arg(long, value_name = "FILE", requires = "staged")]
     message: Option<PathBuf>,
-    /// Judge one commit against its parents.
+    /// Check one commit against its parents.
     #[arg(long, value_name = "REV", group = "what")]
     commit: Option<String>,
-    /// Judge every commit of a range, `A..B`.
+    /// Check every commit in a range, `A..B`.
     #[arg(long, value_name = "RANGE", group = "what")]
     range: Option<String>,
-    /// Judge the commits that a push brings; reads the lines of a pre-receive or pre-push hook.
+    /// Check the commits of a push; reads from stdin the lines that git passes to a pre-receive or pre-push
+    /// hook.
     #[arg(long, group = "what")]
     stdin_refs: bool,
-    /// Judge the tasks as a commit holds them, by the settings in it.
+    /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with_all = ["staged", "commit", "range", "stdin_refs"])]
     at: Option<String>,
-    /// In which form to print the findings.
+    /// The output format of the findings.
     #[arg(long, default_value = "text")]
     format: Form,
 }
 
-/// A form of findings.
+/// An output format of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Form {
-    /// Source snippets.
+    /// Source excerpts, for people.
     Text,
     /// One JSON document.
     Json,
-    /// Annotations of GitHub Actions.
+    /// Annotations for GitHub Actions.
     Github,
     /// SARIF 2.1.0.
     Sarif,
@@ -66,11 +70,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.staged {
         let message = args.message.as_deref().map(|path| {
             std::fs::read(path).map_err(|error| {
-                Failure::new(
-                    ExitCode::Usage,
-                    "message",
-                    format!("{} cannot be read: {error}", path.display()),
-                )
+                Failure::new(Code::MessageUnreadable, format!("{} cannot be read: {error}", path.display()))
             })
         });
         let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
@@ -85,7 +85,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.stdin_refs {
         let mut lines = String::new();
         std::io::stdin().read_to_string(&mut lines).map_err(|error| {
-            Failure::new(ExitCode::Usage, "stdin", format!("the refs cannot be read: {error}"))
+            Failure::new(Code::RefsUnreadable, format!("the refs cannot be read: {error}"))
         })?;
         return Ok(Checker::new(&context.bare_workspace()?, &context.caller).pushed(&lines)?);
     }
@@ -102,7 +102,7 @@ pub(super) fn form(asked: Form, context: &Context) -> Result<Form, Failure> {
     match asked {
         Form::Github | Form::Sarif if context.global.json => {
             let message = "`--json` and `--format` ask for different forms";
-            Err(Failure::new(ExitCode::Usage, "usage", message).hint("leave one of them out"))
+            Err(Failure::new(Code::Usage, message).hint("leave one of them out"))
         }
         _ if context.global.json => Ok(Form::Json),
         form => Ok(form),
@@ -123,7 +123,7 @@ pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failur
     match form {
         Form::Json => ui.answer(&pretty(&findings::Findings::new(found)))?,
         Form::Github => ui.answer(&findings::github(found))?,
-        Form::Sarif => ui.answer(&pretty(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
+        Form::Sarif => ui.answer(&indented(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {
             ui.answer(&findings::snippets(found, &checked.texts, ui.paint, ui.width))?;
             ui.status(&format!("{}: {}", counted(checked.tasks.len(), "task"), findings::summary(found)));

@@ -6,7 +6,7 @@ use crate::cli::Cli;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Prints completions for a shell.
+/// Print a completion script for a shell.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell.

@@ -4,17 +4,18 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Says that an artifact which was used up by a send-back is right as it is.
+/// Confirm that an unchanged artifact is still correct.
 ///
-/// For a plan typo whose patch needs no change, a block that was a mistake, or a report without a
-/// clock. It is recorded with its reason and audits as claimed.
+/// A send-back uses up the artifacts of later phases; `confirm` makes one count again as it is. Use it if a
+/// corrected plan needs no new patch, if a blocking review was a mistake, or if a repeated report has the
+/// same bytes. The confirmation is one commit, which `orch audit` reports as claimed.
 #[derive(Debug, Args)]
 pub struct ConfirmArgs {
     /// The task.
     task: String,
-    /// The artifact, by its name in the workflow.
+    /// The name of the artifact in the workflow.
     artifact: String,
-    /// Why; it is recorded.
+    /// The reason. It is recorded in the history and the commit.
     #[arg(long, value_name = "WHY")]
     reason: String,
 }

@@ -4,14 +4,18 @@ mod script;
 mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
+use crate::view::{DemoAnswer, pretty};
 use std::path::PathBuf;
 
-/// Builds a sample repository and plays a whole task lifecycle in it, telling what happens and why:
-/// a blocked review, a refused skip, a failing test sent back, an edited plan that makes the review
-/// stale, an override with its reason, acceptance. It leaves real commits to look at.
+/// Create a sample repository and play a task's whole life in it.
+///
+/// Prints what happens and why: a blocked review, a refused shortcut, a failing test that sends the task
+/// back, an edited plan that makes its review stale, an override with its reason, and acceptance. The
+/// repository and its commits remain for inspection.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Where; by default a new directory under the system's temporary one. It must be empty.
+    /// An empty or new directory; default: a new directory in the system's temporary directory.
     // Not `directory`: that is the name of the global `-C`, which would take the value too.
     #[arg(value_name = "DIRECTORY")]
     place: Option<PathBuf>,
@@ -23,23 +27,21 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         None => tempfile::Builder::new()
             .prefix("orch-demo-")
             .tempdir()
-            .map_err(|error| Failure::new(ExitCode::Fault, "io", error.to_string()))?
+            .map_err(|error| Failure::new(Code::Io, error.to_string()))?
             .keep(),
     };
     std::fs::create_dir_all(&directory)
-        .map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{}: {error}", directory.display())))?;
+        .map_err(|error| Failure::new(Code::Io, format!("{}: {error}", directory.display())))?;
     let occupied = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("{} is not empty", directory.display());
-        return Err(Failure::new(ExitCode::Usage, "not-empty", message)
-            .hint("name a directory that is not there yet"));
+        return Err(Failure::new(Code::NotEmpty, message).hint("name a directory that is not there yet"));
     }
     // The story ends with a `cd` that works from everywhere.
     let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "demo", "directory": directory});
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&DemoAnswer { directory: directory.display().to_string() }))?;
     }
     Ok(ExitCode::Fine)
 }

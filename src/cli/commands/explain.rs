@@ -4,13 +4,14 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::view::{Explanations, pretty};
 
-/// Shows every rule tried, which part of its guard was false, the values it saw, and where each of
-/// them came from.
+/// Show every rule that was tried, which part of its guard was false, and the values it saw.
+///
+/// Also shows where each value came from. Writes nothing.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The tasks; may be left out where the directory, the branch or a single open task names it.
+    /// The tasks; optional if the current directory, the branch name or a single open task identifies one.
     tasks: Vec<String>,
-    /// Look at what a commit holds, by the settings in it.
+    /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV")]
     at: Option<String>,
 }

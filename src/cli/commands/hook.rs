@@ -4,9 +4,10 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
-use crate::view::pretty;
+use crate::view::{HookLine, HooksAnswer, pretty};
 use clap::Subcommand;
 use script::Name;
 use slot::{Did, Slot, SlotState};
@@ -14,32 +15,32 @@ use slot::{Did, Slot, SlotState};
 /// What to do with the hooks of git.
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
-    /// Install hooks of git that judge what is about to be committed or pushed, before it is.
+    /// Install git hooks that check a commit or a push before it is made.
     ///
-    /// A hook that is there already is kept and runs first. Installing again brings a hook up to date
-    /// with `[hook]` in orch.toml, and changes nothing where it is.
+    /// An existing hook is kept and runs first. Running the command again updates the hooks to `[hook]` in
+    /// orch.toml. Exits with 5 if git takes its hooks from a directory outside the repository.
     Install(InstallArgs),
-    /// Remove the hooks that were installed, and put back what was there before them.
+    /// Remove the installed hooks and restore the previous ones.
     ///
-    /// One that somebody changed or replaced since is left alone, and the exit code is 1; it is 3 where
-    /// there is nothing to remove.
+    /// Leaves a hook alone that was edited or replaced since. Exits with 1 if it left one alone, and with 3
+    /// if there is nothing to remove.
     Uninstall,
     /// Show which hooks are installed.
     ///
-    /// The exit code is 0 only if there is one, and each is as `orch hook install` would write it.
+    /// Exits with 0 if at least one is installed and all are up to date, and with 1 otherwise.
     Status,
 }
 
 /// Which hooks; without a choice, --pre-commit.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// Judge what is staged before each commit: `orch check --staged`.
+    /// Check the staged files before each commit: `orch check --staged`. The default.
     #[arg(long)]
     pre_commit: bool,
-    /// The same once the message is written, for what it says: `orch check --staged --message FILE`.
+    /// Check the staged files and the commit message: `orch check --staged --message FILE`.
     #[arg(long)]
     commit_msg: bool,
-    /// Judge the commits that are about to be pushed: `orch check --stdin-refs`.
+    /// Check the commits before each push: `orch check --stdin-refs`.
     #[arg(long)]
     pre_push: bool,
 }
@@ -73,7 +74,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         let directory = real.display();
         let message =
             format!("git runs the hooks in {directory}, where other repositories may use them, too");
-        return Err(Failure::new(ExitCode::NotNow, "hooks-shared", message).hint(
+        return Err(Failure::new(Code::HooksShared, message).hint(
             "give this repository its own: git config --local core.hooksPath .githooks; or call \
              `orch check --staged` from the shared hook",
         ));
@@ -84,7 +85,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return Err(refusal);
     }
     std::fs::create_dir_all(&hooks.directory)
-        .map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{directory}: {error}")))?;
+        .map_err(|error| Failure::new(Code::Io, format!("{directory}: {error}")))?;
     let mut rows = Vec::new();
     for slot in &slots {
         rows.push(Row::of(slot, Some(slot.install()?)));
@@ -133,7 +134,7 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     let store = workspace.store().ok_or_else(|| {
-        Failure::new(ExitCode::NotNow, "no-repository", "there is no git repository here").hint("git init")
+        Failure::new(Code::NoRepository, "there is no git repository here").hint("git init")
     })?;
     store.hooks().map_err(|error| Failure::from(crate::survey::Error::from(error)))
 }
@@ -194,24 +195,19 @@ fn answer(
     ui: &Ui,
 ) -> Result<(), Failure> {
     if context.global.json {
-        let hooks_json: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                serde_json::json!({
-                    "hook": row.name.as_str(), "state": row.state.as_str(), "chained": row.chained,
-                    "did": row.did.map(Did::as_str),
-                })
-            })
-            .collect();
         let location = match hooks.location {
             HooksLocation::Git => "git",
             HooksLocation::WorkTree => "work-tree",
             HooksLocation::Outside => "outside",
         };
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "hooks", "directory": shown(workspace, hooks), "location": location,
-            "hooks": hooks_json,
-        });
+        let line = |row: &Row| HookLine {
+            hook: row.name.as_str(),
+            state: row.state.as_str(),
+            chained: row.chained,
+            did: row.did.map(Did::as_str),
+        };
+        let hooks_shown = rows.iter().map(line).collect();
+        let answer = HooksAnswer { directory: shown(workspace, hooks), location, hooks: hooks_shown };
         ui.answer(&pretty(&answer))?;
         return Ok(());
     }

@@ -2,26 +2,30 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Diagnostic, shell_word};
+use crate::base::{Code, Diagnostic, shell_word};
 use crate::config;
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
+use crate::view::{InitAnswer, pretty};
 use crate::workflow::{System, Workflow};
 use std::path::Path;
 
-/// Sets up a repository: `orch.toml`, a directory for tasks, the workflow with its schemas and agent
-/// texts under `system/`, and a block for agents in `AGENTS.md`.
+/// Set up a repository for orch.
 ///
-/// What is there already is left as it is, so running it twice changes nothing. Nothing is committed.
+/// Writes `orch.toml`, a directory for tasks with its `.gitignore` and `.gitattributes`, the workflow with
+/// its schemas and agent instructions under `system/`, and a section for agents in `AGENTS.md`.
+///
+/// Existing files are kept, so running `orch init` again is safe. Nothing is committed: the output ends with
+/// the `git add` and `git commit` to run.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
-    /// Leave the workflow, its schemas and agent texts in the binary.
+    /// Do not write `system/`; use the workflow, schemas and agent instructions built into the binary.
     #[arg(long)]
     no_system: bool,
-    /// Leave AGENTS.md alone.
+    /// Do not write to `AGENTS.md`.
     #[arg(long)]
     no_agents_md: bool,
-    /// Also make orch the merge driver of `state.json`, in the settings of this clone.
+    /// Also register orch as the merge driver for task records, in this clone's git configuration.
     #[arg(long)]
     merge_driver: bool,
 }
@@ -48,8 +52,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     let driver = merge_driver(args, &workspace, &mut made)?;
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "init", "made": made.paths});
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&InitAnswer { made: made.paths.clone() }))?;
     } else if made.paths.is_empty() {
         ui.answer("Everything is there already.\n")?;
     } else {
@@ -136,7 +139,7 @@ impl Made {
 }
 
 fn cannot_write(path: &str, error: &str) -> Failure {
-    Failure::new(ExitCode::Fault, "io", format!("{path} cannot be written: {error}"))
+    Failure::new(Code::Io, format!("{path} cannot be written: {error}"))
 }
 
 fn join(base: &str, name: &str) -> String {
@@ -153,7 +156,7 @@ fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
     for name in names {
         let loaded = workspace.workflow(&name).map_err(Failure::from)?;
         let workflow = loaded.workflow().ok_or_else(|| {
-            Failure::from(Diagnostic::error("workflow-faulty", format!("workflow `{name}` has errors")))
+            Failure::from(Diagnostic::error(Code::WorkflowFaulty, format!("workflow `{name}` has errors")))
                 .hint(format!("orch workflow check {}", shell_word(&name)))
         })?;
         for path in texts_of(workflow) {

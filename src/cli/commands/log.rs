@@ -2,12 +2,14 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::survey::TaskRef;
-use crate::view::{Log, LogEntry, pretty};
+use crate::view::{Log, StepView, pretty};
 
-/// Shows every transition of a task with its reason, its evidence and the commit that holds it.
+/// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
+///
+/// Writes nothing.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// The tasks; without one, all of them.
+    /// The tasks; default: all tasks.
     tasks: Vec<String>,
 }
 
@@ -22,7 +24,10 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
         for (entry, commit) in story {
             let commit = commit.map(|commit| commit.to_string());
-            entries.push((entry.at, LogEntry::of(task.id.as_str(), &entry, commit.as_deref())));
+            entries.push((
+                entry.at,
+                StepView::recorded(task.id.as_str(), &task.directory, &entry, commit.as_deref()),
+            ));
         }
     }
     entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));

@@ -1,20 +1,22 @@
 //! `orch merge-driver`: what git calls to merge the record of a task, see gitattributes(5).
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::RepoPath;
+use crate::base::{Code, RepoPath};
 use std::path::PathBuf;
 
-/// Merges three versions of a `state.json` or `transcript.jsonl` as `orch resolve` does. Git calls it, see `orch init
-/// --merge-driver`: the result takes the place of OURS; exit code 1 leaves a conflict.
+/// Merge three versions of a task's record for git.
+///
+/// `orch init --merge-driver` registers this command. The result replaces OURS. Exits with 1 if the merge
+/// leaves a conflict.
 #[derive(Debug, Args)]
 pub struct MergeDriverArgs {
-    /// What both sides come from (%O).
+    /// The common ancestor (%O).
     base: PathBuf,
-    /// Our side, which the result takes the place of (%A).
+    /// Our version, which the result replaces (%A).
     ours: PathBuf,
-    /// The other side (%B).
+    /// Their version (%B).
     theirs: PathBuf,
-    /// Where the file lies in the repository (%P).
+    /// The path of the file in the repository (%P).
     path: String,
 }
 
@@ -22,8 +24,7 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     let workspace = context.bare_workspace()?;
     // Git names its temporary files relative to where it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
-    let path = RepoPath::new(&args.path)
-        .map_err(|error| Failure::new(ExitCode::Usage, "path", error.to_string()))?;
+    let path = RepoPath::new(&args.path).map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
     if context.writer(&workspace).merge_files(
         &path,
         &file(&args.base),

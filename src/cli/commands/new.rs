@@ -2,28 +2,28 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{TaskId, command};
+use crate::base::{Code, TaskId, command};
 
-/// Creates a task in the initial phase of its workflow and records that in one commit.
+/// Create a task, or adopt an existing directory as a task.
 ///
-/// A directory that already holds artifacts is adopted as it is. An id may contain `/` where a root
-/// of `orch.toml` allows it.
+/// Records the task in the initial phase of its workflow, in one commit. Files that are already in the
+/// directory are kept and become part of the task. An untracked task, such as one that a branch switch left
+/// behind, is adopted in the same way.
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// The id of the task, which is also where it lies below its root.
+    /// The task id: its path below the root. May contain `/` if the root in orch.toml allows it.
     id: String,
-    /// The workflow that governs it; by default that of its root.
+    /// The workflow that governs the task; default: the workflow of its root.
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
-    /// A title for people.
+    /// A human-readable title.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let id =
-        TaskId::new(&args.id).map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
+    let id = TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
     let created = context.writer(&workspace).create(&id, args.workflow.as_deref(), args.title.as_deref())?;
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {

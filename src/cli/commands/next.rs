@@ -3,30 +3,32 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, Order, TaskOutcome};
-use crate::base::{PhaseId, command, nearest, shell_word};
+use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{Decision, Transition, Verdict};
 use crate::survey::Workspace;
 use crate::survey::{Sight, TaskRef};
 
-/// Applies the transition that the rules decide, and commits it with its evidence.
+/// Apply the transition that the rules decide, or override them with a reason.
 ///
-/// With `--to` it succeeds only if the rules lead there now, and else says why not. With `--override`
-/// and a reason it moves to any phase that is reachable in the rules; what is skipped is waived and
-/// recorded.
+/// Commits the transition with its evidence. With `--to`, succeeds only if the rules lead to that phase now,
+/// and otherwise prints why not. With `--override`, moves the task to any phase that the rules can reach;
+/// skipped outputs are waived, and the reason is recorded.
+///
+/// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply.
 #[derive(Debug, Args)]
 pub struct NextArgs {
-    /// The task; may be left out where the directory, the branch or a single open task names it.
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
-    /// Move against the rules, for this reason; it is recorded.
+    /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
     reason: Option<String>,
-    /// The phase to move to.
+    /// The target phase.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
-    /// Succeed also if the task is already in this phase.
+    /// Like --to, but also succeed if the task is already in this phase.
     #[arg(long, value_name = "PHASE")]
     expect: Option<String>,
-    /// Only say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
 }
@@ -61,7 +63,7 @@ fn phase(judged: &Sight, name: &str) -> Result<PhaseId, Failure> {
     let meant = nearest(name, known.iter().copied());
     let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     let hint = format!("{meant}the phases are {}", known.join(", "));
-    Err(Failure::new(ExitCode::Usage, "unknown-phase", message).hint(hint))
+    Err(Failure::new(Code::UnknownPhase, message).hint(hint))
 }
 
 fn decided(
@@ -85,7 +87,7 @@ fn decided(
             if judged.untracked {
                 let message =
                     format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(Failure::new(ExitCode::No, "untracked", message).hint(command(&[
+                return Err(Failure::new(Code::Untracked, message).hint(command(&[
                     "orch",
                     "new",
                     task.id.as_str(),
@@ -121,7 +123,7 @@ fn refused(
         let rule = decision.rule.as_ref().map_or("?", |rule| rule.as_str());
         let message = format!("rule `{rule}` asks for a person");
         let hint = command(&["orch", "approve", decision.task.as_str()]);
-        return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
+        return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     if let Some(phase) = wanted {
         let moves = decision.moves.iter().filter(|candidate| candidate.to == *phase);
@@ -131,12 +133,12 @@ fn refused(
         let message = format!("the rules do not lead to `{phase}` now: {because}");
         let task = shell_word(decision.task.as_str());
         let hint = format!("orch explain {task}, or: orch next {task} --override WHY --to {phase}");
-        return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
+        return Err(Failure::new(Code::NotEnabled, message).hint(hint));
     }
     match &decision.verdict {
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
-            let failure = Failure::new(ExitCode::No, *code, decision.reason.clone());
+            let failure = Failure::new(*code, decision.reason.clone()).as_no();
             Err(failure.hint(hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]))))
         }
         _ => {

@@ -5,10 +5,13 @@ use super::report;
 use crate::drive;
 use crate::run::ControlRequest;
 
-/// Lets the run of a task end after the action that is going on. `orch resume`, or `orch run`, goes on
-/// with it, with what is left of its limits.
+/// Pause a run after the action in progress.
 ///
-/// Where no process drives the task, the rule that answers to `on = "pause"` is applied, if there is one.
+/// Sends a control request to the process that drives the task. `orch resume` or `orch run` continues within
+/// the remaining budget.
+///
+/// If no process drives the task, ends an interrupted run, records any finished result, and applies the rule
+/// with `on = "pause"`, if the workflow has one. Exits with 3 if there is nothing to pause.
 #[derive(Debug, Args)]
 pub struct PauseArgs {
     /// The task.

@@ -4,11 +4,13 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::view;
 
-/// Prints the whole instruction for the current phase of a task, ready to pipe into an agent: the
-/// agent text, the inputs, what to write where, the schema, and the `of` map to copy.
+/// Print the complete instruction for the current phase, ready to pipe into an agent.
+///
+/// Contains the agent instructions of the phase, the inputs, which files to write and where, their schemas,
+/// and the `of` map to copy into reports. Writes nothing.
 #[derive(Debug, Args)]
 pub struct PromptArgs {
-    /// The task; may be left out where the directory, the branch or a single open task names it.
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
 }
 
@@ -20,10 +22,7 @@ pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let Some(subject) = subjects.first() else { return Ok(ExitCode::Nothing) };
     let text = view::prompt(subject);
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": view::SCHEMA_VERSION, "kind": "prompt", "task": task.id.as_str(), "prompt": text,
-        });
-        ui.answer(&view::pretty(&answer))?;
+        ui.answer(&view::pretty(&view::PromptAnswer { task: task.id.to_string(), prompt: text }))?;
     } else {
         ui.answer(&text)?;
     }

@@ -2,11 +2,15 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
+use crate::view::{RecoveryAnswer, pretty};
 
-/// Rebuilds a lost or broken `state.json`: from git history, else from the transcript, else from the
-/// files of the task if its workflow says how.
+/// Rebuild the lost or broken state of a task.
 ///
-/// What was there is kept as `state.json.broken`. Nothing is committed.
+/// Takes the state from git history, or else from `transcript.jsonl`, or else from the task's files if the
+/// workflow declares `[state.rebuild]`. Keeps a broken `state.json` as `state.json.broken`. Nothing is
+/// committed.
+///
+/// Exits with 3 if the state is intact.
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
     /// The task.
@@ -32,10 +36,7 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
     };
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "recovery", "task": task.id.as_str(), "from": from, "message": text,
-        });
-        ui.answer(&format!("{answer:#}\n"))?;
+        ui.answer(&pretty(&RecoveryAnswer { task: task.id.to_string(), from, message: text }))?;
     } else {
         ui.answer(&format!("{}: {text}\n", task.id))?;
     }

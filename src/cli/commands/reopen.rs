@@ -4,16 +4,18 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Opens a finished task again, by default in the phase that was left; the only way out of a
-/// terminal phase.
+/// Reopen a finished task.
+///
+/// This is the only way out of a terminal phase. It uses up artifacts as `orch rollback` does, and is one
+/// commit.
 #[derive(Debug, Args)]
 pub struct ReopenArgs {
     /// The task.
     task: String,
-    /// The phase to open it in.
+    /// The phase to reopen the task in; default: the phase it finished from.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
-    /// Why; it is recorded.
+    /// The reason. It is recorded in the history and the commit.
     #[arg(long, value_name = "WHY")]
     reason: String,
 }

@@ -2,12 +2,15 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::Diagnostic;
-use crate::decide::{Decision, Kind};
+use crate::base::{Code, Diagnostic};
+use crate::decide::{Decision, HistoryEntry, Transition};
 use crate::drive::Controlled;
 use crate::survey::Workspace;
 use crate::survey::{Sight, TaskRef};
-use crate::view::{self, ControlReport, Subject, TransitionLine, Transitions, pretty};
+use crate::view::{
+    AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
+    pretty,
+};
 
 /// The task that a command line names, or means without naming it.
 pub(super) fn meant(
@@ -44,7 +47,7 @@ pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>
         match workspace.look(task) {
             Ok(one) => judged.push(one),
             Err(error) => {
-                let mut problem = Diagnostic::error("unjudged", format!("task `{}`: {error}", task.id));
+                let mut problem = Diagnostic::error(Code::Unjudged, format!("task `{}`: {error}", task.id));
                 problem.hint = error.hint();
                 problems.push(problem);
             }
@@ -62,7 +65,8 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
     pairs
         .map(|pair| {
             let message = format!("two directories are tasks with the id `{}`", pair[0]);
-            Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml")
+            Diagnostic::error(Code::DuplicateTask, message)
+                .hint("rename one, or narrow the roots in orch.toml")
         })
         .collect()
 }
@@ -106,7 +110,7 @@ pub(super) fn applied(
         ui.status("nothing was written (--dry-run)");
     } else {
         let subject = workspace.subject(&applied.judged, None);
-        let next = view::Suggestion::of(&subject);
+        let next = DutyView::of(&subject);
         ui.status(&format!("{}: {}", applied.judged.task.id, next.reason));
     }
     Ok(())
@@ -137,10 +141,7 @@ pub(super) fn controlled(
     };
     if context.global.json {
         let task = task.id.to_string();
-        let kind = "control";
-        let report =
-            ControlReport { schema_version: view::SCHEMA_VERSION, kind, task, order, effect, transitions };
-        ui.answer(&pretty(&report))?;
+        ui.answer(&pretty(&ControlReport { task, order, effect, transitions }))?;
         return Ok(ExitCode::Fine);
     }
     for line in &transitions {
@@ -157,28 +158,39 @@ pub(super) fn controlled(
 /// The transitions that were applied to a task.
 pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     let workflow = applied.judged.workflow();
-    let lines = applied.steps.iter().map(|(transition, commit)| {
+    let lines = applied.steps.iter().zip(entries(applied)).map(|((transition, commit), entry)| {
         let commit = commit.map(|commit| commit.to_string());
-        let mut line = TransitionLine::of(&view::AppliedView {
+        TransitionLine::of(&AppliedView {
             task: &applied.judged.task.id,
             directory: &applied.judged.task.directory,
             workflow,
             transition,
+            entry,
             commit: commit.as_deref(),
-        });
-        if transition.kind == Kind::Create || transition.kind.stays() {
-            line.undo = None;
-        }
-        line
+        })
     });
     lines.collect()
+}
+
+/// For each step that was committed, its entry in the record: the last ones of the state that followed.
+fn entries(applied: &Applied) -> Vec<Option<&HistoryEntry>> {
+    let history = applied.judged.state().map(|state| state.history.as_slice()).unwrap_or_default();
+    let is_of = |entry: &HistoryEntry, made: &Transition| {
+        (entry.kind, &entry.from, &entry.to, &entry.reason) == (made.kind, &made.from, &made.to, &made.reason)
+    };
+    let mut latest = history.iter().rev();
+    let entry = |(made, commit): &(Transition, Option<_>)| {
+        latest.next().filter(|entry| commit.is_some() && is_of(entry, made))
+    };
+    let mut found: Vec<_> = applied.steps.iter().rev().map(entry).collect();
+    found.reverse();
+    found
 }
 
 /// Prints an answer that is a text: as it is, or as the `text` of one JSON document.
 pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure> {
     if context.global.json {
-        let answer = serde_json::json!({"schemaVersion": view::SCHEMA_VERSION, "kind": "text", "text": text});
-        return Ok(ui.answer(&pretty(&answer))?);
+        return Ok(ui.answer(&pretty(&TextAnswer { text: text.to_owned() }))?);
     }
     Ok(ui.answer(text)?)
 }
@@ -186,14 +198,11 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
 /// Tells that there was nothing to apply.
 pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": view::SCHEMA_VERSION,
-            "kind": "nothing",
-            "task": decision.task.as_str(),
-            "currentPhase": decision.phase.as_ref().map(|phase| phase.as_str()),
-            "reason": text,
-        });
-        ui.answer(&pretty(&answer))?;
+        ui.answer(&pretty(&NothingDue {
+            task: decision.task.to_string(),
+            current_phase: decision.phase.as_ref().map(ToString::to_string),
+            reason: text.to_owned(),
+        }))?;
     } else {
         ui.answer(&format!("{text}\n"))?;
     }

@@ -5,27 +5,31 @@ use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement,
 use crate::base::command;
 use crate::decide::HistoryEntry;
 use crate::survey::{Error, TaskRef};
-use crate::view::{CommandView, Finding, LogEntry, Resolution, Resolutions, pretty};
+use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView, pretty};
 use crate::workflow::Owner;
 
-/// Settles the state of tasks that two branches moved, after any merge, rebase or cherry-pick, or a
-/// pull request that a host refused to merge.
+/// Resolve the records of tasks that two branches moved.
 ///
-/// It does not pick a side but derives: if one side moved, that side stands; if both did, the task
-/// stands in the earlier phase of the two, all that either used up stays used up, and the rules judge
-/// the merged artifacts. In the middle of a merge the state and the transcript are staged, and nothing
-/// else; otherwise they are committed. Conflicts in other files are left to you.
+/// Run it after a merge, rebase, cherry-pick, revert or stash, or after merging the target branch of a pull
+/// request that the host could not merge.
+///
+/// The state is derived, not picked: if one side moved the task, its state stands; if both did, the task
+/// returns to the earlier of the two phases, everything that either side used up stays used up, and the rules
+/// evaluate the merged artifacts. During a merge, `orch resolve` stages `state.json` and `transcript.jsonl`
+/// and nothing else; otherwise it commits them. Resolve conflicts in other files yourself.
+///
+/// Exits with 1 if a task needs you to choose a side, and with 3 if there is nothing to resolve.
 #[derive(Debug, Args)]
 pub struct ResolveArgs {
-    /// The tasks; without one, every task whose state or transcript is in conflict.
+    /// The tasks; default: every task whose record is conflicted.
     tasks: Vec<String>,
-    /// Where both sides are finished on different evidence: keep the one that HEAD holds.
+    /// If both sides finished on different evidence: keep the side in HEAD.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
     ours: bool,
-    /// The same with the side that is merged in.
+    /// If both sides finished on different evidence: keep the side being merged.
     #[arg(long, group = "side", requires = "reason", requires = "tasks")]
     theirs: bool,
-    /// Why that side; it is recorded, and audits as overridden.
+    /// The reason for choosing that side. It is recorded, and `orch audit` reports the choice as overridden.
     #[arg(long, value_name = "WHY", requires = "side")]
     reason: Option<String>,
 }
@@ -117,7 +121,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
             ResolvedBy::Transcript => "transcript",
         },
         sides: settlement.phases.to_vec(),
-        phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
+        current_phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),
         reason,
         staged: settlement.staged,
         commit: settlement.commit.map(|commit| commit.to_string()),
@@ -140,7 +144,7 @@ fn unsettled(task: &TaskRef, reason: String) -> Resolution {
         settled: false,
         how: "disputed",
         sides: Vec::new(),
-        phase: None,
+        current_phase: None,
         reason,
         staged: false,
         commit: None,
@@ -153,14 +157,14 @@ fn unsettled(task: &TaskRef, reason: String) -> Resolution {
 
 fn disputed(dispute: &Dispute) -> Resolution {
     let task = dispute.task.id.as_str();
-    let story =
-        |entries: &[HistoryEntry]| entries.iter().map(|entry| LogEntry::of(task, entry, None)).collect();
+    let step = |entry: &HistoryEntry| StepView::recorded(task, &dispute.task.directory, entry, None);
+    let story = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
     let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),
         argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
             .map(str::to_owned)
             .to_vec(),
-        by: Owner::Human.as_str(),
+        by: Owner::Human,
         effect: effect.to_owned(),
     };
     Resolution {

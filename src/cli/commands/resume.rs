@@ -4,13 +4,16 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::drive::{self, Controlled, RunOptions};
 
-/// Goes on with a run that was paused: takes the pause back where the run has not ended yet, else
-/// applies the rule that answers to `on = "resume"`, if there is one, and runs the task from here.
+/// Resume a paused run.
+///
+/// Withdraws the pause if the run has not ended yet. Otherwise applies the rule with `on = "resume"`, if the
+/// workflow has one, and continues the run as `orch run` does, with the same exit codes. Exits with 3 if
+/// there is nothing to resume.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The task.
     task: String,
-    /// The command that performs everything; no shell reads it.
+    /// The executor for all work in this run: a program and its arguments, not passed through a shell.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
 }
@@ -18,6 +21,7 @@ pub struct ResumeArgs {
 pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = workspace.task(&args.task)?;
+    context.keep_log(&workspace);
     let controlled = drive::resume(&context.writer(&workspace), &task)?;
     if matches!(controlled, Controlled::Told(_) | Controlled::Nothing) {
         return report::controlled(&workspace, context, ui, (&task, "resume"), &controlled);

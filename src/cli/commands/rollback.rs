@@ -4,21 +4,21 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::Order;
 
-/// Sends a task back to an earlier phase, by default the last consistent one.
+/// Send a task back to an earlier phase.
 ///
-/// What that phase and every later one made is used up: it has to be made anew, or confirmed. No
-/// file is deleted.
+/// Uses up the artifacts of the target phase and of every later phase: each must be renewed, or confirmed
+/// with `orch confirm`. No file is deleted. The rollback is one commit.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
     /// The task.
     task: String,
-    /// The phase to go back to.
+    /// The target phase; default: the last consistent phase before the current one.
     #[arg(long, value_name = "PHASE")]
     to: Option<String>,
-    /// Why; it is recorded.
+    /// The reason. It is recorded in the history and the commit.
     #[arg(long, value_name = "WHY")]
     reason: String,
-    /// Only say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
 }

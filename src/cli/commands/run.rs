@@ -10,33 +10,39 @@ use crate::decide::{Ending, Mode};
 use crate::drive::{RunEnd, RunOptions, StopFlag};
 use crate::survey::TaskRef;
 use crate::survey::Workspace;
-use crate::view::{RunReport, SCHEMA_VERSION, TransitionLine, pretty};
+use crate::view::{RunReport, TaskView, TransitionLine, pretty};
 use live::RunDisplay;
 
-/// Runs a task: performs what its rules ask for with an executor, records what comes of it, and again,
-/// until the task is done, somebody else has to act, nothing changes any more, or a limit is reached.
+/// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
 ///
-/// The executor is the command after `--`, else `[executor.NAME]` of orch.toml. It reads its prompt on
-/// standard input. Where the rules `run` actions, its result changes the state; where phases have
-/// agents, the files that it writes decide. Ctrl-C ends the executor and keeps the state, twice ends at
-/// once; `orch run` goes on from there.
+/// Each turn starts one executor: the command after `--`, or `[executor.NAME]` in orch.toml. The executor
+/// reads its prompt from standard input. If a rule runs an action, the executor's result changes the state;
+/// if the phase has an agent, the files that the agent writes decide. orch commits each step before it starts
+/// the next.
+///
+/// Ctrl-C ends the executor, keeps the state and pauses the run; pressing it twice ends everything at once.
+/// `orch run` resumes after the last recorded step, within the remaining budget.
+///
+/// Exits with 0 if the task is done; 1 if the run failed, stalled or exhausted a limit; 3 if it is waiting,
+/// paused or stopped; 130 after Ctrl-C.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The task; may be left out where the directory, the branch or a single open task names it.
+    /// The task; optional if the current directory, the branch name or a single open task identifies it.
     pub task: Option<String>,
-    /// Ask a person where the rules wait for one; the default at first.
+    /// Prompt on the terminal when a rule asks a question. The default for a task's first run; later runs keep
+    /// the mode.
     #[arg(long, conflicts_with = "auto")]
     pub interactive: bool,
-    /// Answer questions by their defaults.
+    /// Answer questions with the defaults that the workflow declares.
     #[arg(long)]
     pub auto: bool,
-    /// Start an executor at most N times.
+    /// Start executors at most N times. Lowers the workflow's limit, never raises it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
-    /// Start nobody and write nothing; say what would be performed.
+    /// Start no executor and write nothing; print what would run next.
     #[arg(long)]
     pub dry_run: bool,
-    /// The command that performs everything; no shell reads it.
+    /// The executor for all work in this run: a program and its arguments, not passed through a shell.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
 }
@@ -54,6 +60,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
         return finish(&workspace, context, ui, &end, Vec::new(), end.goes_on());
     }
+    context.keep_log(&workspace);
     go(&workspace, &task, &options, context, ui)
 }
 
@@ -109,14 +116,11 @@ fn finish(
     let options: Vec<Vec<String>> =
         end.judged.decision.options.iter().map(|option| option.argv.clone()).collect();
     let report = RunReport {
-        schema_version: SCHEMA_VERSION,
-        kind: "run",
         repository: workspace.repository(),
-        task: end.judged.task.id.to_string(),
+        task: TaskView::of(&end.judged.decision, end.judged.title(), &end.judged.task.directory),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
-        ending: (!goes_on).then(|| end.ending.as_str()),
+        ending: (!goes_on).then_some(end.ending),
         reason: end.reason.clone(),
-        current_phase: end.judged.decision.phase.as_ref().map(ToString::to_string),
         turns: end.turns.0,
         max_turns: end.turns.1,
         cost: end.cost,

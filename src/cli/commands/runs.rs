@@ -4,11 +4,13 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::drive::{self, RunInfo};
 use crate::view::{RunLine, Runs, pretty};
 
-/// Shows the last run of every task: whether a process drives it, since when, which turn it is in and how
-/// many are left, what it has cost, and how it ended. A run whose process died is `interrupted`.
+/// Show the last run of every task.
+///
+/// For each run: the process that drives it, when it started, its turns and their limit, its cost, and how it
+/// ended. A run whose process died is `interrupted`. Writes nothing.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// Only runs that a process drives, and interrupted ones.
+    /// Show only active and interrupted runs.
     #[arg(long)]
     open: bool,
 }
@@ -37,7 +39,7 @@ fn line(info: &RunInfo) -> RunLine {
         state: info.standing(),
         since: info.since().to_string(),
         pid: run.pid,
-        mode: run.mode.as_str(),
+        mode: run.mode,
         work: run.work().map(|doing| doing.work.name().to_owned()),
         turns: run.usage.turns,
         max_turns: run.max_turns,

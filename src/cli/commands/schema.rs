@@ -1,17 +1,17 @@
 //! `orch schema`: a schema, or an example that it accepts.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::nearest;
+use crate::base::{Code, nearest};
 use crate::scan;
 
-/// Prints a schema by its name, or with `--example` a document that it accepts.
+/// Print a schema, or an example that it accepts.
 ///
-/// An artifact's name works too, where its schema has another.
+/// Exits with 2 if there is no such schema, and with 1 if `--example` finds no example in it.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// The schema, for example `plan-review`.
+    /// The name of a schema, such as `plan-review`, or of an artifact that uses one.
     name: String,
-    /// Print an example that the schema accepts.
+    /// Print a document that the schema accepts instead of the schema.
     #[arg(long)]
     example: bool,
 }
@@ -22,8 +22,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let dashed = args.name.replace('_', "-");
     let found = [&args.name, &dashed].into_iter().find_map(|name| system.schema(name));
     let Some(text) = found else {
-        let failure =
-            Failure::new(ExitCode::Usage, "unknown-schema", format!("there is no schema `{}`", args.name));
+        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.name));
         let names: Vec<&str> = system.names("schemas", ".schema.json").collect();
         return Err(match nearest(&args.name, names.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -36,7 +35,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     let Some(example) = scan::example(text) else {
         let message = format!("schema `{}` gives no example that it accepts", args.name);
-        return Err(Failure::new(ExitCode::No, "no-example", message).hint("add one to its `examples`"));
+        return Err(Failure::new(Code::NoExample, message).hint("add one to its `examples`"));
     };
     ui.answer(&format!("{example:#}\n"))?;
     Ok(ExitCode::Fine)

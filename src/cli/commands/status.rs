@@ -4,11 +4,13 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::view::{Status, pretty};
 
-/// Shows one line a task: phase, attempt, who must act and on what, due moves; and how many tasks
-/// are in each phase.
+/// Show one line per task: its phase, its attempt, and who must act.
+///
+/// Also shows the transitions that are due, and how many tasks are in each phase. `orch` without a command
+/// does the same. Writes nothing.
 #[derive(Debug, Default, Args)]
 pub struct StatusArgs {
-    /// Look at what a commit holds, by the settings in it.
+    /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV")]
     at: Option<String>,
 }

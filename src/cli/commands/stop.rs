@@ -5,11 +5,13 @@ use super::report;
 use crate::drive;
 use crate::run::ControlRequest;
 
-/// Ends the run of a task, and the action that is going on: its process group is asked to end, then
-/// ended. What it was about to say is lost.
+/// Stop a run, including the action in progress.
 ///
-/// Where no process drives the task, what an interrupted run left running is ended, and the rule that
-/// answers to `on = "stop"` is applied, if there is one.
+/// Sends SIGTERM, then SIGKILL, to the executor's process group. A result that the executor has not finished
+/// is lost.
+///
+/// If no process drives the task, ends the processes that an interrupted run left behind and applies the rule
+/// with `on = "stop"`, if the workflow has one. Exits with 3 if there is nothing to stop.
 #[derive(Debug, Args)]
 pub struct StopArgs {
     /// The task.

@@ -10,23 +10,26 @@ use crate::workflow::Owner;
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-/// Says what comes next and why: what to write, where, by which schema; or which move is due.
+/// Show what to do next for each task, and why.
 ///
-/// Without a task: every task that is not finished, the most urgent first.
+/// Prints which files to write, where, and which schema they must match; or which transition is due; or who
+/// has to act. Without TASKS: every unfinished task, most urgent first. Writes nothing.
+///
+/// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
-    /// The tasks.
+    /// The tasks; default: every unfinished task.
     tasks: Vec<String>,
-    /// Keep only what an agent, or a human, must act on; exit 1 if there is nothing.
+    /// Show only the tasks that this actor has to work on; exit with 1 if there are none.
     #[arg(long = "for", value_name = "WHO")]
     whom: Option<Whom>,
-    /// Return when the answer changes.
+    /// Wait until the answer changes, then print it.
     #[arg(long)]
     wait: bool,
-    /// How long to wait at most, in seconds; then exit 1.
+    /// With --wait: give up after this many seconds and exit with 1.
     #[arg(long, value_name = "SECONDS", requires = "wait")]
     timeout: Option<u64>,
-    /// Look at what a commit holds, by the settings in it.
+    /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV", conflicts_with = "wait")]
     at: Option<String>,
 }
@@ -89,8 +92,8 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
     let subjects = report::subjects(workspace, &judged)?;
     let wanted = |subject: &view::Subject<'_>| match args.whom {
         None => true,
-        Some(Whom::Agent) => view::next(subject).owner == Owner::Agent,
-        Some(Whom::Human) => view::next(subject).owner == Owner::Human,
+        Some(Whom::Agent) => subject.duty().owner == Owner::Agent,
+        Some(Whom::Human) => subject.duty().owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
     Ok(Answer { envelope: Suggestions::new(workspace.repository(), &kept, None, &problems), nothing })

@@ -2,33 +2,39 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::drive::{WatchEffect, WatchEvent, WatchLoop, Watching};
 use crate::survey::Sight;
 use crate::survey::Workspace;
 use crate::view::{self, Finding, Happening, Suggestion};
-use crate::watch;
 
-/// Watches the tasks: settles each one, writes its `suggestion.json`, and commits every transition
-/// that the rules decide, with its evidence.
+/// Watch the tasks and commit every transition that the rules decide.
 ///
-/// A full look at the start, then one whenever a task's files have been quiet for a moment. Ctrl-C
-/// ends it.
+/// Evaluates all tasks once at the start, then each task whenever its files have been quiet for a moment.
+/// Writes `suggestion.json` in each task and commits each transition with its evidence. If a transition
+/// cannot be committed now, the watch says why and tries again. Press Ctrl-C to end it.
+///
+/// Keeps a diagnostic log in `.git/orch/orch.log`.
+///
+/// With `--once`, exits with 5 if a transition is held back, and with 70 after an internal fault.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// Look at everything once, apply what is due, and end.
+    /// Evaluate all tasks once, apply what is due, and exit.
     #[arg(long)]
     once: bool,
-    /// Write and commit nothing; say what would happen.
+    /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
-    /// Look at intervals instead of listening to the file system.
+    /// Poll at intervals instead of listening for file system events.
     #[arg(long)]
     poll: bool,
 }
 
 pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
+    if !args.dry_run {
+        context.keep_log(&workspace);
+    }
     if let Some(note) = workspace.outside_git() {
         show(Happening::Finding { finding: Box::new(Finding::of(&note)) }, context, ui)?;
     }
@@ -96,7 +102,7 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
             vec![Happening::Held { task, reason: message, hint }]
         }
         WatchEffect::Trouble { message, hint, .. } => {
-            let mut diagnostic = Diagnostic::warning("watch", message);
+            let mut diagnostic = Diagnostic::warning(Code::WatchFailed, message);
             diagnostic.hint = hint;
             vec![finding(&diagnostic)]
         }
@@ -107,10 +113,4 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
 fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
     let subject = workspace.subject(judged, None);
     Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) }
-}
-
-impl From<watch::Error> for Failure {
-    fn from(error: watch::Error) -> Self {
-        Self::new(ExitCode::Fault, "watch", error.to_string())
-    }
 }

@@ -5,11 +5,11 @@ mod new;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Diagnostic, shell_word};
+use crate::base::{Code, Diagnostic, shell_word};
 use crate::survey::Loaded;
 use crate::survey::Workspace;
 use crate::view::layout::counted;
-use crate::view::{findings, pretty};
+use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings, pretty};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
 use std::sync::Arc;
@@ -17,24 +17,27 @@ use std::sync::Arc;
 /// What to do with workflows.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowCommand {
-    /// List the workflows, where each comes from, and how many phases and rules it has.
+    /// List the workflows with their source and their numbers of phases and rules.
     List,
-    /// Print the document of a workflow.
+    /// Print a workflow document.
     Show(OneArgs),
-    /// Find every problem of a workflow at once, each with line and column. Without a name: of all.
+    /// Check workflow documents and report all problems, each with line and column.
+    ///
+    /// Writes nothing. Exits with 1 if there are problems.
     Check(ManyArgs),
-    /// Draw the diagram in a workflow's document anew from its rules.
+    /// Redraw the diagram in workflow documents from their rules.
+    ///
+    /// Writes only between the diagram markers.
     Fmt(FmtArgs),
-    /// Draw a workflow.
+    /// Print a diagram of a workflow.
     Diagram(DiagramArgs),
-    /// Make a new workflow, of a skill's configuration or by answering questions.
     New(new::WorkflowNewArgs),
 }
 
 /// One workflow.
 #[derive(Debug, Args)]
 pub struct OneArgs {
-    /// The workflow.
+    /// The name of the workflow.
     #[arg(default_value = "global-state-machine")]
     workflow: String,
 }
@@ -42,16 +45,16 @@ pub struct OneArgs {
 /// Some workflows, or all.
 #[derive(Debug, Args)]
 pub struct ManyArgs {
-    /// The workflows; without one, all of them.
+    /// The workflows; default: all workflows.
     workflows: Vec<String>,
 }
 
 /// What to format.
 #[derive(Debug, Args)]
 pub struct FmtArgs {
-    /// The workflows; without one, all that lie in the repository.
+    /// The workflows; default: all workflows in the repository.
     workflows: Vec<String>,
-    /// Change nothing; exit 1 if a diagram is out of date.
+    /// Write nothing; exit with 1 if a diagram is out of date.
     #[arg(long)]
     check: bool,
 }
@@ -59,10 +62,10 @@ pub struct FmtArgs {
 /// What to draw.
 #[derive(Debug, Args)]
 pub struct DiagramArgs {
-    /// The workflow.
+    /// The name of the workflow.
     #[arg(default_value = "global-state-machine")]
     workflow: String,
-    /// In which language.
+    /// The diagram language.
     #[arg(long, default_value = "mermaid")]
     format: Language,
 }
@@ -103,7 +106,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
 fn usable(loaded: &Arc<Loaded>) -> Result<&Workflow, Failure> {
     loaded.workflow().ok_or_else(|| {
         let name = &loaded.document.name;
-        Failure::new(ExitCode::Usage, "workflow-faulty", format!("workflow `{name}` has errors"))
+        Failure::new(Code::WorkflowFaulty, format!("workflow `{name}` has errors"))
             .hint(format!("orch workflow check {}", shell_word(name)))
     })
 }
@@ -119,17 +122,12 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
         rows.push((name, title, counts, origin));
     }
     if context.global.json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(name, title, counts, origin)| {
-                serde_json::json!({
-                    "name": name, "title": title, "valid": counts.is_some(),
-                    "phases": counts.map(|counts| counts.0), "rules": counts.map(|counts| counts.1), "origin": origin,
-                })
-            })
-            .collect();
-        let answer = serde_json::json!({"schemaVersion": 1, "kind": "workflows", "workflows": rows});
-        ui.answer(&format!("{answer:#}\n"))?;
+        let line = |(name, title, counts, origin): (String, String, Option<(usize, usize)>, String)| {
+            let (valid, phases, rules) =
+                (counts.is_some(), counts.map(|counts| counts.0), counts.map(|counts| counts.1));
+            WorkflowLine { name, title, valid, phases, rules, origin }
+        };
+        ui.answer(&pretty(&WorkflowList { workflows: rows.into_iter().map(line).collect() }))?;
         return Ok(ExitCode::Fine);
     }
     let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -173,7 +171,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         if !path.is_file() {
             if !args.workflows.is_empty() {
                 let message = format!("workflow `{name}` ships inside orch; there is no file to format");
-                return Err(Failure::new(ExitCode::Usage, "not-a-file", message));
+                return Err(Failure::new(Code::NotAFile, message));
             }
             continue;
         }
@@ -183,14 +181,12 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         }
         if !args.check {
             crate::store::durable::write_atomic(&path, text.as_bytes())
-                .map_err(|error| Failure::new(ExitCode::Fault, "io", error.to_string()))?;
+                .map_err(|error| Failure::new(Code::Io, error.to_string()))?;
         }
         stale.push(loaded.document.path.clone());
     }
     if context.global.json {
-        let answer = serde_json::json!({
-            "schemaVersion": 1, "kind": "formatted", "written": !args.check, "paths": stale,
-        });
+        let answer = FormattedAnswer { written: !args.check, paths: stale.clone() };
         ui.answer(&pretty(&answer))?;
     } else {
         let what = if args.check { "the diagram is out of date" } else { "drawn anew" };

@@ -2,11 +2,11 @@
 
 use super::precondition::goal;
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, Leftover, News, NextStep, RecordOutcome,
-    RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, TaskView, Tick, Usage, Work, Worker, fingerprint,
-    next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
+    RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker,
+    fingerprint, next,
 };
-use crate::base::{Digest, Period};
+use crate::base::{Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
 
 /// One run as it goes on.
@@ -133,7 +133,7 @@ impl RunMachine {
         RunEffect::Record(RunCommand::Start)
     }
 
-    fn judged(&mut self, now: &Tick, case: &TaskView<'_>) -> RunEffect {
+    fn judged(&mut self, now: &Tick, case: &JudgedTask<'_>) -> RunEffect {
         self.look_for_progress(case);
         if let Some(request) = &now.request {
             return self.heed(request);
@@ -172,7 +172,7 @@ impl RunMachine {
     /// An agent whose files leave the rules where they were has failed, whatever it wrote; one whose files
     /// move the task has not, however it ended. Where nothing at all has changed, trying again would be the
     /// same once more.
-    fn look_for_progress(&mut self, case: &TaskView<'_>) {
+    fn look_for_progress(&mut self, case: &JudgedTask<'_>) {
         let Some(Doubt { mut work, goal: before, why }) = self.doubted.take() else { return };
         let fingerprint = || fingerprint(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
         let has_moved = goal(case.decision) != before;
@@ -230,7 +230,7 @@ impl RunMachine {
             ExecutorExit::TooLong(why) | ExecutorExit::Badly(why) => self.fail(now, why, cost),
             ExecutorExit::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
                 (Some(Job::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
-                (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why, cost),
+                (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why.into(), cost),
                 (Some(Job::Action { .. }), None) => self.fail(now, "it left no result".to_owned(), cost),
                 // The word of an agent is no evidence, so that it says nothing is no fault either.
                 (_, result) => match result.and_then(Result::ok) {
@@ -298,7 +298,7 @@ impl RunMachine {
                 self.end(Ending::Error, format!("`{action}` failed too often, and that is refused: {why}"))
             }
             (command, _) => match noted {
-                RecordOutcome::Refused(why) => self.end(Ending::Error, why),
+                RecordOutcome::Refused(why) => self.end(Ending::Error, why.into()),
                 _ if self.records == 0 => {
                     let reason = format!("the task moved {RECORDS} times with nothing performed in between");
                     self.end(Ending::Error, reason)
@@ -438,7 +438,7 @@ impl RunMachine {
     }
 }
 
-fn cost_of(result: Option<&Result<ActionResult, String>>) -> f64 {
+fn cost_of(result: Option<&Result<ActionResult, Reason>>) -> f64 {
     result.and_then(|result| result.as_ref().ok()).map_or(0.0, |result| result.cost)
 }
 

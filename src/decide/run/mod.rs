@@ -19,6 +19,6 @@ pub use event::{
     Blocker, ExecutorExit, Leftover, News, RecordOutcome, RetryPolicy, Returned, RunEffect, RunEvent, Tick,
 };
 pub use machine::RunMachine;
-pub use next::{Job, NextStep, TaskView, Work, next};
+pub use next::{Job, JudgedTask, NextStep, Work, next};
 pub use precondition::{Precondition, fingerprint};
 pub use usage::{Budget, Usage, Worker};

@@ -2,13 +2,13 @@
 
 use super::{Budget, Ending, Precondition, Usage, Worker};
 use crate::base::{ActionName, Digest, Period, RuleId};
-use crate::decide::{Decision, Facts, Mode, PatchOp, State, Verdict, offers, patch};
+use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, duty, offers, patch};
 use crate::workflow::{Owner, Workflow};
 use serde_json::{Map, Value};
 
 /// A task as it was judged.
 #[derive(Clone, Copy)]
-pub struct TaskView<'a> {
+pub struct JudgedTask<'a> {
     /// The workflow that judged it.
     pub workflow: &'a Workflow,
     /// Its recorded state.
@@ -110,44 +110,42 @@ impl Work {
 
 /// Decides what comes next.
 #[must_use]
-pub fn next(case: &TaskView<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
+pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
     let decision = case.decision;
-    let end = |ending, reason: &str| NextStep::End(ending, reason.to_owned());
-    let phase = decision.phase.as_ref().and_then(|id| case.workflow.phase(id));
-    match &decision.verdict {
-        Verdict::Transition(due) if !due.by_human => NextStep::Apply,
-        Verdict::Done { .. } if phase.is_some_and(|phase| !phase.success) => {
-            end(Ending::Failed, &decision.reason)
-        }
-        Verdict::Done { .. } => end(Ending::Completed, &decision.reason),
-        Verdict::Error { .. } | Verdict::Livelock { .. } => end(Ending::Error, &decision.reason),
-        Verdict::Run(action) => match &decision.rule {
-            Some(rule) => act(case, usage, budget, action, rule),
-            None => end(Ending::Error, &decision.reason),
+    let end = |ending| NextStep::End(ending, decision.reason.clone());
+    match duty(case.workflow, decision, None).turn {
+        RunTurn::Apply => NextStep::Apply,
+        RunTurn::End(ending) => end(ending),
+        RunTurn::Act => match (&decision.verdict, &decision.rule) {
+            (Verdict::Run(action), Some(rule)) => act(case, usage, budget, action, rule),
+            _ => end(Ending::Error),
         },
-        Verdict::Wait { owner, .. } => {
+        RunTurn::Work(owner) => {
             if let Some((ask, patch)) = by_default(case, mode) {
                 return answer_or_wait(case, usage, budget, ask, patch);
             }
             let works = |agent: &&String| match owner {
                 Owner::Agent => true,
                 Owner::Process => (case.has_executor)(agent),
-                _ => false,
+                Owner::Human | Owner::Orch | Owner::None => false,
             };
+            let phase = decision.phase.as_ref().and_then(|id| case.workflow.phase(id));
             match phase.and_then(|phase| phase.agent.as_ref()).filter(works) {
                 Some(agent) => work(case, usage, budget, Job::Agent(agent.clone())),
-                None => end(Ending::Waiting, &decision.reason),
+                None => end(Ending::Waiting),
             }
         }
-        Verdict::Transition(_)
-        | Verdict::Choose(_)
-        | Verdict::Handover { .. }
-        | Verdict::Inconsistent { .. } => end(Ending::Waiting, &decision.reason),
     }
 }
 
 /// An action is tried, given up, or not even begun.
-fn act(case: &TaskView<'_>, usage: &Usage, budget: &Budget, action: &ActionName, rule: &RuleId) -> NextStep {
+fn act(
+    case: &JudgedTask<'_>,
+    usage: &Usage,
+    budget: &Budget,
+    action: &ActionName,
+    rule: &RuleId,
+) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
     let failures = usage.failures_of(&Worker::Action(action.to_string()));
     if failures >= tries(workflow, Some(action)) {
@@ -161,7 +159,7 @@ fn act(case: &TaskView<'_>, usage: &Usage, budget: &Budget, action: &ActionName,
 }
 
 /// Work is performed, unless it was done on the same ground, or a limit is reached.
-fn work(case: &TaskView<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
+fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
     let action = match &job {
         Job::Action { action, .. } => Some(action.clone()),
@@ -204,7 +202,7 @@ fn tries(workflow: &Workflow, action: Option<&ActionName>) -> u32 {
 }
 
 /// The question that is asked, with its default answer, where nobody is to be asked.
-fn by_default(case: &TaskView<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
+fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
     let rule = case.workflow.rules.iter().find(|rule| case.decision.rule.as_ref() == Some(&rule.id))?;
     let ask = case.workflow.ask(rule.ask.as_deref()?)?;
     if mode == Mode::Interactive || ask.default.is_empty() {
@@ -218,7 +216,7 @@ fn by_default(case: &TaskView<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)>
 }
 
 fn answer_or_wait(
-    case: &TaskView<'_>,
+    case: &JudgedTask<'_>,
     usage: &Usage,
     budget: &Budget,
     ask: String,

@@ -9,19 +9,14 @@ pub use sarif::sarif;
 pub use snippet::snippets;
 
 use super::Finding;
-use super::json::SCHEMA_VERSION;
 use super::layout::counted;
 use crate::base::{Diagnostic, Severity};
 use serde::Serialize;
 
 /// The envelope of findings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Findings {
-    /// The version of this shape.
-    pub schema_version: u32,
-    /// `findings`.
-    pub kind: &'static str,
     /// The findings, in the order given.
     pub findings: Vec<Finding>,
     /// How many of them are errors.
@@ -32,13 +27,13 @@ pub struct Findings {
     pub notes: usize,
 }
 
+super::json::documents! { Findings = "findings" }
+
 impl Findings {
     /// The envelope of these findings.
     #[must_use]
     pub fn new(diagnostics: &[Diagnostic]) -> Self {
         Self {
-            schema_version: SCHEMA_VERSION,
-            kind: "findings",
             findings: diagnostics.iter().map(Finding::of).collect(),
             errors: number(diagnostics, Severity::Error),
             warnings: number(diagnostics, Severity::Warning),
@@ -67,11 +62,15 @@ fn number(diagnostics: &[Diagnostic], severity: Severity) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
 
     #[test]
     fn counts_by_severity() {
-        let diagnostics =
-            [Diagnostic::error("a", "x"), Diagnostic::error("b", "y"), Diagnostic::note("c", "z")];
+        let diagnostics = [
+            Diagnostic::error(Code::Empty, "x"),
+            Diagnostic::error(Code::NotUtf8, "y"),
+            Diagnostic::note(Code::PhaseAlias, "z"),
+        ];
         let findings = Findings::new(&diagnostics);
         assert_eq!((findings.errors, findings.warnings, findings.notes), (2, 0, 1));
         assert_eq!(summary(&diagnostics), "2 errors");

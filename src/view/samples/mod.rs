@@ -4,9 +4,9 @@ mod workflow;
 
 pub use workflow::workflow;
 
-use super::{LogEntry, Repository, RunnerView, Subject};
+use super::{Repository, RunnerView, StepView, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
     WorkflowName,
 };
 use crate::decide::{
@@ -298,7 +298,7 @@ pub fn fix_invalid() -> Sample {
         pointer: Some("/ok".to_owned()),
     };
     expected.problems = vec![
-        Diagnostic::error("schema-type", "\"flase\" is not a boolean")
+        Diagnostic::error(Code::SchemaMismatch, "\"flase\" is not a boolean")
             .at(place)
             .hint("did you mean `false`?"),
     ];
@@ -353,7 +353,7 @@ pub fn inconsistent() -> Sample {
 }
 
 pub fn error() -> Sample {
-    let mut sample = plain("codegen", Verdict::Error { code: "state-syntax" }, "state.json cannot be read");
+    let mut sample = plain("codegen", Verdict::Error { code: Code::JsonSyntax }, "state.json cannot be read");
     sample.decision.phase = None;
     let place = Place {
         path: "tasks/t-42/state.json".to_owned(),
@@ -362,7 +362,7 @@ pub fn error() -> Sample {
         ..Place::default()
     };
     sample.decision.diagnostics =
-        vec![Diagnostic::error("state-syntax", "expected `,` or `}`").at(place).hint("orch recover t-42")];
+        vec![Diagnostic::error(Code::JsonSyntax, "expected `,` or `}`").at(place).hint("orch recover t-42")];
     sample
 }
 
@@ -390,7 +390,7 @@ pub fn run() -> Sample {
     plain("codegen", Verdict::Run(action), "the code has not been linted")
 }
 
-pub fn log() -> Vec<LogEntry> {
+pub fn log() -> Vec<StepView> {
     let entry = |seq, transition: &Transition, kind, name: &str| HistoryEntry {
         seq,
         at: Timestamp::parse("2026-11-21T04:50:00Z").expect("valid"),
@@ -411,7 +411,12 @@ pub fn log() -> Vec<LogEntry> {
         action: transition.action.clone(),
     };
     vec![
-        LogEntry::of("t-42", &entry(1, &create(), ActorKind::Human, "Ada"), None),
-        LogEntry::of("t-42", &entry(2, &advance(), ActorKind::Orch, "orch"), Some("c0ffee01234567")),
+        StepView::recorded("t-42", &directory(), &entry(1, &create(), ActorKind::Human, "Ada"), None),
+        StepView::recorded(
+            "t-42",
+            &directory(),
+            &entry(2, &advance(), ActorKind::Orch, "orch"),
+            Some("c0ffee01234567"),
+        ),
     ]
 }

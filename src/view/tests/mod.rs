@@ -1,11 +1,13 @@
 //! Tests of the room as a whole: golden texts, the wire contract, order and safety.
 
 mod contract;
+mod duties;
 mod golden;
+mod schemas;
 
 use super::samples::{self, Sample};
 use super::{Explanations, Paint, Status, Subject, Suggestions, prompt, suggestions};
-use crate::base::{Diagnostic, TaskId, Timestamp};
+use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use golden::envelope;
 
 /// One task of every kind, with ids in the order of this list.
@@ -48,8 +50,8 @@ fn the_most_urgent_comes_first_then_the_longest_unmoved_then_the_id() {
         .suggestions
         .iter()
         .map(|suggestion| {
-            let moved = suggestion.committed.as_deref().filter(|_| suggestion.task == "a-1");
-            format!("{} {} {}", suggestion.task, suggestion.r#do.as_str(), moved.unwrap_or_default())
+            let moved = suggestion.committed.as_deref().filter(|_| suggestion.task.id == "a-1");
+            format!("{} {} {}", suggestion.task.id, suggestion.duty.r#do.as_str(), moved.unwrap_or_default())
         })
         .map(|line| line.trim_end().to_owned())
         .collect();
@@ -81,7 +83,7 @@ fn text_from_files_cannot_reach_the_terminal() {
     sample.decision.expects[0].because = evil.to_owned();
     sample.decision.expects[0].problems[0].message = evil.to_owned();
     sample.decision.options[0].effect = evil.to_owned();
-    sample.decision.diagnostics = vec![Diagnostic::error("x", evil).hint(evil)];
+    sample.decision.diagnostics = vec![Diagnostic::error(Code::Empty, evil).hint(evil)];
     let subjects = [sample.subject()];
     let texts = [
         suggestions(&envelope(&sample), "", Paint::PLAIN, 0),

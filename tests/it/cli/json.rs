@@ -57,6 +57,7 @@ fn every_command_answers_with_one_document() {
         (&["workflow", "show", "nope"], 2, "error"),
         (&["help"], 0, "text"),
         (&["help", "exit-codes"], 0, "text"),
+        (&["help", "json-syntax"], 0, "code"),
         (&["completions", "bash"], 0, "text"),
         (&["demo", "../demo"], 0, "demo"),
         (&["nonsense"], 2, "error"),
@@ -94,6 +95,25 @@ fn a_watch_prints_a_document_a_line() {
     assert!(events.iter().all(|event| event["kind"] == "event"), "{events:#?}");
     assert!(events.iter().any(|event| event["event"] == "transition"), "{events:#?}");
     assert_eq!(world.phase("t"), "test");
+}
+
+#[test]
+fn a_step_reads_the_same_in_every_answer() {
+    let world = world();
+    world.code_review("t", true, 1);
+    let answer = |arguments: &[&str]| document(arguments, &world.orch(arguments).succeeds());
+    let step = answer(&["next", "t", "--json"])["transitions"][0].clone();
+    assert!(step["seq"].is_u64() && step["at"].is_string(), "{step:#}");
+    let last = |list: &Value| list.as_array().and_then(|all| all.last()).cloned().expect("not empty");
+    let logged = last(&answer(&["log", "t", "--json"])["entries"]);
+    let audited = last(&last(&answer(&["audit", "--json"])["changes"])["steps"]);
+    for key in [
+        "task", "path", "seq", "at", "from", "to", "kind", "action", "rule", "reason", "actor", "waived",
+        "commit",
+    ] {
+        assert_eq!((&logged[key], &audited[key]), (&step[key], &step[key]), "{key}");
+    }
+    assert_eq!(step["evidence"][0]["path"], logged["evidence"][0]["path"]);
 }
 
 #[test]

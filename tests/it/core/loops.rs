@@ -3,7 +3,7 @@
 use super::play::{Play, facts, workflow};
 use orch::base::{Digest, Period};
 use orch::decide::{
-    ActionResult, Budget, Ending, ExecutorExit, Mode, NextStep, Recorded, Returned, State, TaskView, Usage,
+    ActionResult, Budget, Ending, ExecutorExit, JudgedTask, Mode, NextStep, Recorded, Returned, State, Usage,
     Worker, evaluate, initial_state, next,
 };
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ fn limits_end_a_run_whatever_is_due() {
     let at = Budget { turns: 3, time: Some(Period::from_seconds(9)), cost: Some(1.0) };
     let usage = Usage::default();
     let (workflow, state, facts, decision) = (&workflow, &state, &facts, &decision);
-    let case = TaskView { workflow, state, facts, decision, has_executor: &|_| false };
+    let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
     let due = |usage: &Usage| next(&case, usage, &at, Mode::Auto);
     let NextStep::Perform(work) = due(&usage) else { panic!("an action is due") };
     for used in [

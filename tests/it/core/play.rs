@@ -2,9 +2,9 @@
 
 use orch::base::{Period, RepoPath, TaskId, Timestamp};
 use orch::decide::{
-    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, Leftover, Mode, News,
-    RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State,
-    TaskView, Tick, evaluate, initial_state,
+    ActorKind, Blocker, Budget, By, ControlRequest, Ending, ExecutorExit, Facts, JudgedTask, Leftover, Mode,
+    News, RecordOutcome, Recorded, Recorder, Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp,
+    State, Tick, evaluate, initial_state,
 };
 use orch::workflow::{Document, System, Workflow, compile};
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ impl<'p> Play<'p> {
                 let decision =
                     evaluate(self.workflow, &Recorded::Known(Box::new(self.state.clone())), &facts());
                 let (workflow, state, facts, decision) = (self.workflow, &self.state, &facts(), &decision);
-                let case = TaskView { workflow, state, facts, decision, has_executor: &|_| false };
+                let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| false };
                 self.machine.step(&now, RunEvent::Judged(&case))
             }
             RunEffect::Record(command) => {
@@ -133,7 +133,7 @@ impl<'p> Play<'p> {
 
     fn noted(&mut self, command: &RunCommand) -> RecordOutcome {
         if let Some(why) = (self.refuse)(command) {
-            return RecordOutcome::Refused(why);
+            return RecordOutcome::Refused(why.into());
         }
         let recorder = Recorder { own: stamp(), caller: stamp(), refuses: &|_| None, is_there: &|_| true };
         let steps = match command.steps(self.workflow, &self.state, &facts(), &recorder) {

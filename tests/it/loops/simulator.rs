@@ -5,8 +5,8 @@ use crate::model::Chance;
 use orch::base::{ActionName, Period, Timestamp};
 use orch::decide::{
     ActionResult, ActorKind, Budget, By, Decision, ERRORS_WINDOW, Ending, ExecutorExit, Facts,
-    HISTORY_WINDOW, HistoryEntry, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect, RunEvent,
-    RunMachine, Stamp, State, Step, TaskView, Tick, Transition, Verdict, Work, answer, apply, asked, data_of,
+    HISTORY_WINDOW, HistoryEntry, JudgedTask, Mode, RecordOutcome, Recorded, Recorder, Returned, RunEffect,
+    RunEvent, RunMachine, Stamp, State, Step, Tick, Transition, Verdict, Work, answer, apply, asked, data_of,
     evaluate, initial_state, patch, pick, reopen, settle, signalled,
 };
 use orch::record::{read_state, write_state};
@@ -151,7 +151,7 @@ impl Simulation<'_> {
                 let workflow = Arc::clone(&self.machine.workflow);
                 let (state, facts, decision) = (self.state.clone(), self.facts.clone(), self.decide());
                 let (workflow, state, facts, decision) = (&*workflow, &state, &facts, &decision);
-                let case = TaskView { workflow, state, facts, decision, has_executor: &|_| true };
+                let case = JudgedTask { workflow, state, facts, decision, has_executor: &|_| true };
                 machine.step(&now, RunEvent::Judged(&case))
             }
             RunEffect::Record(command) => {

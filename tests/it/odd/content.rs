@@ -11,7 +11,7 @@ pub const ROWS: [Row; 11] = [
     ("`core.precomposeUnicode`", precompose),
     ("`core.fileMode = false`", no_modes),
     ("clean and smudge filters on artifacts", filters),
-    ("artifacts in Git LFS, or the like", large_files),
+    ("artifacts in Git LFS or similar", large_files),
     ("a filter that matches `state.json` or `transcript.jsonl`", own_files_filtered),
     ("symbolic link in the place of an artifact", linked_artifact),
     ("symbolic link in the place of a task", linked_task),

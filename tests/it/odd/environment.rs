@@ -6,7 +6,7 @@ use std::fs;
 
 pub const ROWS: [Row; 4] = [
     ("`GIT_DIR` alone names the repository", git_dir_alone),
-    ("`GIT_DIR` names another repository than the one around", git_dir_elsewhere),
+    ("`GIT_DIR` names a repository other than the surrounding one", git_dir_elsewhere),
     ("`GIT_WORK_TREE`", git_work_tree),
     ("`GIT_INDEX_FILE`", git_index_file),
 ];

@@ -1,17 +1,19 @@
 //! The repository in which the demo is played, and the voice that tells it. What moves is moved by the workspace.
 
-use super::super::prelude::{Context, ExitCode, Failure, Ui};
+use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
-use crate::base::TaskId;
+use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command, Global};
+use crate::decide::Direction;
 use crate::store::Store;
 use crate::survey::Caller;
 use crate::survey::Workspace;
-use crate::view::{Direction, Explanations, Paint, Style, Suggestion};
+use crate::view::{Explanations, Paint, Style, Suggestion};
 use clap::Parser;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The task of the story.
 pub(super) const TASK: &str = "fix-login";
@@ -32,10 +34,11 @@ impl<'a> Stage<'a> {
         Store::create(directory).map_err(crate::survey::Error::from)?;
         // Where the answer is one JSON document, the story is told beside it.
         let aside = context.global.json;
-        let global = Global { directory: None, json: false, quiet: true, color: context.global.color };
+        let global = Global { directory: None, json: false, quiet: true, ..context.global.clone() };
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
         let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
-        let context = Context { caller, global, start, interrupts };
+        let logging = Arc::clone(&context.logging);
+        let context = Context { caller, global, start, interrupts, logging };
         let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
         stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
@@ -77,8 +80,7 @@ impl<'a> Stage<'a> {
     pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
         let workspace = self.workspace()?;
-        let id =
-            TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let id = TaskId::new(TASK).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         let created = self.context.writer(&workspace).create(&id, None, Some(title))?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
@@ -107,14 +109,13 @@ impl<'a> Stage<'a> {
     pub(super) fn ask_for(&self, phase: &str, rule: &str) -> Result<(), Failure> {
         let words = ["orch", "next", TASK, "--to", phase];
         self.typed(&words.join(" "))?;
-        let cli = Cli::try_parse_from(words)
-            .map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let cli =
+            Cli::try_parse_from(words).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         if let Some(Command::Next(args)) = cli.command
-            && let Err(Failure::Said { message, hint, .. }) =
-                next::run(&args, &self.context, &self.ui.muted())
+            && let Err(Failure::Said { error, .. }) = next::run(&args, &self.context, &self.ui.muted())
         {
-            self.say(&format!("  {} {message}", self.ui.paint.paint(Style::Bad, "error:")))?;
-            if let Some(hint) = hint {
+            self.say(&format!("  {} {error}", self.ui.paint.paint(Style::Bad, "error:")))?;
+            if let Some(hint) = error.hint() {
                 self.say(&format!("  {} {hint}", self.ui.paint.paint(Style::Command, "hint:")))?;
             }
         }
@@ -164,7 +165,7 @@ impl<'a> Stage<'a> {
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
             .and_then(|()| std::fs::write(&target, text));
-        written.map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{path}: {error}")))
+        written.map_err(|error| Failure::new(Code::Io, format!("{path}: {error}")))
     }
 
     /// Writes a file of the task.
@@ -194,12 +195,14 @@ impl<'a> Stage<'a> {
 
     fn moved(&self, applied: &Applied) -> Result<(), Failure> {
         for line in report::transition_lines(applied) {
-            let commit = line.commit.as_deref().map(short).unwrap_or_default();
+            let step = &line.step;
+            let commit = step.commit.as_deref().map(short).unwrap_or_default();
             let style = if line.direction == Direction::Advance { Style::Good } else { Style::Warn };
-            let head = format!("{} -> {}", line.from.as_deref().unwrap_or("new"), line.to);
+            let head = format!("{} -> {}", step.from.as_deref().unwrap_or("new"), step.to);
             let (head, id) = (self.ui.paint.paint(style, &head), self.ui.paint.paint(Style::Dim, &commit));
             self.say(&format!("  {head}  {id}"))?;
-            self.say(&format!("    {}: {}", line.rule.as_deref().unwrap_or(line.kind), line.reason))?;
+            let cause = step.rule.as_deref().unwrap_or(step.kind.as_str());
+            self.say(&format!("    {cause}: {}", step.reason))?;
             if line.undo.is_some() {
                 let undo = self.ui.paint.paint(Style::Command, &format!("git revert {commit}"));
                 self.say(&format!("    undo: {undo}"))?;
@@ -210,9 +213,9 @@ impl<'a> Stage<'a> {
 
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
         let judged = workspace.look(&workspace.task(TASK)?)?;
-        let next = Suggestion::of(&workspace.subject(&judged, None));
-        let phase = next.current_phase.clone().unwrap_or_default();
-        self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", next.reason)))
+        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.subject(&judged, None));
+        let phase = task.current_phase.unwrap_or_default();
+        self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", duty.reason)))
     }
 }
 

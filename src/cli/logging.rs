@@ -1,0 +1,287 @@
+//! The log: where the events of `tracing` go, and which of them.
+//!
+//! `-v`, `-vv` and `ORCH_LOG` show them on stderr. The watch and runs also keep them in a file of the
+//! repository, without being asked: a daemon that misbehaves has to be explained afterwards. Where neither
+//! applies, nothing is set up, and an event costs one look at a number.
+
+use super::Ui;
+use crate::store::LogFile;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::{FmtSpan, Writer};
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::prelude::*;
+
+/// The name of the file in the directory that `orch` has inside the git directory.
+pub(super) const FILE: &str = "orch.log";
+
+/// What the file says without `ORCH_LOG`.
+const KEPT: LevelFilter = LevelFilter::INFO;
+
+/// How long one line may be, so that no event can fill the file.
+const LINE: usize = 4096;
+
+/// How many lines may wait to be shown.
+const WAITING: usize = 1000;
+
+/// How long a stderr that takes nothing is waited for in the end.
+const STUCK: Duration = Duration::from_secs(1);
+
+/// The log of this process.
+pub(super) struct Logging {
+    /// What `ORCH_LOG` says.
+    filter: Option<Targets>,
+    /// The level of `-v` and `-vv`.
+    level: LevelFilter,
+    screen: Option<Arc<Screen>>,
+    file: Arc<Kept>,
+    set_up: Once,
+}
+
+impl Logging {
+    /// Begins to log on stderr, if that is asked for. A filter that cannot be read is reported and passed
+    /// over: no command fails because of its log.
+    pub(super) fn begin(verbose: u8, filter: Option<String>, ui: &Ui) -> Self {
+        let filter = filter.filter(|text| !text.trim().is_empty()).and_then(|text| parse(&text, ui));
+        let level = match verbose {
+            0 => LevelFilter::OFF,
+            1 => LevelFilter::INFO,
+            _ => LevelFilter::DEBUG,
+        };
+        let is_shown = level != LevelFilter::OFF || filter.is_some();
+        let screen = is_shown.then(|| Arc::new(Screen::new(ui)));
+        let logging = Self { filter, level, screen, file: Arc::default(), set_up: Once::new() };
+        if is_shown {
+            logging.set_up();
+        }
+        logging
+    }
+
+    /// From here on the log is kept in a file too. Where that cannot be written the command goes on.
+    pub(super) fn keep(&self, path: &Path) {
+        match LogFile::open(path) {
+            Ok(file) => {
+                *self.file.lock() = Some(file);
+                self.set_up();
+                tracing::info!(version = env!("CARGO_PKG_VERSION"), "orch begins");
+            }
+            Err(error) => tracing::warn!(path = %path.display(), %error, "the log file cannot be written"),
+        }
+    }
+
+    /// Waits until everything is shown, unless stderr takes nothing any more.
+    pub(super) fn end(&self) {
+        if let Some(screen) = &self.screen {
+            screen.end();
+        }
+    }
+
+    fn set_up(&self) {
+        self.set_up.call_once(|| {
+            let shown = self.screen.clone().map(|screen| {
+                let layer = tracing_subscriber::fmt::layer()
+                    .with_ansi(false)
+                    .log_internal_errors(false)
+                    .with_span_events(FmtSpan::CLOSE)
+                    .with_timer(Stamp)
+                    .with_writer(screen);
+                layer.with_filter(self.targets(self.level))
+            });
+            let kept = tracing_subscriber::fmt::layer()
+                .with_ansi(false)
+                .log_internal_errors(false)
+                .with_span_events(FmtSpan::CLOSE)
+                .with_timer(Stamp)
+                .with_writer(Arc::clone(&self.file))
+                .with_filter(self.targets(KEPT));
+            // Only a second call in one process could fail, and then the first one counts.
+            let _ = tracing_subscriber::registry().with(shown).with(kept).try_init();
+        });
+    }
+
+    /// A level, and what `ORCH_LOG` says differently.
+    fn targets(&self, level: LevelFilter) -> Targets {
+        let Some(filter) = &self.filter else { return Targets::new().with_default(level) };
+        filter.clone().with_default(filter.default_level().unwrap_or(level))
+    }
+}
+
+/// Reads `ORCH_LOG`: levels, alone or for targets.
+fn parse(text: &str, ui: &Ui) -> Option<Targets> {
+    let warn = |why: String| {
+        ui.problem(&format!("warning: ORCH_LOG is passed over: {why}"));
+        ui.problem("hint: it takes a level such as `debug`, or targets such as `orch::store=trace`");
+        None
+    };
+    let targets = match text.parse::<Targets>() {
+        Ok(targets) => targets,
+        Err(error) => return warn(error.to_string()),
+    };
+    // The parser takes every word for a target, also a level that is spelled wrong.
+    let is_ours = |target: &str| target == "orch" || target.starts_with("orch::");
+    let other = targets.iter().map(|(target, _)| target).find(|target| !is_ours(target));
+    match other {
+        Some(other) => warn(format!("`{other}` is neither a level nor a part of orch")),
+        None => Some(targets),
+    }
+}
+
+/// When an event happened, and in which process.
+struct Stamp;
+
+impl FormatTime for Stamp {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        SystemTime.format_time(writer)?;
+        write!(writer, " {}", std::process::id())
+    }
+}
+
+/// The text of an event on one line that can do no harm to a terminal or to the lines beside it.
+fn line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let mut line = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        if line.len() >= LINE {
+            line.push('…');
+            break;
+        }
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
+}
+
+/// The log in a file, as soon as it is known where.
+#[derive(Default)]
+struct Kept(Mutex<Option<LogFile>>);
+
+impl Kept {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<LogFile>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for &Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(file) = &mut *self.lock() {
+            let mut text = line(bytes);
+            text.push('\n');
+            // A full disk must not stop what is logged.
+            let _ = file.append(text.as_bytes());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log on stderr, written by a thread of its own: a terminal that is held up holds up nothing else.
+struct Screen {
+    send: SyncSender<Shown>,
+    /// How many lines there was no room for.
+    missed: Arc<AtomicUsize>,
+}
+
+enum Shown {
+    Line(String),
+    /// That everything before it was shown.
+    End(Sender<()>),
+}
+
+impl Screen {
+    fn new(ui: &Ui) -> Self {
+        let (send, receive) = sync_channel(WAITING);
+        let missed = Arc::new(AtomicUsize::new(0));
+        let (ui, lost) = (ui.clone(), Arc::clone(&missed));
+        thread::spawn(move || show(&ui, &receive, &lost));
+        Self { send, missed }
+    }
+
+    fn end(&self) {
+        let (told, shown) = channel();
+        let until = Instant::now() + STUCK;
+        let mut end = Shown::End(told);
+        while let Err(TrySendError::Full(back)) = self.send.try_send(end) {
+            if Instant::now() > until {
+                return;
+            }
+            end = back;
+            thread::sleep(Duration::from_millis(1));
+        }
+        // An error means that it was not shown in time, or that the thread is gone.
+        let _ = shown.recv_timeout(STUCK);
+    }
+}
+
+impl Write for &Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.send.try_send(Shown::Line(line(bytes))).is_err() {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn show(ui: &Ui, receive: &Receiver<Shown>, missed: &AtomicUsize) {
+    for shown in receive {
+        match shown {
+            Shown::Line(text) => {
+                ui.passed();
+                ui.problem(&text);
+            }
+            Shown::End(told) => drop(told.send(())),
+        }
+        let missed = missed.swap(0, Ordering::Relaxed);
+        if missed > 0 {
+            ui.problem(&format!("[{missed} lines of the log were not shown: stderr was held up]"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_of_bounded_length() {
+        assert_eq!(line(b"one\n"), "one");
+        assert_eq!(line(b"one\ntwo\x1b[2J\n"), "one\\ntwo\\u{1b}[2J");
+        assert_eq!(line("é\n".as_bytes()), "é");
+        let long = line(&[b'x'; 3 * LINE]);
+        assert!(long.len() < LINE + 8 && long.ends_with('…'), "{}", long.len());
+    }
+
+    #[test]
+    fn the_filter_changes_what_the_flags_say() {
+        let ui = Ui::new(super::super::Colour::Never, true, true);
+        let targets = |filter: &str, level| {
+            let filter = parse(filter, &ui);
+            let logging = Logging { filter, level, screen: None, file: Arc::default(), set_up: Once::new() };
+            logging.targets(level)
+        };
+        let store = targets("orch::store=trace", LevelFilter::INFO);
+        assert!(store.would_enable("orch::store::commit", &tracing::Level::TRACE));
+        assert!(store.would_enable("orch::engine", &tracing::Level::INFO));
+        assert!(!store.would_enable("orch::engine", &tracing::Level::DEBUG));
+        let whole = targets("debug", LevelFilter::INFO);
+        assert!(whole.would_enable("orch::engine", &tracing::Level::DEBUG));
+        let none = targets("off", LevelFilter::INFO);
+        assert!(!none.would_enable("orch::engine", &tracing::Level::ERROR));
+        for wrong in ["debgu", "orch=loud", "other=debug"] {
+            assert_eq!(parse(wrong, &ui), None, "{wrong}");
+        }
+    }
+}

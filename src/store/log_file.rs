@@ -1,0 +1,176 @@
+//! A log that several processes append to, bounded in size: the oldest lines are dropped.
+
+use crate::scan::append_regular;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// How large one file may become.
+const LIMIT: u64 = 1024 * 1024;
+/// How many older files are kept beside it: `orch.log.1` is the youngest of them.
+const OLDER: u32 = 4;
+
+/// The file, opened to append. Each line is one write, so lines of several processes never mix.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    file: File,
+    limit: u64,
+}
+
+impl LogFile {
+    /// Opens the log, and makes it where it is missing; its directory may be missing too, but not the one
+    /// above. A link or a pipe in its place is an error.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), file: open(path)?, limit: LIMIT })
+    }
+
+    /// Appends one line, which holds its line ending.
+    pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if !self.is_current() {
+            // Another process has rotated the log, or somebody has removed it.
+            self.file = open(&self.path)?;
+        }
+        if self.file.metadata()?.len() + line.len() as u64 > self.limit {
+            self.rotate()?;
+        }
+        (&self.file).write_all(line)
+    }
+
+    /// Whether the open file is the one that lies at the path.
+    fn is_current(&self) -> bool {
+        let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        match (self.file.metadata(), fs::symlink_metadata(&self.path)) {
+            (Ok(open), Ok(there)) => id(open) == id(there),
+            _ => false,
+        }
+    }
+
+    /// Moves every file one number up and begins a new one. Only one process does that at a time; the
+    /// others go on with the file they have, so it may become larger than the limit by a few lines.
+    fn rotate(&mut self) -> io::Result<()> {
+        if self.file.try_lock().is_err() {
+            return Ok(());
+        }
+        if self.is_current() {
+            for number in (1..OLDER).rev() {
+                // There are fewer of them at first.
+                let _ = fs::rename(self.older(number), self.older(number + 1));
+            }
+            if fs::rename(&self.path, self.older(1)).is_err() {
+                // Without a right to rename, the size is kept by dropping what is there.
+                self.file.set_len(0)?;
+                return self.file.unlock();
+            }
+        }
+        self.file = open(&self.path)?;
+        Ok(())
+    }
+
+    fn older(&self, number: u32) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{number}"));
+        name.into()
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    match (append_regular(path), path.parent()) {
+        (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir(directory).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            })?;
+            append_regular(path)
+        }
+        (opened, _) => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let path = directory.path().join("orch/orch.log");
+        (directory, path)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn several_writers_lose_no_line_and_mix_none() {
+        let (_directory, path) = place();
+        let threads: Vec<_> = (0..4)
+            .map(|writer| {
+                let mut log = LogFile { limit: 64 * 1024, ..LogFile::open(&path).expect("opened") };
+                std::thread::spawn(move || {
+                    for number in 0..1000 {
+                        let line = format!("{writer} {number} {}\n", "x".repeat(20));
+                        log.append(line.as_bytes()).expect("written");
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        let names = ["orch.log", "orch.log.1", "orch.log.2", "orch.log.3"];
+        let texts = names.map(|name| fs::read_to_string(path.with_file_name(name)).unwrap_or_default());
+        assert!(!texts[1].is_empty(), "it was never rotated");
+        let mut seen: Vec<(u32, u32)> = Vec::new();
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert!(words.len() == 3 && words[2] == "x".repeat(20), "{line:?}");
+            seen.push((words[0].parse().expect("a writer"), words[1].parse().expect("a number")));
+        }
+        seen.sort_unstable();
+        let all: Vec<(u32, u32)> = (0..4).flat_map(|writer| (0..1000).map(move |n| (writer, n))).collect();
+        assert_eq!(seen, all);
+    }
+
+    #[test]
+    fn the_size_is_bounded_and_the_youngest_lines_are_kept() {
+        let (_directory, path) = place();
+        let mut log = LogFile { limit: 1000, ..LogFile::open(&path).expect("opened") };
+        for number in 0..1000 {
+            log.append(format!("{number:09}\n").as_bytes()).expect("written");
+        }
+        let older = |number| path.with_file_name(format!("orch.log.{number}"));
+        let files: Vec<PathBuf> = (1..=4).rev().map(older).chain([path.clone()]).collect();
+        let text: String = files.iter().map(|file| fs::read_to_string(file).expect("text")).collect();
+        let kept: Vec<String> = (500..1000).map(|number| format!("{number:09}")).collect();
+        assert_eq!(text.lines().collect::<Vec<_>>(), kept);
+        assert!(!older(5).exists());
+        assert!(files.iter().all(|file| mode(file) == 0o600));
+    }
+
+    #[test]
+    fn a_removed_log_is_made_again() {
+        let (_directory, path) = place();
+        let mut log = LogFile::open(&path).expect("opened");
+        log.append(b"one\n").expect("written");
+        fs::remove_dir_all(path.parent().expect("a directory")).expect("removed");
+        log.append(b"two\n").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "two\n");
+    }
+
+    #[test]
+    fn links_are_not_followed_and_wide_permissions_are_narrowed() {
+        let (directory, path) = place();
+        fs::create_dir(path.parent().expect("a directory")).expect("created");
+        let other = directory.path().join("other");
+        fs::write(&other, "mine\n").expect("written");
+        symlink(&other, &path).expect("linked");
+        assert!(LogFile::open(&path).is_err());
+        assert_eq!(fs::read_to_string(&other).expect("text"), "mine\n");
+        fs::remove_file(&path).expect("removed");
+        fs::write(&path, "").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("set");
+        LogFile::open(&path).expect("opened");
+        assert_eq!(mode(&path), 0o600);
+    }
+}

@@ -1,0 +1,159 @@
+//! One step of a task in JSON, whoever shows it: transitions, log, audit, events, runs, resolution.
+
+use super::wire::in_repository;
+use crate::base::RepoPath;
+use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition};
+use serde::Serialize;
+
+/// A step of a task: a move from phase to phase, or what was recorded within a phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StepView {
+    /// The task.
+    pub task: String,
+    /// The directory of the task.
+    pub path: String,
+    /// Its number, from 1; null where nothing was committed: in a dry run, or outside git.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
+    pub seq: Option<u64>,
+    /// When it was recorded, in UTC; null where nothing was committed.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub at: Option<String>,
+    /// The phase that was left; null for the creation of the task.
+    pub from: Option<String>,
+    /// The phase that was entered.
+    pub to: String,
+    /// What kind of step. `run`, `skip`, `answer`, `order`, `start` and `end` are recorded within a phase.
+    pub kind: Kind,
+    /// The action that it is about.
+    pub action: Option<String>,
+    /// The rule that yielded it.
+    pub rule: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// Who made it; null where nothing was committed.
+    pub actor: Option<ActorView>,
+    /// The files that it rests on.
+    pub evidence: Vec<StepEvidence>,
+    /// Artifacts whose absence it accepts.
+    pub waived: Vec<String>,
+    /// The commit that holds it, where known.
+    pub commit: Option<String>,
+}
+
+/// Who made a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ActorView {
+    /// What kind of actor.
+    pub kind: ActorKind,
+    /// A name.
+    pub name: String,
+}
+
+/// A file that a step rests on. Records keep its path and blob id only.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StepEvidence {
+    /// The artifact; null where it is read from a record.
+    pub artifact: Option<String>,
+    /// The file.
+    pub path: String,
+    /// Its blob id, as recorded.
+    pub digest: String,
+    /// Whether the artifact parses and its schema accepts it; null where it is read from a record.
+    pub valid: Option<bool>,
+}
+
+impl StepView {
+    /// The step of a transition; what only a record knows is taken from its entry, if there is one.
+    #[must_use]
+    pub fn of(
+        task: &str,
+        directory: &RepoPath,
+        transition: &Transition,
+        entry: Option<&HistoryEntry>,
+        commit: Option<&str>,
+    ) -> Self {
+        Self {
+            task: task.to_owned(),
+            path: directory.to_string(),
+            seq: entry.map(|entry| entry.seq),
+            at: entry.map(|entry| entry.at.to_string()),
+            from: transition.from.as_ref().map(ToString::to_string),
+            to: transition.to.to_string(),
+            kind: transition.kind,
+            action: transition.action.as_ref().map(ToString::to_string),
+            rule: transition.rule.as_ref().map(ToString::to_string),
+            reason: transition.reason.clone(),
+            actor: entry.map(ActorView::of),
+            evidence: transition
+                .evidence
+                .iter()
+                .flat_map(|one| StepEvidence::judged(one, directory))
+                .collect(),
+            waived: transition.waive.iter().map(ToString::to_string).collect(),
+            commit: commit.map(str::to_owned),
+        }
+    }
+
+    /// A recorded step of a task.
+    #[must_use]
+    pub fn recorded(task: &str, directory: &RepoPath, entry: &HistoryEntry, commit: Option<&str>) -> Self {
+        Self {
+            task: task.to_owned(),
+            path: directory.to_string(),
+            seq: Some(entry.seq),
+            at: Some(entry.at.to_string()),
+            from: entry.from.as_ref().map(ToString::to_string),
+            to: entry.to.to_string(),
+            kind: entry.kind,
+            action: entry.action.as_ref().map(ToString::to_string),
+            rule: entry.rule.clone(),
+            reason: entry.reason.clone(),
+            actor: Some(ActorView::of(entry)),
+            evidence: entry.evidence.iter().map(|file| StepEvidence::recorded(file, directory)).collect(),
+            waived: entry.waived.iter().map(ToString::to_string).collect(),
+            commit: commit.map(str::to_owned),
+        }
+    }
+
+    /// The phase that was left, for people.
+    pub(super) fn origin(&self) -> &str {
+        self.from.as_deref().unwrap_or("new")
+    }
+
+    /// What was done, for people: the kind, and the action.
+    pub(super) fn label(&self) -> String {
+        let kind = self.kind.as_str();
+        self.action.as_ref().map_or_else(|| kind.to_owned(), |action| format!("{kind} {action}"))
+    }
+
+    /// The commit, cut to the length that people read.
+    pub(super) fn short_commit(&self) -> String {
+        self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect()
+    }
+}
+
+impl ActorView {
+    fn of(entry: &HistoryEntry) -> Self {
+        Self { kind: entry.actor.kind, name: entry.actor.name.clone() }
+    }
+}
+
+impl StepEvidence {
+    /// One row for every file of an artifact.
+    fn judged(evidence: &Evidence, directory: &RepoPath) -> Vec<Self> {
+        let row = |(path, digest): &(String, crate::base::Digest)| Self {
+            artifact: Some(evidence.artifact.to_string()),
+            path: in_repository(directory, path),
+            digest: digest.to_string(),
+            valid: Some(evidence.valid),
+        };
+        evidence.files.iter().map(row).collect()
+    }
+
+    fn recorded((path, digest): &(String, String), directory: &RepoPath) -> Self {
+        Self { artifact: None, path: in_repository(directory, path), digest: digest.clone(), valid: None }
+    }
+}

@@ -1,0 +1,145 @@
+//! The schemas of `system/schemas/output` are generated from the wire structs. `UPDATE=1` writes them.
+
+use crate::view::findings::Findings;
+use crate::view::{
+    AuditReport, CodeView, ControlReport, DemoAnswer, ErrorView, EventView, Explanations, FormattedAnswer,
+    HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer,
+    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, WorkflowList,
+    indented,
+};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Every kind of document: its name, and its schema as it ships.
+pub fn schemas() -> Vec<(&'static str, Value)> {
+    vec![
+        schema::<AuditReport>("Replayed history: output of orch audit --json"),
+        schema::<CodeView>("What a code means: output of orch help CODE --json"),
+        schema::<ControlReport>("What came of an order about a run"),
+        schema::<DemoAnswer>("A demonstration that was played"),
+        schema::<ErrorView>("A command that could not do its work"),
+        schema::<EventView>("One thing that happened while watching: a line of orch watch --json"),
+        schema::<Explanations>("Why tasks stand where they stand: output of orch explain --json"),
+        schema::<Findings>("Findings of a check"),
+        schema::<FormattedAnswer>("Diagrams that were drawn anew, or are out of date"),
+        schema::<HooksAnswer>("The hooks of git, and what was done about them"),
+        schema::<InitAnswer>("What was made"),
+        schema::<Log>("The history of tasks: output of orch log --json"),
+        schema::<NothingDue>("There was nothing to apply"),
+        schema::<PromptAnswer>("An instruction"),
+        schema::<RecoveryAnswer>("A state rebuilt"),
+        schema::<Resolutions>("What became of conflicted records: output of orch resolve --json"),
+        schema::<RunReport>("How a run ended"),
+        schema::<Runs>("The runs that are known"),
+        schema::<Status>("Where every task stands: output of orch status --json"),
+        schema::<Suggestions>("What to do next: output of orch suggest --json, and suggestion.json"),
+        schema::<TextAnswer>("An answer that is a text: a manual, a document, a diagram, completions"),
+        schema::<Transitions>("Transitions that were applied, or would be"),
+        schema::<NewWorkflow>("A new workflow"),
+        schema::<WorkflowList>("The workflows"),
+    ]
+}
+
+/// The schema of a document with its envelope: strict, and with its definitions last.
+fn schema<D: JsonDocument + JsonSchema>(title: &str) -> (&'static str, Value) {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let Value::Object(mut body) = generator.into_root_schema_for::<D>().to_value() else {
+        panic!("{}: a document is an object", D::KIND);
+    };
+    let definitions = body.shift_remove("$defs");
+    body.retain(|key, _| !["$schema", "title", "description"].contains(&key.as_str()));
+    let mut root = Map::new();
+    root.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    root.insert("$id".to_owned(), format!("{}.schema.json", D::KIND).into());
+    root.insert("title".to_owned(), title.into());
+    let envelope = json!({
+        "schemaVersion": { "description": "The version of this shape.", "const": SCHEMA_VERSION },
+        "kind": { "description": "What this is.", "const": D::KIND },
+    });
+    let enveloped = merged(&json!({ "properties": envelope, "required": ["schemaVersion", "kind"] }), body);
+    root.extend(spread(enveloped));
+    root.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
+    let mut root = Value::Object(root);
+    make_strict(&mut root);
+    (D::KIND, root)
+}
+
+/// An object schema with the properties of another before its own.
+fn merged(first: &Value, second: Map<String, Value>) -> Map<String, Value> {
+    let mut second = second;
+    let own_properties = second.shift_remove("properties").unwrap_or_default();
+    let own_required = second.shift_remove("required").unwrap_or_default();
+    let mut properties = first["properties"].as_object().cloned().unwrap_or_default();
+    properties.extend(own_properties.as_object().cloned().unwrap_or_default());
+    let required: Vec<Value> = [&first["required"], &own_required]
+        .into_iter()
+        .filter_map(Value::as_array)
+        .flatten()
+        .cloned()
+        .collect();
+    second.insert("type".to_owned(), "object".into());
+    second.insert("required".to_owned(), required.into());
+    second.insert("properties".to_owned(), properties.into());
+    second
+}
+
+/// An object schema with alternatives as alternatives of whole objects, so that each can be strict.
+fn spread(object: Map<String, Value>) -> Map<String, Value> {
+    let Some(Value::Array(choices)) = object.get("oneOf").cloned() else { return object };
+    let base = Value::Object(object);
+    let choices = choices.into_iter().map(|choice| match choice {
+        Value::Object(choice) => Value::Object(merged(&base, choice)),
+        other => panic!("no object: {other}"),
+    });
+    Map::from_iter([("oneOf".to_owned(), choices.collect())])
+}
+
+/// Closes every object that names its members, and drops the widths of integers.
+fn make_strict(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut() {
+        let width = object.get("format").and_then(Value::as_str);
+        if width.is_some_and(|name| name.starts_with("uint") || name == "double") {
+            object.shift_remove("format");
+        }
+        if object.get("type") == Some(&json!("object")) && object.contains_key("properties") {
+            object.insert("additionalProperties".to_owned(), false.into());
+        }
+    }
+    match schema {
+        Value::Object(object) => object.values_mut().for_each(make_strict),
+        Value::Array(list) => list.iter_mut().for_each(make_strict),
+        _ => {}
+    }
+}
+
+/// Whether the files are to be written.
+#[expect(clippy::disallowed_methods, reason = "tests have no main that the environment could come through")]
+fn is_update() -> bool {
+    std::env::var("UPDATE").is_ok()
+}
+
+#[test]
+fn the_schemas_are_those_of_the_wire_structs() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("system/schemas/output");
+    let mut stale = Vec::new();
+    let mut names = Vec::new();
+    for (kind, schema) in schemas() {
+        let (name, text) = (format!("{kind}.schema.json"), indented(&schema));
+        if is_update() {
+            std::fs::write(directory.join(&name), &text).expect("written");
+        }
+        if std::fs::read_to_string(directory.join(&name)).unwrap_or_default() != text {
+            stale.push(name.clone());
+        }
+        names.push(name);
+    }
+    assert!(stale.is_empty(), "out of date: {stale:?}; run UPDATE=1 cargo test --lib the_schemas_are");
+    let there = std::fs::read_dir(&directory).expect("a directory").flatten();
+    let unknown: Vec<String> = there
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !names.contains(name))
+        .collect();
+    assert!(unknown.is_empty(), "no document has the schemas {unknown:?}");
+}
