@@ -29,7 +29,7 @@ fn words(directory: &Path, families: &[&str], found: &mut BTreeSet<String>) {
 fn every_code_of_a_workflow_is_explained_and_exists() {
     let families = ["workflow-", "guard-", "schema-"];
     let mut known = BTreeSet::new();
-    for room in ["workflow", "scan", "decide", "engine", "cli"] {
+    for room in ["workflow", "scan", "decide", "survey", "history", "apply", "drive", "cli"] {
         words(&project().join("src").join(room), &families, &mut known);
     }
     let text = page("workflows.md");
