@@ -5,6 +5,9 @@
 //! `base`, `workflow`, `scaffold`, `decide`, `record`, `config`, `view` compute; `scan`, `store`, `watch`,
 //! `survey`, `history`, `apply`, `drive` and `cli` move bytes. See `ARCHITECTURE.md`.
 
+#[cfg(not(unix))]
+compile_error!("orch supports Unix only: it needs process groups, file modes and advisory locks");
+
 pub mod apply;
 pub mod base;
 pub mod cli;

@@ -129,6 +129,13 @@ impl Diagnostic {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Findings of one text in its order; those without a place come first.
+    #[must_use]
+    pub fn in_order(mut findings: Vec<Self>) -> Vec<Self> {
+        findings.sort_by_key(|finding| finding.place.as_ref().map(|place| (place.line, place.column)));
+        findings
+    }
+
     /// Whether this is an error.
     #[must_use]
     pub fn is_error(&self) -> bool {

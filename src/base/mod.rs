@@ -13,7 +13,10 @@ mod period;
 mod reason;
 mod shell;
 mod suggest;
+mod text;
 mod time;
+mod toml_reader;
+mod words;
 
 pub use code::{Class, Code, CodeEntry};
 pub use diagnostic::{Diagnostic, Place, Severity};
@@ -27,3 +30,6 @@ pub use reason::Reason;
 pub use shell::{command, shell_word};
 pub use suggest::nearest;
 pub use time::Timestamp;
+pub use toml_reader::{Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue};
+
+pub(crate) use words::words;

@@ -1,4 +1,7 @@
 //! Lengths of time as values: `90s`, `30m`, `1h30m`; nothing here waits.
+//!
+//! They are read here and not by a library for dates, because those accept far more (`1.5h`, `5 minutes`,
+//! `01:30:00`, `P1D`, negative lengths), and whatever is accepted becomes part of the file formats.
 
 use std::fmt;
 

@@ -1,5 +1,7 @@
 //! Did you mean …: the nearest of the known names.
 
+use strsim::osa_distance;
+
 /// The longest text, in bytes, that is compared: the work grows with its square, and what is longer
 /// was hardly mistyped.
 const MAX_LENGTH: usize = 64;
@@ -13,38 +15,16 @@ pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         return None;
     }
     let limit = (text.chars().count().max(3)) / 3;
+    let lower = text.to_lowercase();
     candidates
         .into_iter()
         .filter(|candidate| candidate.len() <= MAX_LENGTH)
-        .map(|candidate| (distance(&text.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| (osa_distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| {
             *distance <= limit || (candidate.starts_with(text) && text.len() >= 3)
         })
         .min()
         .map(|(_, candidate)| candidate)
-}
-
-/// Edit distance in which swapping two neighbours counts one (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for (j, cell) in rows[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! `[executor.NAME]`: which program performs an action, or does the work of an agent.
 
-use super::keys::Section;
-use super::reader::TomlReader;
-use crate::base::Period;
+use super::keys::{EXECUTOR, example};
+use super::reader::{SettingsReader, invalid};
+use crate::base::{Period, TomlTable, TomlValue};
 use crate::workflow::Times;
-use toml::de::DeTable;
 
 /// The name of the executor of whatever names no other.
 const DEFAULT: &str = "default";
@@ -55,47 +54,42 @@ impl Executors {
 }
 
 /// Reads `[executor.*]`. One whose command is empty is none.
-pub(super) fn executors<'t>(reader: &mut TomlReader<'t>, top: &DeTable<'t>) -> Executors {
-    let Some(value) = top.get("executor") else { return Executors::default() };
-    let Some(tables) = value.get_ref().as_table() else {
-        reader.mismatch(value, "a table", "[executor.default]");
-        return Executors::default();
-    };
+pub(super) fn executors(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Executors {
     let mut found = Vec::new();
-    for (name, value) in tables {
-        let Some(table) = value.get_ref().as_table() else {
-            reader.mismatch(value, "a table", "[executor.default]");
-            continue;
-        };
-        reader.keys(Section::Executor, table);
+    for (name, value) in reader.entries("executor", value) {
+        let Some(table) = reader.table_of("executor", value, EXECUTOR.title) else { continue };
         let executor = executor(reader, table);
         if !executor.command.is_empty() {
-            found.push((name.get_ref().to_string(), executor));
+            found.push((name.value, executor));
         }
     }
     Executors(found)
 }
 
-fn executor<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> ExecutorConfig {
+fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> ExecutorConfig {
     let default = ExecutorConfig::default();
-    let example = "command = [\"claude\", \"-p\"]";
-    let word = |text: &str| if text.contains('\0') { Err("it holds a NUL") } else { Ok(text.to_owned()) };
-    let mut command = Vec::new();
-    if let Some(value) = table.get("command") {
-        command = reader.items(value, example, word);
-        if command.first().is_some_and(String::is_empty) {
-            reader.value(value.span(), "the first word, the program, is empty", format!("as in `{example}`"));
-        }
-    }
-    let mut period = |key: &str, default: Option<Period>| {
+    let command = table.take("command").map(|value| command(reader, value)).unwrap_or_default();
+    let mut period = |key: &'static str, default: Option<Period>| {
         let read = |text: &str| Period::parse(text).ok_or("it is no length of time");
-        let given = reader.string(table, key, "30m", read);
+        let given = reader.parsed_at(&mut table, key, read);
         given.or(default).filter(|period| period.milliseconds() > 0)
     };
     let times = Times {
-        soft: period("soft_timeout", None),
         hard: period("timeout", default.times.hard),
+        soft: period("soft_timeout", None),
         idle: period("idle_timeout", None),
     };
-    ExecutorConfig { command, times, grace: period("grace", Some(default.grace)).unwrap_or_default() }
+    let grace = period("grace", Some(default.grace)).unwrap_or_default();
+    reader.finish(table);
+    ExecutorConfig { command, times, grace }
+}
+
+fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
+    let word = |text: &str| if text.contains('\0') { Err("it holds a NUL") } else { Ok(text.to_owned()) };
+    let command = reader.items("command", value, word);
+    if command.first().is_some_and(String::is_empty) {
+        let hint = format!("as in `{}`", example("command"));
+        reader.report(value.span(), invalid("the first word, the program, is empty", hint));
+    }
+    command
 }

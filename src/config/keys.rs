@@ -1,55 +1,98 @@
-//! The keys that `orch.toml` knows, table by table.
+//! The keys that `orch.toml` knows, table by table, each with an example of what it may hold.
 
 /// A table of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
-    /// The keys before the first table header, and the tables themselves.
-    Top,
-    /// `[[root]]`.
-    Root,
-    /// `[git]`.
-    Git,
-    /// `[watch]`.
-    Watch,
-    /// `[hook]`.
-    Hook,
-    /// `[executor.NAME]`.
-    Executor,
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    /// How the user writes it.
+    pub(super) title: &'static str,
+    /// Its keys, each with an example: a line, or the header of a table.
+    pub(super) keys: &'static [(&'static str, &'static str)],
 }
 
-impl Section {
-    /// Every table.
-    pub(super) const ALL: [Self; 6] =
-        [Self::Top, Self::Root, Self::Git, Self::Watch, Self::Hook, Self::Executor];
+/// The keys before the first table header, and the tables themselves.
+pub(super) const TOP: Section = Section {
+    title: "the top of the file, before the first table",
+    keys: &[
+        ("version", "version = 1"),
+        ("system", "system = \"system\""),
+        ("settle_ms", "settle_ms = 50"),
+        ("limit_bytes", "limit_bytes = 8388608"),
+        ("root", "[[root]]"),
+        ("git", "[git]"),
+        ("watch", "[watch]"),
+        ("hook", "[hook]"),
+        ("executor", "[executor.default]"),
+    ],
+};
 
-    /// The keys of this table.
-    pub(super) fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Top => {
-                &["version", "system", "settle_ms", "limit_bytes", "root", "git", "watch", "hook", "executor"]
-            }
-            Self::Root => &["path", "workflow", "exclude"],
-            Self::Git => &["commit", "protected", "task_branch", "subject", "sign_off", "detached_head"],
-            Self::Watch => &["apply", "adopt", "poll", "reconcile_seconds"],
-            Self::Hook => &["on_fault", "timeout_seconds"],
-            Self::Executor => &["command", "timeout", "soft_timeout", "idle_timeout", "grace"],
-        }
-    }
+/// `[[root]]`.
+pub(super) const ROOT: Section = Section {
+    title: "`[[root]]`",
+    keys: &[
+        ("path", "path = \"tasks/*\""),
+        ("workflow", "workflow = \"global-state-machine\""),
+        ("exclude", "exclude = [\"tasks/archive\"]"),
+    ],
+};
 
-    /// How the user writes this table.
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Self::Top => "the top of the file, before the first table",
-            Self::Root => "`[[root]]`",
-            Self::Git => "`[git]`",
-            Self::Watch => "`[watch]`",
-            Self::Hook => "`[hook]`",
-            Self::Executor => "`[executor.NAME]`",
-        }
-    }
+/// `[git]`.
+pub(super) const GIT: Section = Section {
+    title: "`[git]`",
+    keys: &[
+        ("commit", "commit = \"each\""),
+        ("protected", "protected = [\"main\", \"release/*\"]"),
+        ("task_branch", "task_branch = \"task/{task}\""),
+        ("subject", "subject = \"orch({task}): {from} -> {to}\""),
+        ("sign_off", "sign_off = false"),
+        ("detached_head", "detached_head = false"),
+    ],
+};
 
-    /// The table that a key belongs to.
-    pub(super) fn of(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|section| section.keys().contains(&key))
-    }
+/// `[watch]`.
+pub(super) const WATCH: Section = Section {
+    title: "`[watch]`",
+    keys: &[
+        ("apply", "apply = [\"plan-accepted\"]"),
+        ("adopt", "adopt = [\"team/*\"]"),
+        ("poll", "poll = false"),
+        ("reconcile_seconds", "reconcile_seconds = 45"),
+    ],
+};
+
+/// `[hook]`.
+pub(super) const HOOK: Section = Section {
+    title: "`[hook]`",
+    keys: &[("on_fault", "on_fault = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
+};
+
+/// `[executor.NAME]`.
+pub(super) const EXECUTOR: Section = Section {
+    title: "`[executor.NAME]`",
+    keys: &[
+        ("command", "command = [\"claude\", \"-p\"]"),
+        ("timeout", "timeout = \"30m\""),
+        ("soft_timeout", "soft_timeout = \"30m\""),
+        ("idle_timeout", "idle_timeout = \"30m\""),
+        ("grace", "grace = \"30m\""),
+    ],
+};
+
+/// Every table.
+pub(super) const SECTIONS: [Section; 6] = [TOP, ROOT, GIT, WATCH, HOOK, EXECUTOR];
+
+/// The title of the table that a key belongs to, and an example of the key.
+fn known(key: &str) -> Option<(&'static str, &'static str)> {
+    let sections = SECTIONS.into_iter();
+    let mut keys = sections.flat_map(|section| section.keys.iter().map(move |key| (section.title, key)));
+    keys.find(|(_, (name, _))| *name == key).map(|(title, (_, example))| (title, *example))
+}
+
+/// The title of the table that a key belongs to.
+pub(super) fn home(key: &str) -> Option<&'static str> {
+    known(key).map(|(title, _)| title)
+}
+
+/// How a key is written.
+pub(super) fn example(key: &str) -> &'static str {
+    known(key).map_or("", |(_, example)| example)
 }

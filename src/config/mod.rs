@@ -20,7 +20,7 @@ pub use roots::{Root, Roots};
 pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
-use crate::base::{RepoPath, RuleId, TaskId, WorkflowName};
+use crate::base::{RepoPath, RuleId, TaskId, WorkflowName, words};
 
 /// The name of the file, at the root of the repository.
 pub const FILE: &str = "orch.toml";
@@ -69,13 +69,14 @@ pub struct Git {
     pub detached_head: bool,
 }
 
-/// Whether a transition becomes a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Commit {
-    /// `"each"`: one commit for every transition.
-    Each,
-    /// `"off"`: transitions are written to the work directory only.
-    Off,
+words! {
+    /// Whether a transition becomes a commit.
+    pub enum Commit {
+        /// `"each"`: one commit for every transition.
+        Each = "each",
+        /// `"off"`: transitions are written to the work directory only.
+        Off = "off",
+    }
 }
 
 /// The table `[watch]`.
@@ -146,23 +147,13 @@ pub struct Hook {
     pub timeout_seconds: u64,
 }
 
-/// What a hook does where `orch` cannot judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFault {
-    /// `"pass"`: it says so and lets the commit or push pass.
-    Pass,
-    /// `"block"`: it says so and refuses.
-    Block,
-}
-
-impl OnFault {
-    /// How the file says it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Block => "block",
-        }
+words! {
+    /// What a hook does where `orch` cannot judge.
+    pub enum OnFault {
+        /// `"pass"`: it says so and lets the commit or push pass.
+        Pass = "pass",
+        /// `"block"`: it says so and refuses.
+        Block = "block",
     }
 }
 
@@ -237,12 +228,29 @@ mod tests {
     #[test]
     fn the_template_shows_every_key() {
         let text = everything();
-        for key in keys::Section::ALL.iter().flat_map(|section| section.keys()) {
+        for (key, _) in keys::SECTIONS.iter().flat_map(|section| section.keys) {
             let shown = text.lines().any(|line| {
                 line.starts_with(&format!("{key} = "))
                     || line.trim_matches(['[', ']']).split('.').next() == Some(*key)
             });
             assert!(shown, "{key}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_an_example_of_its_key() {
+        for section in keys::SECTIONS {
+            let header = section.title.trim_matches('`');
+            for (key, example) in section.keys {
+                let text = match section {
+                    keys::TOP => (*example).to_owned(),
+                    keys::ROOT if *key != "path" => format!("{header}\npath = 'a/*'\n{example}"),
+                    _ => format!("{header}\n{example}"),
+                };
+                let text = if text == "[[root]]" { "[[root]]\npath = 'a/*'".to_owned() } else { text };
+                assert_eq!(parse(&text, FILE).1, [], "{text}");
+                assert!(example.trim_matches(['[', ']']).starts_with(key), "{key}: {example}");
+            }
         }
     }
 

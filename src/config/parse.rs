@@ -1,14 +1,17 @@
 //! From the text of `orch.toml` to a `Config`, with everything that is wrong with it.
 
 use super::executors::executors;
-use super::keys::Section;
-use super::reader::{SpannedToml, TomlReader};
+use super::keys::{GIT, HOOK, ROOT, TOP, WATCH, example};
+use super::reader::{SettingsDialect, SettingsReader, invalid};
 use super::{
     Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots,
     TaskBranch, Watch,
 };
-use crate::base::{Diagnostic, Reason, RepoPath, RuleId, WorkflowName, nearest};
-use toml::de::DeTable;
+use crate::base::{
+    Code, Diagnostic, RepoPath, RuleId, Spanned, TomlReader, TomlTable, TomlType, TomlValue, WorkflowName,
+    nearest,
+};
+use toml::de::{DeTable, DeValue};
 
 /// The version of the format that this program writes and the highest it reads.
 const VERSION: u64 = 1;
@@ -21,14 +24,18 @@ const VERSION: u64 = 1;
 #[must_use]
 pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     let (document, faults) = DeTable::parse_recoverable(text);
-    let mut reader = TomlReader::new(text, path);
+    let mut reader = TomlReader::new(SettingsDialect { text, path });
     let config = config(&mut reader, document.get_ref());
     if faults.is_empty() {
         return (config, reader.findings());
     }
     // What is found beyond a syntax error is mostly its echo.
-    let mut reader = TomlReader::new(text, path);
-    faults.iter().for_each(|fault| reader.syntax(fault));
+    let mut reader = TomlReader::new(SettingsDialect { text, path });
+    for fault in faults {
+        let hint = "the file is TOML, as in `key = \"value\"`; see https://toml.io";
+        let finding = Diagnostic::error(Code::ConfigSyntax, fault.message()).hint(hint);
+        reader.report(fault.span().unwrap_or(text.len()..text.len()), finding);
+    }
     (config, reader.findings())
 }
 
@@ -41,7 +48,7 @@ pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagno
     if !faults.is_empty() {
         return Vec::new();
     }
-    let mut reader = TomlReader::new(text, path);
+    let mut reader = TomlReader::new(SettingsDialect { text, path });
     let roots = document.get_ref().get("root").and_then(|value| value.get_ref().as_array());
     for value in roots.into_iter().flat_map(|roots| roots.iter()) {
         let Some(named) = value.get_ref().as_table().and_then(|root| root.get("workflow")) else { continue };
@@ -53,155 +60,160 @@ pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagno
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are: {}", known.join(", ")),
             };
-            reader.value(named.span(), format!("there is no workflow `{name}`"), hint);
+            reader.report(named.span(), invalid(format!("there is no workflow `{name}`"), hint));
         }
     }
     reader.findings()
 }
 
-fn config<'t>(reader: &mut TomlReader<'t>, top: &DeTable<'t>) -> Config {
+fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
     let default = Config::default();
-    reader.keys(Section::Top, top);
+    let mut table = TomlTable::new(TOP.title, document);
+    let top = &mut table;
     version(reader, top);
-    Config {
-        roots: top.get("root").map_or(default.roots, |value| roots(reader, value)),
-        system: reader.string(top, "system", "system", |text| RepoPath::new(text)).unwrap_or(default.system),
-        settle_ms: reader.integer(top, "settle_ms", 1..=60_000, default.settle_ms),
-        limit_bytes: reader.integer(top, "limit_bytes", 1..=1 << 30, default.limit_bytes),
-        git: reader.table(top, "git", Section::Git).map(|table| git(reader, table)).unwrap_or_default(),
-        watch: reader
-            .table(top, "watch", Section::Watch)
-            .map(|table| watch(reader, table))
-            .unwrap_or_default(),
-        hook: reader.table(top, "hook", Section::Hook).map(|table| hook(reader, table)).unwrap_or_default(),
-        executors: executors(reader, top),
-    }
+    let config = Config {
+        system: reader.parsed_at(top, "system", |text| RepoPath::new(text)).unwrap_or(default.system),
+        settle_ms: reader.integer_at(top, "settle_ms", 1..=60_000, default.settle_ms),
+        limit_bytes: reader.integer_at(top, "limit_bytes", 1..=1 << 30, default.limit_bytes),
+        roots: top.take("root").map_or(default.roots, |value| roots(reader, value)),
+        git: reader.table(top, "git", GIT.title).map(|table| git(reader, table)).unwrap_or_default(),
+        watch: reader.table(top, "watch", WATCH.title).map(|table| watch(reader, table)).unwrap_or_default(),
+        hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
+        executors: top.take("executor").map(|value| executors(reader, value)).unwrap_or_default(),
+    };
+    reader.finish(table);
+    config
 }
 
-fn version<'t>(reader: &mut TomlReader<'t>, top: &DeTable<'t>) {
-    let Some(value) = top.get("version") else { return };
+fn version(reader: &mut SettingsReader<'_>, top: &mut TomlTable<'_, '_>) {
+    let Some(value) = top.take("version") else { return };
     let Some(integer) = value.get_ref().as_integer() else {
-        return reader.mismatch(value, "an integer", "version = 1");
+        return reader.wrong_type("version", value, TomlType::Integer(0));
     };
     if u64::from_str_radix(integer.as_str(), integer.radix()) != Ok(VERSION) {
         let message = format!("version {integer} of this file is unknown to this orch");
-        reader.value(value.span(), message, format!("update orch, or write `version = {VERSION}`"));
+        let hint = format!("update orch, or write `version = {VERSION}`");
+        reader.report(value.span(), invalid(message, hint));
     }
 }
 
-fn roots<'t>(reader: &mut TomlReader<'t>, value: &SpannedToml<'t>) -> Roots {
-    let Some(array) = value.get_ref().as_array() else {
-        reader.mismatch(value, "a list of tables", "[[root]]");
-        return Roots::default();
-    };
+fn roots(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Roots {
     let mut roots: Vec<Root> = Vec::new();
-    for value in array {
-        let Some(root) = root(reader, value) else { continue };
+    for table in reader.listed_tables("root", value, ROOT.title) {
+        let span = table.span.clone();
+        let Some(root) = root(reader, table) else { continue };
         if roots.iter().any(|earlier| earlier.path == root.path && earlier.exclude.is_empty()) {
             let message =
                 format!("no task can belong to this root: an earlier one has the path \"{}\"", root.path);
-            reader.value(value.span(), message, "remove one of the two");
+            reader.report(span, invalid(message, "remove one of the two"));
         }
         roots.push(root);
     }
     Roots::new(roots)
 }
 
-fn root<'t>(reader: &mut TomlReader<'t>, value: &SpannedToml<'t>) -> Option<Root> {
-    let Some(table) = value.get_ref().as_table() else {
-        reader.mismatch(value, "a table", "[[root]]");
-        return None;
-    };
-    reader.keys(Section::Root, table);
-    if !table.contains_key("path") {
-        reader.value(value.span(), "this root has no `path`", "for example `path = \"tasks/*\"`");
+fn root(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<Root> {
+    let Spanned { value: mut table, span } = table;
+    if !table.has("path") {
+        reader.report(span, invalid("this root has no `path`", format!("for example `{}`", example("path"))));
     }
-    let path = reader.string(table, "path", "tasks/*", RootPath::new);
-    let workflow = match table.get("workflow") {
-        None => super::default_workflow(),
-        Some(_) => reader.string(table, "workflow", "global-state-machine", |text| WorkflowName::new(text)),
-    };
-    let exclude = patterns(reader, table, "exclude", "exclude = [\"tasks/archive\"]");
+    let path = reader.parsed_at(&mut table, "path", RootPath::new);
+    let is_named = table.has("workflow");
+    let workflow = reader.parsed_at(&mut table, "workflow", |text| WorkflowName::new(text));
+    let workflow = if is_named { workflow } else { super::default_workflow() };
+    let exclude = patterns(reader, &mut table, "exclude");
+    reader.finish(table);
     Some(Root { path: path?, workflow: workflow?, exclude })
 }
 
-fn git<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Git {
+fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
     let default = Git::default();
-    Git {
-        commit: reader.string(table, "commit", "each", commit).unwrap_or(default.commit),
-        protected: patterns(reader, table, "protected", "protected = [\"main\", \"release/*\"]"),
+    let git = Git {
+        commit: reader
+            .parsed_at(&mut table, "commit", |text| {
+                choice(text, Commit::named, &Commit::ALL.map(Commit::as_str))
+            })
+            .unwrap_or(default.commit),
+        protected: patterns(reader, &mut table, "protected"),
         task_branch: reader
-            .string(table, "task_branch", &default.task_branch.to_string(), TaskBranch::new)
+            .parsed_at(&mut table, "task_branch", TaskBranch::new)
             .unwrap_or(default.task_branch),
         subject: reader
-            .string(table, "subject", &default.subject.to_string(), |text| CommitSubject::new(text))
+            .parsed_at(&mut table, "subject", |text| CommitSubject::new(text))
             .unwrap_or(default.subject),
-        sign_off: reader.boolean(table, "sign_off", default.sign_off),
-        detached_head: reader.boolean(table, "detached_head", default.detached_head),
-    }
+        sign_off: reader.boolean(&mut table, "sign_off", default.sign_off),
+        detached_head: reader.boolean(&mut table, "detached_head", default.detached_head),
+    };
+    reader.finish(table);
+    git
 }
 
-fn commit(text: &str) -> Result<Commit, Reason> {
-    match text {
-        "each" => Ok(Commit::Each),
-        "off" => Ok(Commit::Off),
-        other => Err(unknown_choice(other, &["each", "off"]).into()),
-    }
-}
-
-fn watch<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Watch {
+fn watch(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Watch {
     let default = Watch::default();
-    Watch {
-        apply: table.get("apply").map_or(default.apply, |value| apply(reader, table, value)),
-        adopt: table.get("adopt").map_or(default.adopt, |value| adopt(reader, table, value)),
-        poll: reader.boolean(table, "poll", default.poll),
-        reconcile_seconds: reader.integer(table, "reconcile_seconds", 1..=86_400, default.reconcile_seconds),
-    }
+    let watch = Watch {
+        apply: table.take("apply").map_or(default.apply, |value| apply(reader, value)),
+        adopt: table.take("adopt").map_or(default.adopt, |value| adopt(reader, value)),
+        poll: reader.boolean(&mut table, "poll", default.poll),
+        reconcile_seconds: reader.integer_at(
+            &mut table,
+            "reconcile_seconds",
+            1..=86_400,
+            default.reconcile_seconds,
+        ),
+    };
+    reader.finish(table);
+    watch
 }
 
 /// A value that cannot be read allows nothing: the default of `apply` would be too much.
-fn apply<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>, value: &SpannedToml<'t>) -> Apply {
-    if !value.get_ref().is_str() {
-        let example = "apply = [\"plan-accepted\"]";
-        return Apply::Rules(reader.items(value, example, |text| RuleId::new(text)));
-    }
+fn apply(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Apply {
+    let DeValue::String(text) = value.get_ref() else {
+        return Apply::Rules(reader.items("apply", value, |text| RuleId::new(text)));
+    };
     let choice = |text: &str| match text {
         "all" => Ok(Apply::All),
         "none" => Ok(Apply::None),
         other => Err(format!("{}, or a list of rule ids", unknown_choice(other, &["all", "none"]))),
     };
-    reader.string(table, "apply", "all", choice).unwrap_or(Apply::None)
+    let text = Spanned { value: text.to_string(), span: value.span() };
+    reader.parsed(text, choice, || "for example `apply = \"all\"`".to_owned()).unwrap_or(Apply::None)
 }
 
-fn adopt<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>, value: &SpannedToml<'t>) -> Adopt {
+fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
     match value.get_ref().as_bool() {
         Some(true) => Adopt::All,
         Some(false) => Adopt::None,
-        None => Adopt::Tasks(patterns(reader, table, "adopt", "adopt = [\"team/*\"]")),
+        None => Adopt::Tasks(globs(reader, "adopt", value)),
     }
 }
 
-fn hook<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Hook {
+fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {
     let default = Hook::default();
-    Hook {
+    let hook = Hook {
         on_fault: reader
-            .string(table, "on_fault", default.on_fault.as_str(), on_fault)
+            .parsed_at(&mut table, "on_fault", |text| {
+                choice(text, OnFault::named, &OnFault::ALL.map(OnFault::as_str))
+            })
             .unwrap_or(default.on_fault),
-        timeout_seconds: reader.integer(table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
-    }
-}
-
-fn on_fault(text: &str) -> Result<OnFault, Reason> {
-    let known = [OnFault::Pass, OnFault::Block].into_iter().find(|known| known.as_str() == text);
-    known.ok_or_else(|| unknown_choice(text, &["pass", "block"]).into())
+        timeout_seconds: reader.integer_at(&mut table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
+    };
+    reader.finish(table);
+    hook
 }
 
 /// The globs at `key`, the bad ones reported and left out.
-fn patterns<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>, key: &str, example: &str) -> Patterns {
-    let Some(value) = table.get(key) else { return Patterns::default() };
-    let checked = |text: &str| Patterns::new([text]).map(|_| text.to_owned());
-    let texts = reader.items(value, example, checked);
+fn patterns(reader: &mut SettingsReader<'_>, table: &mut TomlTable<'_, '_>, key: &'static str) -> Patterns {
+    table.take(key).map(|value| globs(reader, key, value)).unwrap_or_default()
+}
+
+fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> Patterns {
+    let texts = reader.items(key, value, |text: &str| Patterns::new([text]).map(|_| text.to_owned()));
     Patterns::new(texts).unwrap_or_default()
+}
+
+/// The word that a text is, or what may stand in its place.
+fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&str]) -> Result<T, String> {
+    named(text).ok_or_else(|| unknown_choice(text, choices))
 }
 
 fn unknown_choice(text: &str, choices: &[&str]) -> String {
@@ -323,6 +335,7 @@ mod tests {
             ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
             ("executor = 1", "1:12: config-value: expected a table, found an integer"),
             ("[executor]\na = 1", "2:5: config-value: expected a table, found an integer"),
+            ("[executor]\ncommand = 1", "2:11: config-value: expected a table, found an integer"),
             (
                 "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
                 "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: it is no length of time",
@@ -346,12 +359,21 @@ mod tests {
     }
 
     #[test]
-    fn hints_name_the_likely_key() {
+    fn hints_say_what_to_write() {
         for (text, expected) in [
             ("setle_ms = 1", "did you mean `settle_ms`?"),
             ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
             ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file, before the first table"),
             ("[watch]\nelephant = 1", "`[watch]` knows `apply`, `adopt`, `poll` and `reconcile_seconds`"),
+            ("[executor]\ncommand = 1", "write it as in `[executor.default]`"),
+            ("[git]\nprotected = 'main'", "write it as in `protected = [\"main\", \"release/*\"]`"),
+            ("[git]\nprotected = [1]", "write it as in `protected = [\"main\", \"release/*\"]`"),
+            ("[git]\ncommit = 'on'", "for example `commit = \"each\"`"),
+            ("[watch]\napply = 'al'", "for example `apply = \"all\"`"),
+            ("[watch]\npoll = 'yes'", "write it as in `poll = false`"),
+            ("[watch]\nreconcile_seconds = 0", "`reconcile_seconds` is from 1 to 86400"),
+            ("[[root]]", "for example `path = \"tasks/*\"`"),
+            ("version = 0x1F", "update orch, or write `version = 1`"),
         ] {
             let (_, findings) = parse(text, "orch.toml");
             let hints: Vec<_> = findings.iter().filter_map(|finding| finding.hint.as_deref()).collect();

@@ -1,175 +1,109 @@
-//! Reads typed values out of a TOML table; what is wrong with them becomes findings.
+//! How `orch.toml` speaks of its faults, and values that are parsed further.
 
-use super::keys::Section;
-use crate::base::{Code, Diagnostic, Place, nearest};
+use super::keys::{example, home};
+use crate::base::{
+    Code, Diagnostic, Place, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue, nearest,
+};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeInteger;
 
-/// A value and where it stands.
-pub(super) type SpannedToml<'t> = Spanned<DeValue<'t>>;
+/// Reads the values of `orch.toml`.
+pub(super) type SettingsReader<'t> = TomlReader<SettingsDialect<'t>>;
 
-/// The text being read, and what was found wrong so far.
-pub(super) struct TomlReader<'t> {
-    text: &'t str,
-    path: &'t str,
-    findings: Vec<Diagnostic>,
+/// The words of the findings of `orch.toml`.
+pub(super) struct SettingsDialect<'t> {
+    /// The text being read.
+    pub text: &'t str,
+    /// The path that findings name.
+    pub path: &'t str,
 }
 
-impl<'t> TomlReader<'t> {
-    /// A reader of `text`, whose findings name `path`.
-    pub(super) fn new(text: &'t str, path: &'t str) -> Self {
-        Self { text, path, findings: Vec::new() }
+impl TomlDialect for SettingsDialect<'_> {
+    fn place(&self, finding: Diagnostic, span: Range<usize>) -> Diagnostic {
+        finding.at(Place::at(self.path, self.text, span.start, span.len()))
     }
 
-    /// What was found, in the order of the text.
-    pub(super) fn findings(mut self) -> Vec<Diagnostic> {
-        self.findings.sort_by_key(|finding| {
-            finding
-                .place
-                .as_ref()
-                .map_or((0, 0), |place| (place.line.unwrap_or(0), place.column.unwrap_or(0)))
-        });
-        self.findings
-    }
-
-    /// Reports a fault of the text itself.
-    pub(super) fn syntax(&mut self, error: &toml::de::Error) {
-        let span = error.span().unwrap_or(self.text.len()..self.text.len());
-        let hint = "the file is TOML, as in `key = \"value\"`; see https://toml.io";
-        self.report(Code::ConfigSyntax, span, error.message().to_owned(), hint);
-    }
-
-    /// Reports a value that is not usable.
-    pub(super) fn value(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.report(Code::ConfigValue, span, message.into(), hint);
-    }
-
-    fn report(&mut self, code: Code, span: Range<usize>, message: String, hint: impl Into<String>) {
-        let place = Place::at(self.path, self.text, span.start, span.len());
-        self.findings.push(Diagnostic::error(code, message).at(place).hint(hint));
-    }
-
-    /// Reports every key of `table` that its section does not know.
-    pub(super) fn keys(&mut self, section: Section, table: &DeTable<'_>) {
-        for key in table.keys() {
-            let name: &str = key.get_ref();
-            if section.keys().contains(&name) {
-                continue;
-            }
-            let hint = match (nearest(name, section.keys().iter().copied()), Section::of(name)) {
-                (_, Some(home)) => format!("`{name}` belongs to {}", home.title()),
-                (Some(near), None) => format!("did you mean `{near}`?"),
-                (None, None) => format!("{} knows {}", section.title(), list(section.keys())),
-            };
-            self.report(Code::ConfigUnknownKey, key.span(), format!("unknown key `{name}`"), hint);
-        }
-    }
-
-    /// Reports that `value` is of another type than `expected`, which the hint shows by an example.
-    pub(super) fn mismatch(&mut self, value: &SpannedToml<'_>, expected: &str, example: &str) {
-        let found = value.get_ref().type_str();
-        let message = format!("expected {expected}, found {} {found}", article(found));
-        self.value(value.span(), message, format!("write it as in `{example}`"));
-    }
-
-    /// The table at `key`, its keys checked.
-    pub(super) fn table<'a>(
-        &mut self,
-        table: &'a DeTable<'t>,
-        key: &str,
-        section: Section,
-    ) -> Option<&'a DeTable<'t>> {
-        let value = table.get(key)?;
-        let Some(inner) = value.get_ref().as_table() else {
-            self.mismatch(value, "a table", &format!("[{key}]"));
-            return None;
+    fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic {
+        let expected = match expected {
+            TomlType::Boolean => "a boolean",
+            TomlType::Integer(_) => "an integer",
+            TomlType::Text => "a string",
+            TomlType::Texts => "a list of strings",
+            TomlType::Table => "a table",
+            TomlType::Tables => "a list of tables",
         };
-        self.keys(section, inner);
-        Some(inner)
+        let article = if found.starts_with(['a', 'i']) { "an" } else { "a" };
+        invalid(format!("expected {expected}, found {article} {found}"), as_in(key))
     }
 
-    /// The boolean at `key`.
-    pub(super) fn boolean(&mut self, table: &DeTable<'t>, key: &str, default: bool) -> bool {
-        let Some(value) = table.get(key) else { return default };
-        value.get_ref().as_bool().unwrap_or_else(|| {
-            self.mismatch(value, "a boolean", &format!("{key} = {default}"));
-            default
-        })
+    fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic {
+        let hint = format!("`{key}` is from {} to {}", range.start(), range.end());
+        invalid(format!("{number} is out of range"), hint)
     }
 
+    fn unknown_key(&self, key: &str, title: &str, known: &[&'static str]) -> Diagnostic {
+        let hint = match (nearest(key, known.iter().copied()), home(key)) {
+            (_, Some(home)) => format!("`{key}` belongs to {home}"),
+            (Some(near), None) => format!("did you mean `{near}`?"),
+            (None, None) => format!("{title} knows {}", list(known)),
+        };
+        Diagnostic::error(Code::ConfigUnknownKey, format!("unknown key `{key}`")).hint(hint)
+    }
+}
+
+/// A value that is not usable.
+pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::ConfigValue, message).hint(hint)
+}
+
+fn as_in(key: &str) -> String {
+    format!("write it as in `{}`", example(key))
+}
+
+impl SettingsReader<'_> {
     /// The integer at `key`, which must lie in `range`.
-    pub(super) fn integer(
+    pub(super) fn integer_at(
         &mut self,
-        table: &DeTable<'t>,
-        key: &str,
-        range: RangeInclusive<u64>,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
+        range: RangeInclusive<i64>,
         default: u64,
     ) -> u64 {
-        let Some(value) = table.get(key) else { return default };
-        let Some(integer) = value.get_ref().as_integer() else {
-            self.mismatch(value, "an integer", &format!("{key} = {default}"));
-            return default;
-        };
-        match u64::from_str_radix(integer.as_str(), integer.radix()) {
-            Ok(number) if range.contains(&number) => number,
-            _ => {
-                let message = format!("{integer} is out of range");
-                let hint = format!("`{key}` is from {} to {}", range.start(), range.end());
-                self.value(value.span(), message, hint);
-                default
-            }
-        }
+        let number = table.take(key).and_then(|value| self.integer(key, value, range));
+        number.and_then(|number| u64::try_from(number.value).ok()).unwrap_or(default)
     }
 
-    /// The string at `key`, parsed; `example` shows how it may look.
-    pub(super) fn string<T, E: Display>(
+    /// The string at `key`, parsed.
+    pub(super) fn parsed_at<T, E: Display>(
         &mut self,
-        table: &DeTable<'t>,
-        key: &str,
-        example: &str,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
-        let value = table.get(key)?;
-        let Some(text) = value.get_ref().as_str() else {
-            self.mismatch(value, "a string", &format!("{key} = \"{example}\""));
-            return None;
-        };
-        match parse(text) {
-            Ok(parsed) => Some(parsed),
-            Err(error) => {
-                self.value(value.span(), error.to_string(), format!("for example `{key} = \"{example}\"`"));
-                None
-            }
-        }
+        let text = self.text(key, table.take(key)?)?;
+        self.parsed(text, parse, || format!("for example `{}`", example(key)))
     }
 
     /// The items of a list of strings, each parsed; bad ones are reported and left out.
     pub(super) fn items<T, E: Display>(
         &mut self,
-        value: &SpannedToml<'t>,
-        example: &str,
+        key: &str,
+        value: &TomlValue<'_>,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Vec<T> {
-        let Some(array) = value.get_ref().as_array() else {
-            self.mismatch(value, "a list of strings", example);
-            return Vec::new();
-        };
-        let mut items = Vec::new();
-        for item in array {
-            let Some(text) = item.get_ref().as_str() else {
-                self.mismatch(item, "a string", example);
-                continue;
-            };
-            match parse(text) {
-                Ok(parsed) => items.push(parsed),
-                Err(error) => {
-                    self.value(item.span(), error.to_string(), format!("write it as in `{example}`"))
-                }
-            }
-        }
-        items
+        let texts = self.texts(key, value).unwrap_or_default().into_iter();
+        texts.filter_map(|text| self.parsed(text, &parse, || as_in(key))).collect()
+    }
+
+    /// What `parse` makes of a text; where it refuses, a finding with this hint.
+    pub(super) fn parsed<T, E: Display>(
+        &mut self,
+        text: Spanned<String>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+        hint: impl FnOnce() -> String,
+    ) -> Option<T> {
+        parse(&text.value).map_err(|error| self.report(text.span, invalid(error.to_string(), hint()))).ok()
     }
 }
 
@@ -181,8 +115,4 @@ pub(super) fn list(names: &[&str]) -> String {
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
         None => String::new(),
     }
-}
-
-fn article(noun: &str) -> &'static str {
-    if noun.starts_with(['a', 'i']) { "an" } else { "a" }
 }

@@ -5,7 +5,7 @@
 
 use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::look;
-use super::evaluate::Judge;
+use super::judge::Judge;
 use super::not_enabled::not_enabled;
 use super::order::order;
 use super::rules::computed;

@@ -2,7 +2,7 @@
 //!
 //! The rules see none of it. It decides which commands may be typed now, and what is worth noting.
 
-use super::evaluate::choice;
+use super::judge::choice;
 use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::workflow::{Owner, Workflow};

@@ -1,7 +1,7 @@
 //! What the rules say about one task now, with everything that made them say it.
 
 use crate::base::{
-    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
 };
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
@@ -167,46 +167,48 @@ pub enum Change {
     Mode(Mode),
 }
 
-/// Whether a run asks people, or goes by the defaults of the questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// People are asked.
-    Interactive,
-    /// Nobody is asked where a question has a default.
-    Auto,
+words! {
+    /// Whether a run asks people, or goes by the defaults of the questions.
+    pub enum Mode {
+        /// People are asked.
+        Interactive = "interactive",
+        /// Nobody is asked where a question has a default.
+        Auto = "auto",
+    }
 }
 
-/// What kind of transition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// The task was created or adopted.
-    Create,
-    /// The rules led to a later phase.
-    Advance,
-    /// The rules led back, to the same or an earlier phase.
-    Regress,
-    /// A person ordered it against the rules.
-    Override,
-    /// A person sent the task back.
-    Rollback,
-    /// A person re-opened a finished task.
-    Reopen,
-    /// A person said that unchanged bytes are right.
-    Confirm,
-    /// The result of an action was accepted.
-    Run,
-    /// An action failed too often and was given up.
-    Skip,
-    /// A question was answered, or an action picked.
-    Answer,
-    /// A person gave an order that a rule answers to.
-    Order,
-    /// A run began.
-    Start,
-    /// A run ended.
-    End,
-    /// The records of two branches were joined: by `orch`, or a person chose one.
-    Merge,
+words! {
+    /// What kind of transition.
+    pub enum Kind {
+        /// The task was created or adopted.
+        Create = "create",
+        /// The rules led to a later phase.
+        Advance = "advance",
+        /// The rules led back, to the same or an earlier phase.
+        Regress = "regress",
+        /// A person ordered it against the rules.
+        Override = "override",
+        /// A person sent the task back.
+        Rollback = "rollback",
+        /// A person re-opened a finished task.
+        Reopen = "reopen",
+        /// A person said that unchanged bytes are right.
+        Confirm = "confirm",
+        /// The result of an action was accepted.
+        Run = "run",
+        /// An action failed too often and was given up.
+        Skip = "skip",
+        /// A question was answered, or an action picked.
+        Answer = "answer",
+        /// A person gave an order that a rule answers to.
+        Order = "order",
+        /// A run began.
+        Start = "start",
+        /// A run ended.
+        End = "end",
+        /// The records of two branches were joined: by `orch`, or a person chose one.
+        Merge = "merge",
+    }
 }
 
 /// An artifact that a decision rests on.
@@ -325,17 +327,18 @@ pub struct Expectation {
     pub problems: Vec<Diagnostic>,
 }
 
-/// What is the matter with an expected artifact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpectState {
-    /// It is not there.
-    Missing,
-    /// It does not parse, or its schema refuses it.
-    Invalid,
-    /// It has been used up, or judges something that has changed.
-    Stale,
-    /// It is ready, but the rules ask for something else in it.
-    Unmet,
+words! {
+    /// What is the matter with an expected artifact.
+    pub enum ExpectState {
+        /// It is not there.
+        Missing = "missing",
+        /// It does not parse, or its schema refuses it.
+        Invalid = "invalid",
+        /// It has been used up, or judges something that has changed.
+        Stale = "stale",
+        /// It is ready, but the rules ask for something else in it.
+        Unmet = "unmet",
+    }
 }
 
 /// One move that the rules know from here.
@@ -365,72 +368,10 @@ pub struct Choice {
 }
 
 impl Kind {
-    /// The kind as records spell it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Advance => "advance",
-            Self::Regress => "regress",
-            Self::Override => "override",
-            Self::Rollback => "rollback",
-            Self::Reopen => "reopen",
-            Self::Confirm => "confirm",
-            Self::Run => "run",
-            Self::Skip => "skip",
-            Self::Answer => "answer",
-            Self::Order => "order",
-            Self::Start => "start",
-            Self::End => "end",
-            Self::Merge => "merge",
-        }
-    }
-
-    /// The kind that a text of a record means.
-    #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
-    /// Every kind.
-    pub const ALL: [Self; 14] = [
-        Self::Create,
-        Self::Advance,
-        Self::Regress,
-        Self::Override,
-        Self::Rollback,
-        Self::Reopen,
-        Self::Confirm,
-        Self::Run,
-        Self::Skip,
-        Self::Answer,
-        Self::Order,
-        Self::Start,
-        Self::End,
-        Self::Merge,
-    ];
-
     /// Whether the task stays in its phase, and only its record grows.
     #[must_use]
     pub fn stays(self) -> bool {
         matches!(self, Self::Confirm | Self::Run | Self::Skip | Self::Answer | Self::Start | Self::End)
-    }
-}
-
-impl Mode {
-    /// The mode as records and guards spell it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Interactive => "interactive",
-            Self::Auto => "auto",
-        }
-    }
-
-    /// The mode with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Interactive, Self::Auto].into_iter().find(|mode| mode.as_str() == name)
     }
 }
 
@@ -441,19 +382,6 @@ impl BrokenNeed {
             self.path.clone()
         } else {
             format!("{} ({})", self.artifact, self.path)
-        }
-    }
-}
-
-impl ExpectState {
-    /// The state as JSON spells it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Invalid => "invalid",
-            Self::Stale => "stale",
-            Self::Unmet => "unmet",
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The verdict: state, needs, rules, in that order.
 
 use super::apply::initial_state;
-use super::derive::{SeenArtifact, is_spent, last_recorded, look};
+use super::derive::look;
 use super::expect;
+use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
-use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, State, Verdict};
-use crate::base::{ActionName, ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
+use super::{BrokenNeed, Choice, Decision, Facts, Recorded, State, Verdict};
+use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
 /// Judges one task. Total: every combination of values yields a decision.
@@ -140,24 +141,6 @@ fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
     ]
 }
 
-pub(super) fn choice<'s>(
-    id: &'static str,
-    argv: impl IntoIterator<Item = &'s str>,
-    by: Owner,
-    effect: impl Into<String>,
-) -> Choice {
-    Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
-}
-
-/// Everything a verdict looks at.
-pub(super) struct Judge<'a> {
-    pub workflow: &'a Workflow,
-    pub state: &'a State,
-    pub facts: &'a Facts,
-    pub phase: &'a Phase,
-    pub seen: &'a [SeenArtifact<'a>],
-}
-
 impl Judge<'_> {
     fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
         let attempt = self.state.attempt(&self.phase.id).max(1);
@@ -226,59 +209,6 @@ impl Judge<'_> {
         decision.verdict = Verdict::Done { changed };
     }
 
-    /// Needs that are not present and valid, waived ones apart.
-    pub(super) fn broken_needs(&self, needs: &[ArtifactName], waived: &[ArtifactName]) -> Vec<BrokenNeed> {
-        needs
-            .iter()
-            .filter(|need| !self.state.waived.contains_key(*need) && !waived.contains(need))
-            .filter_map(|need| {
-                let seen = self.seen.iter().find(|seen| seen.derived.name == *need)?;
-                (!seen.derived.holds()).then(|| BrokenNeed {
-                    artifact: need.clone(),
-                    path: self.path_of(need),
-                    missing: !seen.derived.present,
-                    recorded: last_recorded(self.workflow, self.state, &self.phase.id, need),
-                })
-            })
-            .collect()
-    }
-
-    /// Whether the present bytes of an artifact have been used up by a send-back.
-    pub(super) fn is_used_up(&self, artifact: &ArtifactName) -> bool {
-        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
-        seen.and_then(|seen| seen.derived.digest)
-            .is_some_and(|digest| is_spent(self.workflow, self.state, artifact, digest))
-    }
-
-    /// Where an artifact lies, or would be written; of several files, the one that is at fault.
-    pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
-        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
-        match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
-            Some(file) => file.path.clone(),
-            None => self.workflow.artifact(artifact).map(expect::concrete_path).unwrap_or_default(),
-        }
-    }
-
-    pub(super) fn evidence(&self, artifacts: &[ArtifactName]) -> Vec<Evidence> {
-        self.seen
-            .iter()
-            .filter(|seen| artifacts.contains(&seen.derived.name))
-            .filter_map(|seen| seen.evidence(self.workflow))
-            .collect()
-    }
-
-    /// The latest earlier phase that has been entered and whose own needs hold.
-    pub(super) fn last_consistent(&self) -> Option<PhaseId> {
-        let position = self.workflow.position(&self.phase.id)?;
-        self.workflow.phases[..position]
-            .iter()
-            .rev()
-            .find(|phase| {
-                self.state.attempt(&phase.id) > 0 && self.broken_needs(&phase.needs, &[]).is_empty()
-            })
-            .map(|phase| phase.id.clone())
-    }
-
     fn inconsistent(&self, decision: &mut Decision, phase: &PhaseId, unmet: Vec<BrokenNeed>) {
         let last_consistent = self.last_consistent();
         let named: Vec<String> = unmet
@@ -319,26 +249,6 @@ impl Judge<'_> {
                 expect::of_phase(self, decision);
             }
             other => decision.verdict = other,
-        }
-    }
-
-    /// How the question is answered that a rule asks, if it asks one.
-    pub(super) fn ask_options(&self, decision: &mut Decision) {
-        let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));
-        let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else { return };
-        let keys = ask.writes.iter().map(|pointer| format!("{}=VALUE", pointer[1..].replace('/', ".")));
-        let argv = ["orch", "answer", self.facts.task.as_str()].map(str::to_owned).into_iter().chain(keys);
-        let effect = format!("answer: {}", ask.title);
-        decision.options.push(Choice { id: "answer", argv: argv.collect(), by: Owner::Human, effect });
-    }
-
-    /// Actions that a person may pick, each as a command.
-    pub(super) fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
-        for action in actions {
-            let argv =
-                ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
-            let effect = format!("perform `{action}`");
-            decision.options.push(Choice { id: "answer", argv: argv.to_vec(), by: Owner::Human, effect });
         }
     }
 }

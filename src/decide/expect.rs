@@ -1,11 +1,11 @@
 //! What somebody has to do next where no transition is due: which outputs, where, and why.
 
 use super::derive::SeenArtifact;
-use super::evaluate::{Judge, choice};
+use super::judge::{Judge, choice};
 use super::rules::{join, saw};
-use super::{BrokenNeed, Decision, ExpectState, Expectation, GuardPart, Truth, Verdict};
-use crate::base::{ArtifactName, Digest};
-use crate::workflow::{Artifact, Outcome, Owner, Rule, tree_name};
+use super::{BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Truth, Verdict};
+use crate::base::{ActionName, ArtifactName, Digest};
+use crate::workflow::{Outcome, Owner, Rule};
 use std::collections::BTreeMap;
 
 /// No rule fired: say which outputs of the phase are missing, invalid or used up.
@@ -224,31 +224,24 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     }
 }
 
-/// One concrete path for an artifact, also where its first path is a glob; of code alone, the name
-/// that stands for it.
-pub(super) fn concrete_path(artifact: &Artifact) -> String {
-    let Some(pattern) = artifact.paths.first() else {
-        return tree_name(artifact.name.as_str());
-    };
-    let parts: Vec<String> =
-        pattern.split('/').filter(|part| *part != "**").map(|part| concrete_part(part, artifact)).collect();
-    parts.join("/")
-}
+impl Judge<'_> {
+    /// How the question is answered that a rule asks, if it asks one.
+    fn ask_options(&self, decision: &mut Decision) {
+        let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));
+        let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else { return };
+        let keys = ask.writes.iter().map(|pointer| format!("{}=VALUE", pointer[1..].replace('/', ".")));
+        let argv = ["orch", "answer", self.facts.task.as_str()].map(str::to_owned).into_iter().chain(keys);
+        let effect = format!("answer: {}", ask.title);
+        decision.options.push(Choice { id: "answer", argv: argv.collect(), by: Owner::Human, effect });
+    }
 
-fn concrete_part(part: &str, artifact: &Artifact) -> String {
-    let mut text = String::new();
-    let mut chars = part.chars();
-    while let Some(char) = chars.next() {
-        match char {
-            '*' => text.push_str(artifact.name.as_str()),
-            '?' => text.push('1'),
-            '[' => text.extend(chars.by_ref().take_while(|inner| *inner != ']').next()),
-            '{' => {
-                let inner: String = chars.by_ref().take_while(|inner| *inner != '}').collect();
-                text.push_str(inner.split(',').next().unwrap_or_default());
-            }
-            plain => text.push(plain),
+    /// Actions that a person may pick, each as a command.
+    fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
+        for action in actions {
+            let argv =
+                ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
+            let effect = format!("perform `{action}`");
+            decision.options.push(Choice { id: "answer", argv: argv.to_vec(), by: Owner::Human, effect });
         }
     }
-    text
 }

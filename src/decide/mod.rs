@@ -15,6 +15,7 @@ mod duty;
 mod evaluate;
 mod expect;
 mod facts;
+mod judge;
 mod merge;
 mod not_enabled;
 mod order;

@@ -4,7 +4,7 @@
 //! changed them. So of a guard that looks at any, only the parts that do not are asked.
 
 use super::derive::look;
-use super::evaluate::Judge;
+use super::judge::Judge;
 use super::scope::TaskScope;
 use super::{Facts, State};
 use crate::base::ActionName;

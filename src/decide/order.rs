@@ -2,7 +2,7 @@
 //! transition like any other.
 
 use super::derive::{SeenArtifact, look};
-use super::evaluate::Judge;
+use super::judge::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, State, Transition};
 use crate::base::{ArtifactName, Code, Error, PhaseId, RuleId, nearest, shell_word};

@@ -1,55 +1,28 @@
 //! What replaying a change of a task's record comes to.
 
 use super::HistoryEntry;
+use crate::base::words;
 
-/// The verdict about one change of a task's record, or about one step of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standing {
-    /// The rules yield it from the evidence beside it.
-    Proven,
-    /// The task's files equal exactly what an ancestor held: a revert, or a checkout.
-    Restored,
-    /// Two branches' records were united by their rules.
-    Merged,
-    /// Several steps in one commit, each replayed from its own record: a squash.
-    Folded,
-    /// Somebody's word, within what the workflow lets it change: that unchanged bytes are right, what an
-    /// action has found, an answer, an order that a rule answers to.
-    Claimed,
-    /// A person ordered it against the rules, as the rules allow.
-    Overridden,
-    /// It can be neither derived nor refuted, because something is not in git.
-    Unverifiable,
-    /// The rules do not yield what the record says.
-    Forged,
-}
-
-impl Standing {
-    /// Every standing, in this order.
-    pub const ALL: [Self; 8] = [
-        Self::Proven,
-        Self::Restored,
-        Self::Merged,
-        Self::Folded,
-        Self::Claimed,
-        Self::Overridden,
-        Self::Unverifiable,
-        Self::Forged,
-    ];
-
-    /// The standing as outputs spell it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Proven => "proven",
-            Self::Restored => "restored",
-            Self::Merged => "merged",
-            Self::Folded => "folded",
-            Self::Claimed => "claimed",
-            Self::Overridden => "overridden",
-            Self::Unverifiable => "unverifiable",
-            Self::Forged => "forged",
-        }
+words! {
+    /// The verdict about one change of a task's record, or about one step of it.
+    pub enum Standing {
+        /// The rules yield it from the evidence beside it.
+        Proven = "proven",
+        /// The task's files equal exactly what an ancestor held: a revert, or a checkout.
+        Restored = "restored",
+        /// Two branches' records were united by their rules.
+        Merged = "merged",
+        /// Several steps in one commit, each replayed from its own record: a squash.
+        Folded = "folded",
+        /// Somebody's word, within what the workflow lets it change: that unchanged bytes are right, what an
+        /// action has found, an answer, an order that a rule answers to.
+        Claimed = "claimed",
+        /// A person ordered it against the rules, as the rules allow.
+        Overridden = "overridden",
+        /// It can be neither derived nor refuted, because something is not in git.
+        Unverifiable = "unverifiable",
+        /// The rules do not yield what the record says.
+        Forged = "forged",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Trying the rules of a phase in document order: which fires, what it yields, what each saw.
 
 use super::derive::SeenArtifact;
-use super::evaluate::Judge;
+use super::judge::Judge;
 use super::{Decision, GuardPart, Kind, Move, Transition, Tried, Truth, Verdict};
 use crate::base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};

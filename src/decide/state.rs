@@ -1,7 +1,7 @@
 //! The recorded state of a task, as the core sees it; its file format lives in [`crate::record`].
 
 use super::Mode;
-use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName, words};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -134,15 +134,16 @@ pub struct By {
     pub name: String,
 }
 
-/// What kind of actor did something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActorKind {
-    /// `orch` by itself, under the rules.
-    Orch,
-    /// A person.
-    Human,
-    /// A coding agent.
-    Agent,
+words! {
+    /// What kind of actor did something.
+    pub enum ActorKind {
+        /// `orch` by itself, under the rules.
+        Orch = "orch",
+        /// A person.
+        Human = "human",
+        /// A coding agent.
+        Agent = "agent",
+    }
 }
 
 /// One recorded transition.
@@ -175,51 +176,28 @@ pub struct HistoryEntry {
 }
 
 impl ActorStatus {
+    /// The statuses that `orch` gives, and their texts.
+    const KNOWN: [(Self, &'static str); 4] = [
+        (Self::Active, "active"),
+        (Self::Done, "done"),
+        (Self::SentBack, "sent_back"),
+        (Self::Skipped, "skipped"),
+    ];
+
     /// The status as `state.json` spells it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Active => "active",
-            Self::Done => "done",
-            Self::SentBack => "sent_back",
-            Self::Skipped => "skipped",
             Self::Other(text) => text,
+            known => Self::KNOWN.iter().find(|(status, _)| status == known).map_or("", |(_, text)| text),
         }
     }
 
     /// The status that a text of `state.json` means.
     #[must_use]
     pub fn named(text: &str) -> Self {
-        match text {
-            "active" => Self::Active,
-            "done" => Self::Done,
-            "sent_back" => Self::SentBack,
-            "skipped" => Self::Skipped,
-            other => Self::Other(other.to_owned()),
-        }
-    }
-}
-
-impl ActorKind {
-    /// The kind as records spell it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Orch => "orch",
-            Self::Human => "human",
-            Self::Agent => "agent",
-        }
-    }
-
-    /// The kind that a text of a record means.
-    #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
-        match text {
-            "orch" => Some(Self::Orch),
-            "human" => Some(Self::Human),
-            "agent" => Some(Self::Agent),
-            _ => None,
-        }
+        let known = Self::KNOWN.into_iter().find(|(_, known)| *known == text);
+        known.map_or_else(|| Self::Other(text.to_owned()), |(status, _)| status)
     }
 }
 

@@ -4,7 +4,7 @@ use super::group::Group;
 use super::output::{Output, RESULT_CAP};
 use super::pipes::Pipes;
 use super::process_tree;
-use super::trial::{ExecutorTry, millis};
+use super::trial::{Ended, ExecutorTry, Live, millis};
 use crate::base::{Period, Reason};
 use crate::decide::ActionResult;
 use crate::scan::open_regular;
@@ -15,7 +15,6 @@ use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// What is started, and where what comes of it goes.
 #[derive(Debug, Clone)]
@@ -36,41 +35,6 @@ pub struct Executor {
     pub log: PathBuf,
     /// Where it may leave its result.
     pub result: PathBuf,
-}
-
-/// What is heard of an executor while it runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Live<'a> {
-    /// It has been started: its process group, and when the system says it was.
-    Started {
-        /// The number of the group.
-        group: i32,
-        /// When its leader was started, as the system counts.
-        at: Option<u64>,
-    },
-    /// It has printed a line.
-    Line(&'a str),
-    /// Some time has gone by.
-    Tick(Duration),
-}
-
-/// How a try ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself, well.
-    Well,
-    /// By itself, with a code that is not zero.
-    Code(i32),
-    /// By a signal.
-    Signal(i32),
-    /// It took longer than it may.
-    TooLong(Period),
-    /// It printed nothing for too long.
-    Silent(Period),
-    /// Somebody wanted it to stop.
-    Stopped,
-    /// It could not be started.
-    NotStarted(String),
 }
 
 /// What came of a try.
@@ -120,7 +84,7 @@ impl Executor {
                 return Err(error);
             }
         };
-        let mut trial = ExecutorTry::new(self, group, pipes, output);
+        let mut trial = ExecutorTry::new((self.times, self.grace), group, pipes, output);
         let waited = trial.wait(&mut child, wants_stop, hear);
         let left_processes = trial.group.clear(millis(self.grace));
         trial.finish(hear);

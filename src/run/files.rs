@@ -6,12 +6,14 @@
 //! either heard by the run that it was said to, or never told as heard. The locks are taken in this order:
 //! `control.lock`, the task's, those of the repository.
 
-use super::record::{RunStanding, RunState, pretty};
+use super::document::{ControlDocument, RunDocument};
+use super::record::{RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath};
 use crate::decide::ControlRequest;
 use crate::scan::OWN_DIRECTORY;
 use crate::store::durable;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -53,9 +55,9 @@ pub enum Said {
 
 /// How many runs keep their logs.
 const LOGGED_RUNS: usize = 5;
-/// The record of the last run.
 /// How often is looked for a record that should be there.
 const LOOKS: u32 = 50;
+/// The record of the last run.
 const RECORD: &str = "run.json";
 /// What is wished of it.
 const CONTROL: &str = "control.json";
@@ -178,8 +180,8 @@ impl RunFiles {
             None => self.drop_request()?,
             Some(request) if self.request().is_some_and(|old| old.request > request) => {}
             Some(request) => {
-                let value = json!({"request": request.as_str(), "by": by});
-                self.replace(&self.directory.join(CONTROL), &value, true)?;
+                let document = ControlDocument::of(request, by);
+                self.replace(&self.directory.join(CONTROL), &document, true)?;
                 tracing::info!(request = request.as_str(), "control request sent");
             }
         }
@@ -190,9 +192,8 @@ impl RunFiles {
     #[must_use]
     pub fn request(&self) -> Option<Control> {
         let bytes = durable::read_regular(&self.directory.join(CONTROL))?;
-        let value: Value = serde_json::from_slice(&bytes).ok()?;
-        let text = |key: &str| value.get(key)?.as_str();
-        Some(Control { request: ControlRequest::named(text("request")?)?, by: text("by")?.to_owned() })
+        let document: ControlDocument = serde_json::from_slice(&bytes).ok()?;
+        Some(Control { request: document.request()?, by: document.by })
     }
 
     /// Whether a process drives the task now.
@@ -216,13 +217,12 @@ impl RunFiles {
             Error::new(Code::RunUnreadable, message).with_hint(hint)
         };
         let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is no readable file"))?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| refuse(&error.to_string()))?;
-        RunState::read(&value).map(Some).map_err(refuse)
+        RunDocument::read(&bytes).map(Some).map_err(|why| refuse(&why))
     }
 
     /// Writes what is known of the run: whole, whatever happens, and on the disk when this returns.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
-        self.replace(&self.directory.join(RECORD), &run.value(), true)
+        self.replace(&self.directory.join(RECORD), &RunDocument::of(run), true)
     }
 
     /// Whether a record lies there.
@@ -233,10 +233,11 @@ impl RunFiles {
 
     /// Replaces a file as a whole. That of the directory is not waited for: after a power cut there is the
     /// old file or the new one. A directory that was cleaned away is made again.
-    fn replace(&self, path: &Path, value: &Value, sync: bool) -> Result<(), Error> {
+    fn replace(&self, path: &Path, value: &impl Serialize, sync: bool) -> Result<(), Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = self.directory.join(format!("{}-{name}", durable::TEMPORARY));
-        let text = pretty(value);
+        let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
+        let text = text.map_err(|error| Error::io(path, error.into()))?;
         let write = || {
             let mut file = File::create(&beside)?;
             file.write_all(text.as_bytes())?;

@@ -4,6 +4,7 @@
 //! as a whole, with every child that outlives it. What a run has used lies in a record that is written
 //! before an executor starts and after it ends, so that a killed run is taken up where it stood.
 
+mod document;
 mod executor;
 mod files;
 mod group;
@@ -16,8 +17,9 @@ mod record;
 mod trial;
 
 pub use crate::decide::ControlRequest;
-pub use executor::{Ended, Executor, Live, Performed};
+pub use executor::{Executor, Performed};
 pub use files::{Control, Lock, RunFiles, Said};
 pub use group::{RESULT, adopt_orphans, end_leftovers, kill_now};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};
+pub use trial::{Ended, Live};

@@ -1,11 +1,11 @@
 //! One try as it goes on: what is printed is taken in, and the clock is watched.
 
-use super::executor::{Ended, Executor, Live};
 use super::group::Group;
 use super::lines::Lines;
 use super::output::Output;
 use super::pipes::Pipes;
 use crate::base::Period;
+use crate::workflow::Times;
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -17,9 +17,45 @@ const TICK: Duration = Duration::from_millis(50);
 /// killed could make use of it.
 const REST: Duration = Duration::from_secs(2);
 
+/// What is heard of an executor while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Live<'a> {
+    /// It has been started: its process group, and when the system says it was.
+    Started {
+        /// The number of the group.
+        group: i32,
+        /// When its leader was started, as the system counts.
+        at: Option<u64>,
+    },
+    /// It has printed a line.
+    Line(&'a str),
+    /// Some time has gone by.
+    Tick(Duration),
+}
+
+/// How a try ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, well.
+    Well,
+    /// By itself, with a code that is not zero.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It took longer than it may.
+    TooLong(Period),
+    /// It printed nothing for too long.
+    Silent(Period),
+    /// Somebody wanted it to stop.
+    Stopped,
+    /// It could not be started.
+    NotStarted(String),
+}
+
 /// An executor, while it runs.
-pub(super) struct ExecutorTry<'a> {
-    executor: &'a Executor,
+pub(super) struct ExecutorTry {
+    times: Times,
+    grace: Period,
     pub group: Group,
     pipes: Pipes,
     pub output: Output,
@@ -34,13 +70,15 @@ pub(super) struct ExecutorTry<'a> {
     asked: Option<(Instant, Option<Ended>)>,
 }
 
-impl<'a> ExecutorTry<'a> {
-    /// Begins to listen to what was just started.
-    pub(super) fn new(executor: &'a Executor, group: Group, pipes: Pipes, output: Output) -> Self {
+impl ExecutorTry {
+    /// Begins to listen to what was just started: how long it may take, and its grace, its processes, its
+    /// pipes and where its output goes.
+    pub(super) fn new((times, grace): (Times, Period), group: Group, pipes: Pipes, output: Output) -> Self {
         let now = Instant::now();
         let (answer, rest) = (Lines::default(), Lines::default());
         Self {
-            executor,
+            times,
+            grace,
             group,
             pipes,
             output,
@@ -103,7 +141,7 @@ impl<'a> ExecutorTry<'a> {
 
     /// Asks it to end where it is time, and ends it where it was asked long enough ago.
     fn watch_the_clock(&mut self, wants_stop: &dyn Fn() -> bool) {
-        let (times, grace) = (self.executor.times, millis(self.executor.grace));
+        let (times, grace) = (self.times, millis(self.grace));
         let over =
             |limit: Option<Period>, since: Instant| limit.filter(|limit| since.elapsed() >= millis(*limit));
         let due = if wants_stop() {

@@ -20,40 +20,21 @@ pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
 pub use skill::{Condition, Skill, SkillAction, read};
 
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, words};
 use crate::workflow::{Document, System, check, compile, format};
 use plan::LoopPlan;
 
-/// By what the next action is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strategy {
-    /// The first that can run, in order of priority, each once.
-    #[default]
-    Priority,
-    /// A person picks.
-    User,
-    /// The state decides; an action runs as long as it asks for it.
-    State,
-}
-
-impl Strategy {
-    /// Every strategy.
-    pub const ALL: [Self; 3] = [Self::Priority, Self::User, Self::State];
-
-    /// The strategy as people write it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Priority => "priority",
-            Self::User => "user",
-            Self::State => "state",
-        }
-    }
-
-    /// The strategy with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|strategy| strategy.as_str() == name)
+words! {
+    /// By what the next action is chosen.
+    #[derive(Default)]
+    pub enum Strategy {
+        /// The first that can run, in order of priority, each once.
+        #[default]
+        Priority = "priority",
+        /// A person picks.
+        User = "user",
+        /// The state decides; an action runs as long as it asks for it.
+        State = "state",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Opens a regular file to read it; `None` where something else stands.
@@ -37,17 +38,6 @@ pub fn append_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-#[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
-    if fs::symlink_metadata(path)?.is_file() {
-        File::open(path)
-    } else {
-        Err(io::Error::from(io::ErrorKind::InvalidInput))
-    }
 }

@@ -183,14 +183,8 @@ fn is_repository(directory: &Path) -> bool {
     mark.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir() || mark.join("HEAD").exists())
 }
 
-#[cfg(unix)]
 fn is_executable(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_metadata: &std::fs::Metadata) -> bool {
-    false
 }
 
 /// The directory below a task's where what drives it keeps its notes and logs: no part of the task.

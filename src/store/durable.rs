@@ -110,12 +110,6 @@ fn sync_one(path: &Path) -> Result<(), Error> {
 }
 
 /// A new file gets the permissions that the process would give it, not those of a private one.
-#[cfg(unix)]
 fn set_permissions(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_permissions(_file: &File, _mode: u32) -> io::Result<()> {
-    Ok(())
 }

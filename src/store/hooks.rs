@@ -1,6 +1,8 @@
 //! Where git looks for the hooks of this repository, and who else may use that place.
 
 use super::{Error, Store};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The directory that git runs hooks from.
@@ -54,13 +56,6 @@ fn resolved(path: &Path) -> PathBuf {
     path.strip_prefix(above).map_or_else(|_| path.to_owned(), |rest| real.join(rest))
 }
 
-#[cfg(unix)]
 fn path(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn path(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+    PathBuf::from(OsStr::from_bytes(bytes))
 }

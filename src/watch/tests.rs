@@ -250,7 +250,6 @@ fn a_task_that_is_replaced_at_once_is_watched_on() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_name_that_is_not_utf_8_is_reported_as_its_directory() {
     use std::os::unix::ffi::OsStrExt as _;

@@ -1,7 +1,7 @@
 //! What a workflow says about its actions: who performs them, what they may change, when to stop.
 
 use super::Guard;
-use crate::base::{ActionName, Period};
+use crate::base::{ActionName, Period, words};
 
 /// A unit of work that an executor performs.
 #[derive(Debug, Clone)]
@@ -75,17 +75,18 @@ pub struct Limits {
     pub backoff: Period,
 }
 
-/// An order of a person that a rule may answer to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Signal {
-    /// `orch run`.
-    Start,
-    /// `orch pause`.
-    Pause,
-    /// `orch resume`.
-    Resume,
-    /// `orch stop`.
-    Stop,
+words! {
+    /// An order of a person that a rule may answer to.
+    pub enum Signal {
+        /// `orch run`.
+        Start = "start",
+        /// `orch pause`.
+        Pause = "pause",
+        /// `orch resume`.
+        Resume = "resume",
+        /// `orch stop`.
+        Stop = "stop",
+    }
 }
 
 impl Default for Limits {
@@ -123,28 +124,6 @@ impl Times {
             hard: self.hard.or(other.hard),
             idle: self.idle.or(other.idle),
         }
-    }
-}
-
-impl Signal {
-    /// Every signal.
-    pub const ALL: [Self; 4] = [Self::Start, Self::Pause, Self::Resume, Self::Stop];
-
-    /// The signal as documents and records spell it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Stop => "stop",
-        }
-    }
-
-    /// The signal with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|signal| signal.as_str() == name)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Compiling actions, questions and limits.
 
-use super::compile::{Compiler, clamp, is_reserved};
+use super::compile::{Compiler, KnownNames, clamp, is_reserved};
 use super::place::bad_path;
-use super::raw::{RawAction, RawAsk, RawLimits, Spanned, Text};
-use super::rule::KnownNames;
+use super::raw::{RawAction, RawAsk, RawLimits, Text};
 use super::{Action, Ask, Guard, Limits, Times, ValueKind};
-use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period};
+use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period, Spanned};
 
 impl Compiler<'_> {
     pub(super) fn action(&mut self, raw: &RawAction, known: &KnownNames<'_>) -> Option<Action> {

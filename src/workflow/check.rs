@@ -3,7 +3,7 @@
 //! These are warnings: the machine runs, but hardly as its author meant it to.
 
 use super::diagram::block;
-use super::place::{advised, find_word, in_order};
+use super::place::{advised, find_word};
 use super::{Artifact, Document, Outcome, Rule, Workflow};
 use crate::base::{Code, Diagnostic, PhaseId, Place};
 
@@ -20,7 +20,7 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     unproduced(document, workflow, &mut findings);
     actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
-    in_order(findings.into_iter().map(advised).collect())
+    Diagnostic::in_order(findings.into_iter().map(advised).collect())
 }
 
 fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {

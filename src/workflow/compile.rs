@@ -1,14 +1,14 @@
 //! From a document to a [`Workflow`], with all problems at once.
 
-use super::place::{advised, bad_path, in_order};
-use super::raw::{self, RawArtifact, RawPhase, Spanned, Text};
-use super::rule::KnownNames;
+use super::place::{advised, bad_path};
+use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
     Action, Artifact, Ask, Document, Format, Guard, Owner, Phase, Rule, SchemaText, StateShape, System,
     TreeScope, Workflow,
 };
 use crate::base::{
-    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest,
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, Spanned, WorkflowName,
+    nearest,
 };
 use std::ops::Range;
 
@@ -33,9 +33,17 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     let actions = raw.actions.iter().map(|action| action.name.value.clone()).collect();
     let mut compiler = Compiler { document, system, problems, actions };
     let workflow = compiler.workflow(raw);
-    let problems = in_order(compiler.problems);
+    let problems = Diagnostic::in_order(compiler.problems);
     let accepted = if problems.iter().any(Diagnostic::is_error) { None } else { workflow };
     (accepted, problems)
+}
+
+/// What a rule may refer to.
+pub(super) struct KnownNames<'a> {
+    pub phases: &'a [Phase],
+    pub artifacts: &'a [Artifact],
+    pub defines: &'a [(String, Guard)],
+    pub phase_key: &'a str,
 }
 
 pub(super) struct Compiler<'a> {

@@ -26,7 +26,7 @@ pub use guard::{Guard, GuardError, ValueKind};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
-use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RuleId, WorkflowName, words};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -119,21 +119,22 @@ pub struct SchemaText {
     pub digest: Digest,
 }
 
-/// How the bytes of an artifact become a JSON value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// One JSON document.
-    Json,
-    /// One JSON document a line, read as an array.
-    Jsonl,
-    /// Front matter, headings, check boxes and word count of a Markdown document.
-    Markdown,
-    /// A JUnit XML report: tests, failures, errors, skipped.
-    Junit,
-    /// Any text: bytes, lines.
-    Text,
-    /// A unified diff: bytes, lines, files touched.
-    Patch,
+words! {
+    /// How the bytes of an artifact become a JSON value.
+    pub enum Format {
+        /// One JSON document.
+        Json = "json",
+        /// One JSON document a line, read as an array.
+        Jsonl = "jsonl",
+        /// Front matter, headings, check boxes and word count of a Markdown document.
+        Markdown = "markdown",
+        /// A JUnit XML report: tests, failures, errors, skipped.
+        Junit = "junit",
+        /// Any text: bytes, lines.
+        Text = "text",
+        /// A unified diff: bytes, lines, files touched.
+        Patch = "patch",
+    }
 }
 
 /// A named state of a task.
@@ -168,19 +169,20 @@ pub struct Phase {
     pub touches: Patterns,
 }
 
-/// Who must act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Owner {
-    /// A coding agent, or whoever does the phase's work.
-    Agent,
-    /// A person: a decision, an answer, a repair.
-    Human,
-    /// `orch` itself: a transition is due.
-    Orch,
-    /// An external process that is running.
-    Process,
-    /// Nobody.
-    None,
+words! {
+    /// Who must act.
+    pub enum Owner {
+        /// A coding agent, or whoever does the phase's work.
+        Agent = "agent",
+        /// A person: a decision, an answer, a repair.
+        Human = "human",
+        /// `orch` itself: a transition is due.
+        Orch = "orch",
+        /// An external process that is running.
+        Process = "process",
+        /// Nobody.
+        None = "none",
+    }
 }
 
 /// *from* phases, *when* a guard holds, *then* one outcome, *because* of a reason.
@@ -360,25 +362,6 @@ impl Artifact {
 }
 
 impl Format {
-    /// The name of the format in documents and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Jsonl => "jsonl",
-            Self::Markdown => "markdown",
-            Self::Junit => "junit",
-            Self::Text => "text",
-            Self::Patch => "patch",
-        }
-    }
-
-    /// The format with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
-    }
-
     /// The format that a path's extension implies.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
@@ -389,24 +372,6 @@ impl Format {
             Some("xml") => Self::Junit,
             Some("patch" | "diff") => Self::Patch,
             _ => Self::Text,
-        }
-    }
-
-    /// Every format.
-    pub const ALL: [Self; 6] =
-        [Self::Json, Self::Jsonl, Self::Markdown, Self::Junit, Self::Text, Self::Patch];
-}
-
-impl Owner {
-    /// The name of the owner in documents and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Human => "human",
-            Self::Orch => "orch",
-            Self::Process => "process",
-            Self::None => "none",
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
-use super::raw::{RawPhase, RawRule, Spanned, Text};
+use super::raw::{RawPhase, RawRule, Text};
 use super::{Artifact, Guard};
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, Spanned};
 
 /// What a guard may ask of an action.
 const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];

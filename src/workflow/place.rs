@@ -66,12 +66,6 @@ fn skip_joint(source: &str, at: usize, escapes: bool) -> usize {
     }
 }
 
-/// Findings in the order of the document.
-pub(super) fn in_order(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    findings.sort_by_key(|finding| finding.place.as_ref().map(|place| (place.line, place.column)));
-    findings
-}
-
 /// A finding with advice: its own, or what helps with every finding of its code.
 pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.hint.is_some() {

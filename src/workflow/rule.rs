@@ -1,19 +1,11 @@
 //! Compiling one rule: where it starts, what it asks, what it yields.
 
 use super::action::is_within;
-use super::compile::Compiler;
+use super::compile::{Compiler, KnownNames};
 use super::raw::{RawRule, Text};
-use super::{Action, Artifact, Ask, Guard, Outcome, Phase, Rule, Signal};
+use super::{Action, Ask, Guard, Outcome, Phase, Rule, Signal};
 use crate::base::{ActionName, Code, Diagnostic, PhaseId, RuleId};
 use std::ops::Range;
-
-/// What a rule may refer to.
-pub(super) struct KnownNames<'a> {
-    pub phases: &'a [Phase],
-    pub artifacts: &'a [Artifact],
-    pub defines: &'a [(String, Guard)],
-    pub phase_key: &'a str,
-}
 
 impl Compiler<'_> {
     pub(super) fn rule(

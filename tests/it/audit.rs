@@ -6,7 +6,8 @@ mod loops;
 mod odd;
 mod random;
 
-use crate::harness::{World, started};
+use crate::harness::{World, missing, started};
+use crate::terminal::Terminal;
 use orch::decide::State;
 use orch::record::{read_state, transcript_line, write_state};
 use serde_json::Value;
@@ -217,15 +218,8 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     world.orch(&["next", "t", "--to", "plan_review"]).ends(1).says("orch approve t");
     world.orch(&["approve", "t"]).ends(1).says("interactive terminal");
     assert_eq!(world.phase("t"), "planning");
-    let mut command = world.command("python3");
-    let spawn = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
-    command.args(["-c", spawn, env!("CARGO_BIN_EXE_orch"), "approve", "t"]);
-    let Ok(output) = command.output() else {
-        crate::harness::skipped("there is no python3 to make a terminal with");
-        return;
-    };
-    let ended = world.end(output);
-    assert_eq!(world.phase("t"), "plan_review", "{ended:?}");
+    let (code, shown) = Terminal::session(world.orch_command(&["approve", "t"]), &[]);
+    assert_eq!((code, world.phase("t").as_str()), (Some(0), "plan_review"), "{shown}");
     assert_eq!(last(&world, "proven")["steps"][0]["approval"], "claimed");
     // Signed by a key that is trusted here it is more than a claim.
     let key = world.path("../key");
@@ -249,7 +243,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
         world.orch(&["audit"]).succeeds().says("approved by Ann (verified, signed by ann@example.com)");
         world.git(&["config", "commit.gpgSign", "false"]);
     } else {
-        crate::harness::skipped("there is no ssh-keygen to sign with");
+        missing("ssh-keygen");
     }
     // The same record in the name of a program is none.
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);

@@ -1,6 +1,6 @@
 //! Real task folders that nobody here wrote: each gets a decision, none a crash or a silent guess.
 
-use crate::harness::{World, project};
+use crate::harness::{World, project, skipped};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,7 @@ fn data(name: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    let skipped = format!("skipped: {} is not there\n", folder.display());
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), skipped.as_bytes());
+    skipped(&format!("{} is not there", folder.display()));
     None
 }
 

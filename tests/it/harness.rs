@@ -3,6 +3,7 @@
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -289,10 +290,20 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Says why a test has nothing to do on this machine.
-#[expect(clippy::print_stdout, reason = "a test that was passed over has to be seen")]
+/// Says why a test has nothing to do on this machine: past the test runner, which swallows what a test
+/// that passes prints.
 pub fn skipped(why: &str) {
-    println!("skipped: {why}");
+    let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
+}
+
+/// A test cannot do without this tool, and it is not here: the test fails, unless `ORCH_TESTS_WITHOUT`
+/// names the tool (several with commas between them). Then it is passed over, and says so.
+#[track_caller]
+pub fn missing(tool: &str) {
+    let spared = crate::setting::setting("ORCH_TESTS_WITHOUT").unwrap_or_default();
+    let hint = format!("install it, or set ORCH_TESTS_WITHOUT={tool} to do without this test");
+    assert!(spared.split(',').any(|name| name == tool), "`{tool}` does not work here; {hint}");
+    skipped(&format!("`{tool}` does not work here"));
 }
 
 /// Where the project lies.

@@ -78,6 +78,7 @@ fn events_and_suggestion_files_fit() {
     world.orch(&["new", "t1"]).succeeds();
     world.write("tasks/t1/planning/plan.json", "{\"title\": 3}");
     let watched = world.orch(&["watch", "--once", "--json"]).succeeds();
+    assert!(!watched.stdout.is_empty());
     for line in watched.stdout.lines() {
         fits(&serde_json::from_str(line).expect("one document a line"));
     }

@@ -4,6 +4,7 @@
 use crate::harness::{World, eventually, project};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// A fenced block: its info string, the nearest heading above it, its text.
@@ -161,11 +162,7 @@ case $file in
 esac
 "#;
     fs::write(path, script).expect("written");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
-    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }
 
 #[test]

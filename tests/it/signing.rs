@@ -1,6 +1,6 @@
 //! Who commits, and signed commits, as git itself says it.
 
-use crate::harness::{Ended, World, skipped};
+use crate::harness::{Ended, World, missing};
 use orch::base::Digest;
 use orch::store::{Environment, Signature, Store};
 use std::fs;
@@ -25,20 +25,24 @@ fn run(mut command: Command) {
     assert!(output.status.success(), "{command:?}: {output:?}");
 }
 
-/// A repository that signs by a new ssh key, which `ann@example.com` is known by.
-fn ssh() -> World {
+/// A repository that signs by a new ssh key, which `ann@example.com` is known by; `None` where the tests
+/// are to do without.
+fn ssh() -> Option<World> {
     let world = World::ready();
     let key = world.path("../key");
     let mut keygen = world.command("ssh-keygen");
     keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f"]).arg(&key);
-    run(keygen);
+    if !keygen.status().is_ok_and(|status| status.success()) {
+        missing("ssh-keygen");
+        return None;
+    }
     let public = fs::read_to_string(key.with_extension("pub")).expect("a key");
     fs::write(world.path("../allowed"), format!("ann@example.com {public}")).expect("written");
     world.git(&["config", "gpg.format", "ssh"]);
     world.git(&["config", "user.signingKey", &key.to_string_lossy()]);
     world.git(&["config", "gpg.ssh.allowedSignersFile", &world.path("../allowed").to_string_lossy()]);
     world.git(&["config", "commit.gpgSign", "true"]);
-    world
+    Some(world)
 }
 
 /// How git judges the signatures of the newest commits, newest first.
@@ -56,7 +60,7 @@ fn store(world: &World) -> Store {
 
 #[test]
 fn every_commit_of_a_batch_is_signed_by_ssh() {
-    let world = ssh();
+    let Some(world) = ssh() else { return };
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
     world.plan_review("t", true, 1);
@@ -74,7 +78,7 @@ fn every_commit_of_a_batch_is_signed_by_ssh() {
 
 #[test]
 fn keys_are_named_in_every_way_that_git_knows() {
-    let world = ssh();
+    let Some(world) = ssh() else { return };
     let agent = world.path("../agent.sh");
     let key = world.path("../key");
     let public = fs::read_to_string(key.with_extension("pub")).expect("a key");
@@ -100,7 +104,7 @@ fn keys_are_named_in_every_way_that_git_knows() {
 
 #[test]
 fn what_cannot_be_signed_is_not_committed() {
-    let world = ssh();
+    let Some(world) = ssh() else { return };
     world.orch(&["new", "t"]).succeeds();
     world.plan("t", 1);
     let before = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
@@ -125,7 +129,7 @@ fn what_cannot_be_signed_is_not_committed() {
 
 #[test]
 fn a_first_commit_is_signed_and_settings_of_the_environment_count() {
-    let world = ssh();
+    let Some(world) = ssh() else { return };
     world.git(&["switch", "-q", "--orphan", "new"]);
     world.git(&["config", "commit.gpgSign", "false"]);
     let given =
@@ -140,7 +144,7 @@ fn a_first_commit_is_signed_and_settings_of_the_environment_count() {
 
 #[test]
 fn signatures_are_told_as_git_tells_them() {
-    let world = ssh();
+    let Some(world) = ssh() else { return };
     let unsigned = head(&world);
     world.orch(&["new", "t"]).succeeds();
     let good = head(&world);
@@ -172,8 +176,7 @@ fn an_openpgp_key_signs_too() {
     let made =
         gpg(&["--passphrase", "", "--quick-gen-key", "Ann <ann@example.com>", "ed25519", "sign"]).output();
     if !made.is_ok_and(|made| made.status.success()) {
-        skipped("there is no gpg here that makes a key");
-        return;
+        return missing("gpg");
     }
     world.git(&["config", "commit.gpgSign", "true"]);
     let in_home = |program: &str| {

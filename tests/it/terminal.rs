@@ -7,12 +7,14 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 /// A program on a terminal of its own.
 pub struct Terminal {
     pub child: Child,
     keyboard: File,
     screen: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -32,13 +34,13 @@ impl Terminal {
         let keyboard = File::from(master);
         let screen = Arc::new(Mutex::new(Vec::new()));
         let (mut shown, kept) = (keyboard.try_clone().expect("cloned"), Arc::clone(&screen));
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = shown.read(&mut buffer) {
                 kept.lock().expect("no panic").extend_from_slice(&buffer[..count]);
             }
         });
-        Self { child, keyboard, screen }
+        Self { child, keyboard, screen, reader }
     }
 
     /// Everything that was shown so far.
@@ -55,6 +57,22 @@ impl Terminal {
     /// Types something.
     pub fn types(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).expect("typed");
+    }
+
+    /// Runs a program at which these lines are typed and then the end; its exit code, and all it shows.
+    #[track_caller]
+    pub fn session(command: Command, lines: &[&str]) -> (Option<i32>, String) {
+        let mut terminal = Self::start(command);
+        for line in lines {
+            terminal.types(&format!("{line}\n"));
+        }
+        terminal.types("\u{4}");
+        let code = terminal.ends();
+        // Nobody holds the other side open any more, so the reader comes to an end too.
+        let Self { reader, screen, .. } = terminal;
+        reader.join().expect("no panic");
+        let shown = String::from_utf8_lossy(&screen.lock().expect("no panic")).into_owned();
+        (code, shown)
     }
 
     /// Waits for the end, and returns the exit code.

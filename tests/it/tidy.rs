@@ -1,5 +1,7 @@
 //! The invariants of ARCHITECTURE.md, held by reading the source.
 
+mod files;
+
 use crate::harness::project;
 use orch::base::Code;
 use std::collections::BTreeSet;
@@ -148,53 +150,6 @@ fn imports_go_one_way() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Rooms in which files import each other in one direction only, their `mod.rs` apart.
-const LAYERED: [&str; 3] = ["survey", "apply", "drive"];
-
-/// The files of its own room that a file imports by name.
-fn siblings(code: &str, room: &str) -> Vec<String> {
-    let word = |text: &str| {
-        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
-    };
-    let mut named = Vec::new();
-    for start in ["super::".to_owned(), format!("crate::{room}::")] {
-        for (at, _) in code.match_indices(&start) {
-            let rest = &code[at + start.len()..];
-            match rest.strip_prefix('{') {
-                Some(group) => named.extend(members(group).into_iter().map(word)),
-                None => named.push(word(rest)),
-            }
-        }
-    }
-    named
-}
-
-#[test]
-fn no_room_goes_round_in_circles() {
-    let mut wrong = Vec::new();
-    for room in LAYERED {
-        let own: Vec<(String, String, String)> =
-            sources().into_iter().filter(|(name, of, _)| of == room && !name.ends_with("/mod.rs")).collect();
-        let stem =
-            |name: &str| name.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
-        let mut open: Vec<(String, Vec<String>)> =
-            own.iter().map(|(name, _, text)| (stem(name), siblings(&code(text), room))).collect();
-        let files: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-        open.iter_mut().for_each(|(_, reached)| reached.retain(|name| files.contains(name)));
-        // What imports nothing that is still open is in nobody's circle.
-        loop {
-            let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-            let before = open.len();
-            open.retain(|(_, reached)| reached.iter().any(|name| names.contains(name)));
-            if open.len() == before {
-                break;
-            }
-        }
-        wrong.extend(open.into_iter().map(|(name, reached)| format!("{room}/{name} imports {reached:?}")));
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
 #[test]
 fn the_environment_and_the_clock_have_one_door_each() {
     let mut wrong = Vec::new();
@@ -217,8 +172,13 @@ fn the_environment_and_the_clock_have_one_door_each() {
 
 #[test]
 fn every_room_is_known() {
-    for (name, room, _) in sources() {
+    let sources = sources();
+    for (name, room, _) in &sources {
         assert!(room.is_empty() || ROOMS.contains(&room.as_str()), "{name} lies in no known room");
+    }
+    let apart = APART.iter().flat_map(|(one, other)| [one, other]);
+    for known in ROOMS.iter().chain(&PURE).chain(apart) {
+        assert!(sources.iter().any(|(_, room, _)| room == known), "there is no room {known}");
     }
 }
 
@@ -248,14 +208,19 @@ fn each_crate_of_the_outside_has_one_home() {
         ("tracing_subscriber", "cli/logging.rs"),
     ];
     let mut wrong = Vec::new();
+    let mut used = Vec::new();
     for (name, _, text) in sources() {
-        for (library, home) in homes {
-            let code = code(&text);
-            if code.contains(&format!("{library}::")) && !name.starts_with(home) {
+        let code = code(&text);
+        for (library, home) in homes.iter().filter(|(library, _)| code.contains(&format!("{library}::"))) {
+            used.push(*library);
+            if !name.starts_with(home) {
                 wrong.push(format!("{name} names {library}"));
             }
         }
     }
+    wrong.extend(
+        homes.iter().filter(|home| !used.contains(&home.0)).map(|home| format!("{home:?} is no home")),
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

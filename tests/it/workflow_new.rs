@@ -1,9 +1,10 @@
 //! `orch workflow new`: what it makes passes every check, what it refuses has a place, and nothing that
 //! lies there already is lost.
 
-use crate::harness::{Ended, World, project, skipped};
+use crate::harness::{Ended, World, project};
 use crate::outputs::fits;
 use crate::setting::is_update;
+use crate::terminal::Terminal;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -199,8 +200,7 @@ fn a_person_at_a_terminal_is_asked() {
         .ends(2)
         .says("this is no terminal")
         .says("orch workflow new sorting --from skill-config.json");
-    let Some(ended) = at_terminal(&world, &ANSWERS) else { return };
-    ended
+    at_terminal(&world, &ANSWERS)
         .succeeds()
         .says("This is needed.")
         .says("`größe` is no id of an action; left out")
@@ -213,9 +213,7 @@ fn a_person_at_a_terminal_is_asked() {
     let schema: Value = world.json("system/schemas/sorting-state.schema.json");
     assert_eq!(schema["properties"]["items"]["type"], "array");
     // Nobody is asked for what would not be written.
-    if let Some(ended) = at_terminal(&world, &[]) {
-        ended.ends(1).says("are there already: system/workflows/sorting.md");
-    }
+    at_terminal(&world, &[]).ends(1).says("are there already: system/workflows/sorting.md");
 }
 
 #[test]
@@ -231,37 +229,12 @@ fn settings_may_name_a_workflow_before_it_is_made() {
 #[test]
 fn answers_that_break_off_leave_nothing_behind() {
     let world = World::ready();
-    let Some(ended) = at_terminal(&world, &ANSWERS[..8]) else { return };
-    ended.ends(130).says("nothing is written");
+    at_terminal(&world, &ANSWERS[..8]).ends(130).says("nothing is written");
     assert_eq!(world.dirty(), "");
 }
 
 /// Runs `orch workflow new sorting` at a terminal, where these lines are typed and then the end.
-fn at_terminal(world: &World, lines: &[&str]) -> Option<Ended> {
-    let script = "
-import os, pty, sys
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-typed = sys.stdin.buffer.read()
-os.write(terminal, typed + b'\\x04')
-try:
-    while data := os.read(terminal, 4096):
-        sys.stdout.buffer.write(data)
-except OSError:
-    pass
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-";
-    let typed = world.path("../typed");
-    fs::write(&typed, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).expect("written");
-    let mut command = world.command("python3");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_orch"), "workflow", "new", "sorting"]);
-    command.stdin(fs::File::open(&typed).expect("answers"));
-    match command.output() {
-        Ok(output) => Some(world.end(output)),
-        Err(_) => {
-            skipped("there is no python3 to make a terminal with");
-            None
-        }
-    }
+fn at_terminal(world: &World, lines: &[&str]) -> Ended {
+    let (code, stdout) = Terminal::session(world.orch_command(&["workflow", "new", "sorting"]), lines);
+    Ended { code: code.expect("a code"), stdout, stderr: String::new() }
 }

@@ -6,18 +6,11 @@
 mod reader;
 
 use super::Document;
-use crate::base::{Code, Diagnostic};
-use reader::{BlockReader, Entries, to_json};
+use crate::base::{Code, Diagnostic, Spanned, TomlReader, TomlTable};
+use reader::{BlockReader, DocumentDialect, to_json};
 use serde_json::Value;
 use std::ops::Range;
 use toml::de::DeTable;
-
-/// A value and the bytes it was read from.
-#[derive(Debug, Clone)]
-pub(super) struct Spanned<T> {
-    pub value: T,
-    pub span: Range<usize>,
-}
 
 pub(super) type Text = Spanned<String>;
 
@@ -126,181 +119,183 @@ pub(super) struct RawLimits {
 
 /// Reads the machine of a document.
 pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
-    let mut reader = BlockReader::new(document);
+    let mut reader = TomlReader::new(DocumentDialect(document));
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
     for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        reader.problem(
-            &span,
-            Diagnostic::error(Code::WorkflowSyntax, error.message().trim().replace('\n', ", ")),
-        );
+        let message = error.message().trim().replace('\n', ", ");
+        reader.report(error.span().unwrap_or(0..0), Diagnostic::error(Code::WorkflowSyntax, message));
     }
-    let raw = reader.workflow(table.get_ref());
-    (raw, reader.problems)
+    let raw = reader.workflow(TomlTable::new("a workflow document", table.get_ref()));
+    (raw, reader.findings())
 }
 
 impl BlockReader<'_> {
-    fn workflow(&mut self, table: &DeTable<'_>) -> RawWorkflow {
+    fn workflow(&mut self, mut top: TomlTable<'_, '_>) -> RawWorkflow {
         let mut raw = RawWorkflow::default();
-        let mut top = Entries::new("a workflow document", table);
-        if let Some(table) = self.table(&mut top, "workflow") {
+        if let Some(table) = self.table(&mut top, "workflow", "`[workflow]`") {
             self.head(table, &mut raw);
         }
-        if let Some(table) = self.table(&mut top, "state") {
+        if let Some(table) = self.table(&mut top, "state", "`[state]`") {
             self.state(table, &mut raw);
         }
-        raw.defines = self.defines(top.take("define"));
-        raw.artifacts = self.each(top.take("artifact"), "artifact", Self::artifact);
-        raw.phases = self.each(top.take("phase"), "phase", Self::phase);
-        raw.actions = self.each(top.take("action"), "action", Self::action);
-        raw.asks = self.each(top.take("ask"), "ask", Self::ask);
-        if let Some(table) = self.table(&mut top, "limits") {
+        raw.defines = top.take("define").map(|value| self.defines(value)).unwrap_or_default();
+        raw.artifacts = self.each(&mut top, "artifact", "an artifact", Self::artifact);
+        raw.phases = self.each(&mut top, "phase", "a phase", Self::phase);
+        raw.actions = self.each(&mut top, "action", "an action", Self::action);
+        raw.asks = self.each(&mut top, "ask", "a question", Self::ask);
+        if let Some(table) = self.table(&mut top, "limits", "`[limits]`") {
             raw.limits = self.limits(table);
         }
         if let Some(value) = top.take("rule") {
-            match value.get_ref().as_array() {
-                Some(items) => {
-                    for item in items {
-                        match item.get_ref().as_table() {
-                            Some(table) => raw.rules.push(self.rule(item.span(), table)),
-                            None => self.wrong_type("rule", item, "a table"),
-                        }
-                    }
-                }
-                None => self.wrong_type("rule", value, "a list of tables; write `[[rule]]`"),
-            }
+            let tables = self.listed_tables("rule", value, "a rule").into_iter();
+            raw.rules = tables.map(|table| self.rule(table)).collect();
         }
         self.finish(top);
         raw
     }
 
-    fn head(&mut self, table: &DeTable<'_>, raw: &mut RawWorkflow) {
-        let mut entries = Entries::new("`[workflow]`", table);
-        raw.title = self.text(&mut entries, "title");
-        raw.initial = self.text(&mut entries, "initial");
-        raw.phase_key = self.text(&mut entries, "phase_key");
-        raw.attempts = self.count(&mut entries, "attempts");
-        raw.show = self.texts(&mut entries, "show");
-        self.finish(entries);
+    /// What `read` makes of each table of a table of tables, such as `[phase.*]`.
+    fn each<'t, 'i, T>(
+        &mut self,
+        top: &mut TomlTable<'t, 'i>,
+        key: &'static str,
+        title: &'static str,
+        read: fn(&mut Self, Text, TomlTable<'t, 'i>) -> T,
+    ) -> Vec<T> {
+        let Some(value) = top.take(key) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (name, value) in self.entries(key, value) {
+            if let Some(table) = self.table_of(&name.value, value, title) {
+                found.push(read(self, name, table));
+            }
+        }
+        found
     }
 
-    fn state(&mut self, table: &DeTable<'_>, raw: &mut RawWorkflow) {
-        let mut entries = Entries::new("`[state]`", table);
-        raw.state_schema = self.text(&mut entries, "schema");
-        for (name, value) in self.named("defaults", entries.take("defaults")) {
-            raw.defaults.push((name, to_json(value.get_ref())));
-        }
-        for (pointer, value) in self.named("keep", entries.take("keep")) {
-            raw.keep.extend(self.whole(&pointer.value, value, 1).map(|count| (pointer, count)));
-        }
-        raw.rebuild = self.named_texts("rebuild", entries.take("rebuild"));
-        self.finish(entries);
+    fn head(&mut self, mut table: TomlTable<'_, '_>, raw: &mut RawWorkflow) {
+        raw.title = self.text_at(&mut table, "title");
+        raw.initial = self.text_at(&mut table, "initial");
+        raw.phase_key = self.text_at(&mut table, "phase_key");
+        raw.attempts = self.count_at(&mut table, "attempts", 1);
+        raw.show = self.texts_at(&mut table, "show");
+        self.finish(table);
     }
 
-    fn artifact(&mut self, name: Text, table: &DeTable<'_>) -> RawArtifact {
-        let mut entries = Entries::new("an artifact", table);
+    fn state(&mut self, mut table: TomlTable<'_, '_>, raw: &mut RawWorkflow) {
+        raw.state_schema = self.text_at(&mut table, "schema");
+        if let Some(value) = table.take("defaults") {
+            let entries = self.entries("defaults", value).into_iter();
+            raw.defaults = entries.map(|(name, value)| (name, to_json(value.get_ref()))).collect();
+        }
+        if let Some(value) = table.take("keep") {
+            for (pointer, value) in self.entries("keep", value) {
+                raw.keep
+                    .extend(self.integer(&pointer.value, value, 1..=i64::MAX).map(|count| (pointer, count)));
+            }
+        }
+        raw.rebuild = self.named_texts_at(&mut table, "rebuild");
+        self.finish(table);
+    }
+
+    fn artifact(&mut self, name: Text, mut table: TomlTable<'_, '_>) -> RawArtifact {
         let artifact = RawArtifact {
-            paths: self.texts(&mut entries, "path"),
-            tree: self.list(&mut entries, "tree"),
-            format: self.text(&mut entries, "format"),
-            schema: self.text(&mut entries, "schema"),
-            title: self.text(&mut entries, "title"),
-            commit: self.boolean(&mut entries, "commit", true),
-            facts: self.named_texts("facts", entries.take("facts")),
+            paths: self.texts_at(&mut table, "path"),
+            tree: self.list_at(&mut table, "tree"),
+            format: self.text_at(&mut table, "format"),
+            schema: self.text_at(&mut table, "schema"),
+            title: self.text_at(&mut table, "title"),
+            commit: self.boolean(&mut table, "commit", true),
+            facts: self.named_texts_at(&mut table, "facts"),
             name,
         };
-        self.finish(entries);
+        self.finish(table);
         artifact
     }
 
-    fn phase(&mut self, name: Text, table: &DeTable<'_>) -> RawPhase {
-        let mut entries = Entries::new("a phase", table);
+    fn phase(&mut self, name: Text, mut table: TomlTable<'_, '_>) -> RawPhase {
         let phase = RawPhase {
-            title: self.text(&mut entries, "title"),
-            agent: self.text(&mut entries, "agent"),
-            owner: self.text(&mut entries, "owner"),
-            substate: self.text(&mut entries, "substate"),
-            needs: self.texts(&mut entries, "needs"),
-            produces: self.texts(&mut entries, "produces"),
-            may_produce: self.texts(&mut entries, "may_produce"),
-            touches: self.texts(&mut entries, "touches"),
-            aliases: self.texts(&mut entries, "aliases"),
-            terminal: self.boolean(&mut entries, "terminal", false),
-            success: self.boolean(&mut entries, "success", true),
-            attempts: self.count(&mut entries, "attempts"),
+            title: self.text_at(&mut table, "title"),
+            agent: self.text_at(&mut table, "agent"),
+            owner: self.text_at(&mut table, "owner"),
+            substate: self.text_at(&mut table, "substate"),
+            needs: self.texts_at(&mut table, "needs"),
+            produces: self.texts_at(&mut table, "produces"),
+            may_produce: self.texts_at(&mut table, "may_produce"),
+            touches: self.texts_at(&mut table, "touches"),
+            aliases: self.texts_at(&mut table, "aliases"),
+            terminal: self.boolean(&mut table, "terminal", false),
+            success: self.boolean(&mut table, "success", true),
+            attempts: self.count_at(&mut table, "attempts", 1),
             name,
         };
-        self.finish(entries);
+        self.finish(table);
         phase
     }
 
-    fn rule(&mut self, span: Range<usize>, table: &DeTable<'_>) -> RawRule {
-        let mut entries = Entries::new("a rule", table);
+    fn rule(&mut self, rule: Spanned<TomlTable<'_, '_>>) -> RawRule {
+        let Spanned { value: mut table, span } = rule;
         let rule = RawRule {
-            id: self.text(&mut entries, "id"),
-            from: self.texts(&mut entries, "from"),
-            when: self.text(&mut entries, "when"),
-            to: self.text(&mut entries, "to"),
-            run: self.text(&mut entries, "run"),
-            wait: self.text(&mut entries, "wait"),
-            choose: self.list(&mut entries, "choose"),
-            because: self.text(&mut entries, "because"),
-            by: self.text(&mut entries, "by"),
-            on: self.text(&mut entries, "on"),
-            ask: self.text(&mut entries, "ask"),
-            set: self.named_texts("set", entries.take("set")),
+            id: self.text_at(&mut table, "id"),
+            from: self.texts_at(&mut table, "from"),
+            when: self.text_at(&mut table, "when"),
+            to: self.text_at(&mut table, "to"),
+            run: self.text_at(&mut table, "run"),
+            wait: self.text_at(&mut table, "wait"),
+            choose: self.list_at(&mut table, "choose"),
+            because: self.text_at(&mut table, "because"),
+            by: self.text_at(&mut table, "by"),
+            on: self.text_at(&mut table, "on"),
+            ask: self.text_at(&mut table, "ask"),
+            set: self.named_texts_at(&mut table, "set"),
             span,
         };
-        self.finish(entries);
+        self.finish(table);
         rule
     }
 
-    fn action(&mut self, name: Text, table: &DeTable<'_>) -> RawAction {
-        let mut entries = Entries::new("an action", table);
+    fn action(&mut self, name: Text, mut table: TomlTable<'_, '_>) -> RawAction {
         let action = RawAction {
-            title: self.text(&mut entries, "title"),
-            prompt: self.text(&mut entries, "prompt"),
-            when: self.text(&mut entries, "when"),
-            ensures: self.text(&mut entries, "ensures"),
-            writes: self.texts(&mut entries, "writes"),
-            show: self.texts(&mut entries, "show"),
-            outputs: self.texts(&mut entries, "outputs"),
-            executor: self.text(&mut entries, "executor"),
-            soft: self.text(&mut entries, "soft_timeout"),
-            hard: self.text(&mut entries, "timeout"),
-            idle: self.text(&mut entries, "idle_timeout"),
-            retries: entries.take("retries").and_then(|value| self.whole("retries", value, 0)),
+            title: self.text_at(&mut table, "title"),
+            prompt: self.text_at(&mut table, "prompt"),
+            when: self.text_at(&mut table, "when"),
+            ensures: self.text_at(&mut table, "ensures"),
+            writes: self.texts_at(&mut table, "writes"),
+            show: self.texts_at(&mut table, "show"),
+            outputs: self.texts_at(&mut table, "outputs"),
+            executor: self.text_at(&mut table, "executor"),
+            soft: self.text_at(&mut table, "soft_timeout"),
+            hard: self.text_at(&mut table, "timeout"),
+            idle: self.text_at(&mut table, "idle_timeout"),
+            retries: self.count_at(&mut table, "retries", 0),
             name,
         };
-        self.finish(entries);
+        self.finish(table);
         action
     }
 
-    fn ask(&mut self, name: Text, table: &DeTable<'_>) -> RawAsk {
-        let mut entries = Entries::new("a question", table);
+    fn ask(&mut self, name: Text, mut table: TomlTable<'_, '_>) -> RawAsk {
         let ask = RawAsk {
-            title: self.text(&mut entries, "title"),
-            writes: self.texts(&mut entries, "writes"),
-            options: self.named_texts("options", entries.take("options")),
-            default: self.named_texts("default", entries.take("default")),
-            set: self.named_texts("set", entries.take("set")),
+            title: self.text_at(&mut table, "title"),
+            writes: self.texts_at(&mut table, "writes"),
+            options: self.named_texts_at(&mut table, "options"),
+            default: self.named_texts_at(&mut table, "default"),
+            set: self.named_texts_at(&mut table, "set"),
             name,
         };
-        self.finish(entries);
+        self.finish(table);
         ask
     }
 
-    fn limits(&mut self, table: &DeTable<'_>) -> RawLimits {
-        let mut entries = Entries::new("`[limits]`", table);
+    fn limits(&mut self, mut table: TomlTable<'_, '_>) -> RawLimits {
         let limits = RawLimits {
-            turns: self.count(&mut entries, "turns"),
-            time: self.text(&mut entries, "time"),
-            cost: self.amount(&mut entries, "cost"),
-            failures: self.count(&mut entries, "failures"),
-            errors: self.count(&mut entries, "errors"),
-            backoff: self.text(&mut entries, "backoff"),
+            turns: self.count_at(&mut table, "turns", 1),
+            time: self.text_at(&mut table, "time"),
+            cost: self.amount_at(&mut table, "cost"),
+            failures: self.count_at(&mut table, "failures", 1),
+            errors: self.count_at(&mut table, "errors", 1),
+            backoff: self.text_at(&mut table, "backoff"),
         };
-        self.finish(entries);
+        self.finish(table);
         limits
     }
 }

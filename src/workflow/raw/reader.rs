@@ -1,253 +1,139 @@
-//! Reading values of a document: each with its place, and a finding where it is not what it should be.
+//! How a workflow document speaks of its faults, and the forms of values that only it has.
 
-use super::{Spanned, Text};
-use crate::base::{Code, Diagnostic, nearest};
+use super::Text;
+use crate::base::{
+    Code, Diagnostic, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue, nearest,
+};
 use crate::workflow::Document;
 use crate::workflow::place::advised;
 use serde_json::Value;
-use std::borrow::Cow;
-use std::ops::Range;
-use toml::Spanned as TomlSpanned;
-use toml::de::{DeTable, DeValue};
+use std::ops::{Range, RangeInclusive};
+use toml::de::{DeInteger, DeValue};
 
-/// Reads values, and gathers what is wrong with them.
-pub(super) struct BlockReader<'d> {
-    document: &'d Document,
-    pub problems: Vec<Diagnostic>,
-}
+/// Reads the values of a document.
+pub(super) type BlockReader<'d> = TomlReader<DocumentDialect<'d>>;
 
-/// The entries of one table, taken out one by one; what is left over is unknown.
-pub(super) struct Entries<'t, 'i> {
-    what: &'static str,
-    known: Vec<&'static str>,
-    left: Vec<(&'t TomlSpanned<Cow<'i, str>>, &'t TomlSpanned<DeValue<'i>>)>,
-}
+/// The words of the findings of a document.
+pub(super) struct DocumentDialect<'d>(pub &'d Document);
 
-impl<'t, 'i> Entries<'t, 'i> {
-    pub(super) fn new(what: &'static str, table: &'t DeTable<'i>) -> Self {
-        let mut left: Vec<_> = table.iter().collect();
-        left.sort_by_key(|(key, _)| key.span().start);
-        Self { what, known: Vec::new(), left }
+impl TomlDialect for DocumentDialect<'_> {
+    fn place(&self, finding: Diagnostic, span: Range<usize>) -> Diagnostic {
+        advised(finding.at(self.0.place(span.start, span.len())))
     }
 
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'t TomlSpanned<DeValue<'i>>> {
-        self.known.push(key);
-        let at = self.left.iter().position(|(name, _)| name.get_ref() == key)?;
-        Some(self.left.remove(at).1)
-    }
-}
-
-impl<'d> BlockReader<'d> {
-    pub(super) fn new(document: &'d Document) -> Self {
-        Self { document, problems: Vec::new() }
+    fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic {
+        wrong(key, &format!("be {}, but is of type {found}", described(expected)))
     }
 
-    pub(super) fn problem(&mut self, span: &Range<usize>, diagnostic: Diagnostic) {
-        let place = self.document.place(span.start, span.len());
-        self.problems.push(advised(diagnostic.at(place)));
-    }
-
-    pub(super) fn finish(&mut self, entries: Entries<'_, '_>) {
-        for (key, _) in entries.left {
-            let name = key.get_ref();
-            let mut diagnostic =
-                Diagnostic::error(Code::WorkflowUnknownKey, format!("{} has no key `{name}`", entries.what));
-            diagnostic.hint = Some(match nearest(name, entries.known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the keys are: {}", entries.known.join(", ")),
-            });
-            self.problem(&key.span(), diagnostic);
+    fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic {
+        let expected = TomlType::Integer(*range.start());
+        match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => wrong(key, &format!("be {}, not {number}", described(expected))),
+            Err(_) => self.wrong_type(key, expected, "integer"),
         }
     }
 
-    pub(super) fn wrong_type(&mut self, key: &str, value: &TomlSpanned<DeValue<'_>>, expected: &str) {
-        let found = value.get_ref().type_str();
-        let message = format!("`{key}` should be {expected}, but is of type {found}");
-        self.problem(&value.span(), Diagnostic::error(Code::WorkflowValue, message));
-    }
-
-    pub(super) fn text(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Text> {
-        let value = entries.take(key)?;
-        self.text_of(key, value)
-    }
-
-    fn text_of(&mut self, key: &str, value: &TomlSpanned<DeValue<'_>>) -> Option<Text> {
-        match value.get_ref().as_str() {
-            Some(text) => Some(Spanned { value: text.to_owned(), span: value.span() }),
-            None => {
-                self.wrong_type(key, value, "a text");
-                None
-            }
-        }
-    }
-
-    pub(super) fn texts(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Vec<Text> {
-        self.list(entries, key).unwrap_or_default()
-    }
-
-    pub(super) fn list(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Vec<Text>> {
-        let value = entries.take(key)?;
-        match value.get_ref() {
-            DeValue::Array(items) => Some(items.iter().filter_map(|item| self.text_of(key, item)).collect()),
-            DeValue::String(_) => Some(self.text_of(key, value).into_iter().collect()),
-            _ => {
-                self.wrong_type(key, value, "a text or a list of texts");
-                None
-            }
-        }
-    }
-
-    pub(super) fn boolean(
-        &mut self,
-        entries: &mut Entries<'_, '_>,
-        key: &'static str,
-        default: bool,
-    ) -> bool {
-        let Some(value) = entries.take(key) else { return default };
-        value.get_ref().as_bool().unwrap_or_else(|| {
-            self.wrong_type(key, value, "true or false");
-            default
+    fn unknown_key(&self, key: &str, title: &str, known: &[&'static str]) -> Diagnostic {
+        let finding = Diagnostic::error(Code::WorkflowUnknownKey, format!("{title} has no key `{key}`"));
+        finding.hint(match nearest(key, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the keys are: {}", known.join(", ")),
         })
     }
+}
 
-    pub(super) fn count(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Spanned<i64>> {
-        let value = entries.take(key)?;
-        self.whole(key, value, 1)
+fn wrong(key: &str, should: &str) -> Diagnostic {
+    Diagnostic::error(Code::WorkflowValue, format!("`{key}` should {should}"))
+}
+
+fn described(expected: TomlType) -> &'static str {
+    match expected {
+        TomlType::Boolean => "true or false",
+        TomlType::Integer(least) if least > 0 => "a whole number above zero",
+        TomlType::Integer(_) => "a whole number",
+        TomlType::Text => "a text",
+        TomlType::Texts => "a text or a list of texts",
+        TomlType::Table => "a table",
+        TomlType::Tables => "a list of tables; write `[[rule]]`",
+    }
+}
+
+impl BlockReader<'_> {
+    /// The text at `key`.
+    pub(super) fn text_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Option<Text> {
+        self.text(key, table.take(key)?)
     }
 
-    pub(super) fn whole(
-        &mut self,
-        key: &str,
-        value: &TomlSpanned<DeValue<'_>>,
-        least: i64,
-    ) -> Option<Spanned<i64>> {
-        let expected = if least > 0 { "a whole number above zero" } else { "a whole number" };
-        let number = value.get_ref().as_integer();
-        match number.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok()) {
-            Some(number) if number >= least => Some(Spanned { value: number, span: value.span() }),
-            Some(number) => {
-                let message = format!("`{key}` should be {expected}, not {number}");
-                self.problem(&value.span(), Diagnostic::error(Code::WorkflowValue, message));
-                None
-            }
-            None => {
-                self.wrong_type(key, value, expected);
-                None
-            }
+    /// The text, or the texts, at `key`.
+    pub(super) fn list_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Option<Vec<Text>> {
+        let value = table.take(key)?;
+        match value.get_ref() {
+            DeValue::String(_) => Some(self.text(key, value).into_iter().collect()),
+            _ => self.texts(key, value),
         }
     }
 
-    pub(super) fn amount(
+    /// The same, where none and an empty list mean one thing.
+    pub(super) fn texts_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Vec<Text> {
+        self.list_at(table, key).unwrap_or_default()
+    }
+
+    /// The integer at `key`, which must not be below `least`.
+    pub(super) fn count_at(
         &mut self,
-        entries: &mut Entries<'_, '_>,
+        table: &mut TomlTable<'_, '_>,
+        key: &'static str,
+        least: i64,
+    ) -> Option<Spanned<i64>> {
+        self.integer(key, table.take(key)?, least..=i64::MAX)
+    }
+
+    /// The number at `key`, whole or not, which must be above zero.
+    pub(super) fn amount_at(
+        &mut self,
+        table: &mut TomlTable<'_, '_>,
         key: &'static str,
     ) -> Option<Spanned<f64>> {
-        let value = entries.take(key)?;
+        let value = table.take(key)?;
         let number = match value.get_ref() {
             DeValue::Integer(number) => number.as_str().parse::<f64>().ok(),
             DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
             _ => None,
         };
-        match number.filter(|number| number.is_finite() && *number > 0.0) {
-            Some(number) => Some(Spanned { value: number, span: value.span() }),
-            None => {
-                let message = format!("`{key}` should be a number above zero");
-                self.problem(&value.span(), Diagnostic::error(Code::WorkflowValue, message));
-                None
-            }
+        let number = number.filter(|number| number.is_finite() && *number > 0.0);
+        if number.is_none() {
+            self.report(value.span(), wrong(key, "be a number above zero"));
         }
+        number.map(|number| Spanned { value: number, span: value.span() })
     }
 
-    /// A table of named texts, such as `[define]`, in document order.
-    pub(super) fn named_texts(
+    /// The table of named texts at `key`, such as `[rule.set]`, in the order of the document.
+    pub(super) fn named_texts_at(
         &mut self,
+        table: &mut TomlTable<'_, '_>,
         key: &'static str,
-        value: Option<&TomlSpanned<DeValue<'_>>>,
     ) -> Vec<(Text, Text)> {
-        self.named(key, value)
-            .into_iter()
-            .filter_map(|(name, value)| {
-                let text = self.text_of(&name.value, value)?;
-                Some((name, text))
-            })
-            .collect()
+        table.take(key).map(|value| self.named_texts(key, value)).unwrap_or_default()
+    }
+
+    fn named_texts(&mut self, key: &str, value: &TomlValue<'_>) -> Vec<(Text, Text)> {
+        let entries = self.entries(key, value).into_iter();
+        entries.filter_map(|(name, value)| self.text(&name.value, value).map(|text| (name, text))).collect()
     }
 
     /// `[define]`, and `[define.GROUP]` for those who want them near the prose that explains them;
     /// a group's own name means nothing.
-    pub(super) fn defines(&mut self, value: Option<&TomlSpanned<DeValue<'_>>>) -> Vec<(Text, Text)> {
+    pub(super) fn defines(&mut self, value: &TomlValue<'_>) -> Vec<(Text, Text)> {
         let mut found = Vec::new();
-        for (name, value) in self.named("define", value) {
+        for (name, value) in self.entries("define", value) {
             if value.get_ref().is_table() {
-                found.extend(self.named_texts("define", Some(value)));
-            } else if let Some(text) = self.text_of("define", value) {
+                found.extend(self.named_texts("define", value));
+            } else if let Some(text) = self.text("define", value) {
                 found.push((name, text));
             }
         }
         found.sort_by_key(|(name, _)| name.span.start);
         found
-    }
-
-    /// The entries of a table, by name, in document order.
-    pub(super) fn named<'t, 'i>(
-        &mut self,
-        key: &str,
-        value: Option<&'t TomlSpanned<DeValue<'i>>>,
-    ) -> Vec<(Text, &'t TomlSpanned<DeValue<'i>>)> {
-        let Some(value) = value else { return Vec::new() };
-        let Some(table) = value.get_ref().as_table() else {
-            self.wrong_type(key, value, "a table");
-            return Vec::new();
-        };
-        let mut entries: Vec<_> = table
-            .iter()
-            .map(|(name, value)| (Spanned { value: name.get_ref().to_string(), span: name.span() }, value))
-            .collect();
-        entries.sort_by_key(|(name, _)| name.span.start);
-        entries
-    }
-
-    /// The tables of a table of tables, such as `[phase.*]`, by name.
-    pub(super) fn named_tables<'t, 'i>(
-        &mut self,
-        key: &str,
-        value: Option<&'t TomlSpanned<DeValue<'i>>>,
-    ) -> Vec<(Text, &'t DeTable<'i>)> {
-        let entries = self.named(key, value);
-        entries
-            .into_iter()
-            .filter_map(|(name, value)| match value.get_ref().as_table() {
-                Some(table) => Some((name, table)),
-                None => {
-                    self.wrong_type(&name.value, value, "a table");
-                    None
-                }
-            })
-            .collect()
-    }
-
-    /// What `read` makes of each table of a table of tables.
-    pub(super) fn each<'t, 'i, T>(
-        &mut self,
-        value: Option<&'t TomlSpanned<DeValue<'i>>>,
-        key: &str,
-        read: fn(&mut Self, Text, &'t DeTable<'i>) -> T,
-    ) -> Vec<T> {
-        self.named_tables(key, value).into_iter().map(|(name, table)| read(self, name, table)).collect()
-    }
-
-    /// The table at a key.
-    pub(super) fn table<'t, 'i>(
-        &mut self,
-        entries: &mut Entries<'t, 'i>,
-        key: &'static str,
-    ) -> Option<&'t DeTable<'i>> {
-        let value = entries.take(key)?;
-        let table = value.get_ref().as_table();
-        if table.is_none() {
-            self.wrong_type(key, value, "a table");
-        }
-        table
     }
 }
 

@@ -1,9 +1,8 @@
 //! The files for hook managers, used by the real ones; skipped where these cannot be had.
 
 use super::Scene;
-use crate::harness::project;
+use crate::harness::{project, skipped};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -63,9 +62,7 @@ fn obtained(name: &str, what: &str, steps: &[Vec<&str>]) -> bool {
     fs::create_dir_all(tools()).expect("a directory");
     let until = Instant::now() + PATIENCE;
     if let Some(failed) = steps.iter().find(|step| !succeeds(step, until)) {
-        let line = format!("skipped: {what}: `{} …` fails here\n", failed[..2].join(" "));
-        // Past the harness, which swallows what is printed by a test that passes.
-        std::io::stderr().write_all(line.as_bytes()).expect("printed");
+        skipped(&format!("{what}: `{} …` fails here", failed[..2].join(" ")));
         return false;
     }
     fs::write(done, what).expect("written");

@@ -65,7 +65,8 @@ fn a_record_that_cannot_be_read_never_gives_a_new_budget() {
         ("", "EOF"),
         ("{}", "no record of a run"),
         (&whole.replace("\"version\": 1", "\"version\": 9"), "another version"),
-        (&whole.replace("\"cost\": 0.0", "\"cost\": null"), "missing"),
+        (&whole.replace("\"cost\": 0.0", "\"cost\": null"), "expected f64 at line"),
+        (&whole.replace("\"cost\": 0.0,", ""), "missing field `cost`"),
     ] {
         task.world.write(path, text);
         for order in ["run", "pause", "resume", "stop"] {

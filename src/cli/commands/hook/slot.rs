@@ -5,6 +5,7 @@ use crate::base::Code;
 use crate::cli::Failure;
 use crate::store::durable::{read_regular, write_executable};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The place of one hook in a directory of hooks.
@@ -160,15 +161,8 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-#[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &Path) -> bool {
-    path.is_file()
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), Failure> {

@@ -1,0 +1,31 @@
+//! Values that stand in files as texts: how serde writes them and reads them back.
+
+use super::{Digest, PhaseId, RuleId, Timestamp};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Gives a type the text that it prints, and what a function makes of that text.
+macro_rules! text {
+    ($($name:ident: $read:expr),+ $(,)?) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                let read: Result<Self, _> = $read(&text);
+                read.map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+text! {
+    PhaseId: Self::new,
+    RuleId: Self::new,
+    Digest: |text: &str| Self::parse(text).ok_or_else(|| format!("{text:?} is not a digest")),
+    Timestamp: |text: &str| Self::parse(text).ok_or_else(|| format!("{text:?} is not a point in time")),
+}

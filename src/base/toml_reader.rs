@@ -1,0 +1,230 @@
+//! TOML read with places: typed values out of its tables, and a finding for everything that is wrong.
+//!
+//! Reading never stops at the first fault. What differs from file to file, the codes and the words of the
+//! findings, is a [`TomlDialect`].
+
+use super::Diagnostic;
+use std::borrow::Cow;
+use std::ops::{Range, RangeInclusive};
+use toml::Spanned as TomlSpanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+/// A TOML value and where it stands.
+pub type TomlValue<'i> = TomlSpanned<DeValue<'i>>;
+
+/// A value and the bytes of the text that it was read from.
+#[derive(Debug, Clone)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// The bytes, from the first to behind the last.
+    pub span: Range<usize>,
+}
+
+/// The type that a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TomlType {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number, not below this one.
+    Integer(i64),
+    /// A string.
+    Text,
+    /// A list of strings.
+    Texts,
+    /// A table.
+    Table,
+    /// A list of tables, `[[like.this]]`.
+    Tables,
+}
+
+/// How the findings of one kind of file read, and where they are placed.
+pub trait TomlDialect {
+    /// Places a finding at the bytes `span` of the text, with advice where it has none.
+    fn place(&self, finding: Diagnostic, span: Range<usize>) -> Diagnostic;
+
+    /// `key` holds a value of the type `found`, as TOML calls it.
+    fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic;
+
+    /// `key` holds an integer outside `range`, or one that no `i64` can hold.
+    fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic;
+
+    /// The table called `title` holds `key`, and knows only the keys `known`.
+    fn unknown_key(&self, key: &str, title: &str, known: &[&'static str]) -> Diagnostic;
+}
+
+/// Reads values and gathers what is wrong with them.
+pub struct TomlReader<D> {
+    dialect: D,
+    findings: Vec<Diagnostic>,
+}
+
+/// The entries of one table, taken out one by one; what is left over is unknown.
+pub struct TomlTable<'t, 'i> {
+    title: &'static str,
+    known: Vec<&'static str>,
+    left: Vec<(&'t TomlSpanned<Cow<'i, str>>, &'t TomlValue<'i>)>,
+}
+
+impl<'t, 'i> TomlTable<'t, 'i> {
+    /// The entries of `table` in the order of the text; findings call it `title`.
+    #[must_use]
+    pub fn new(title: &'static str, table: &'t DeTable<'i>) -> Self {
+        Self { title, known: Vec::new(), left: in_text_order(table) }
+    }
+
+    /// Whether there is a value for `key`, which was not taken yet.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.left.iter().any(|(name, _)| name.get_ref() == key)
+    }
+
+    /// Takes the value of `key` out, and makes the key a known one.
+    pub fn take(&mut self, key: &'static str) -> Option<&'t TomlValue<'i>> {
+        self.known.push(key);
+        let at = self.left.iter().position(|(name, _)| name.get_ref() == key)?;
+        Some(self.left.remove(at).1)
+    }
+}
+
+impl<D: TomlDialect> TomlReader<D> {
+    /// A reader without findings.
+    pub fn new(dialect: D) -> Self {
+        Self { dialect, findings: Vec::new() }
+    }
+
+    /// Everything that was found, in the order of the text.
+    pub fn findings(self) -> Vec<Diagnostic> {
+        Diagnostic::in_order(self.findings)
+    }
+
+    /// Adds a finding about the bytes `span`.
+    pub fn report(&mut self, span: Range<usize>, finding: Diagnostic) {
+        self.findings.push(self.dialect.place(finding, span));
+    }
+
+    /// Reports that the value of `key` is of another type than `expected`.
+    pub fn wrong_type(&mut self, key: &str, value: &TomlValue<'_>, expected: TomlType) {
+        let finding = self.dialect.wrong_type(key, expected, value.get_ref().type_str());
+        self.report(value.span(), finding);
+    }
+
+    /// Reports every key of a table that was not taken out of it.
+    pub fn finish(&mut self, table: TomlTable<'_, '_>) {
+        for (key, _) in table.left {
+            let finding = self.dialect.unknown_key(key.get_ref(), table.title, &table.known);
+            self.report(key.span(), finding);
+        }
+    }
+
+    /// The string that `value` is.
+    pub fn text(&mut self, key: &str, value: &TomlValue<'_>) -> Option<Spanned<String>> {
+        let text = self.typed(key, value, TomlType::Text, DeValue::as_str)?;
+        Some(Spanned { value: text.to_owned(), span: value.span() })
+    }
+
+    /// The strings of the list that `value` is, without what is no string.
+    pub fn texts(&mut self, key: &str, value: &TomlValue<'_>) -> Option<Vec<Spanned<String>>> {
+        let items = self.typed(key, value, TomlType::Texts, DeValue::as_array)?;
+        Some(items.iter().filter_map(|item| self.text(key, item)).collect())
+    }
+
+    /// The boolean at `key`; `default` where there is none.
+    pub fn boolean(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str, default: bool) -> bool {
+        let value = table.take(key);
+        value.and_then(|value| self.typed(key, value, TomlType::Boolean, DeValue::as_bool)).unwrap_or(default)
+    }
+
+    /// The integer that `value` is, which must lie in `range`.
+    pub fn integer(
+        &mut self,
+        key: &str,
+        value: &TomlValue<'_>,
+        range: RangeInclusive<i64>,
+    ) -> Option<Spanned<i64>> {
+        let number = self.typed(key, value, TomlType::Integer(*range.start()), DeValue::as_integer)?;
+        match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) if range.contains(&number) => Some(Spanned { value: number, span: value.span() }),
+            _ => {
+                let finding = self.dialect.out_of_range(key, number, &range);
+                self.report(value.span(), finding);
+                None
+            }
+        }
+    }
+
+    /// The table at `key`, which findings call `title`.
+    pub fn table<'t, 'i>(
+        &mut self,
+        above: &mut TomlTable<'t, 'i>,
+        key: &'static str,
+        title: &'static str,
+    ) -> Option<TomlTable<'t, 'i>> {
+        self.table_of(key, above.take(key)?, title)
+    }
+
+    /// The table that `value` is, which findings call `title`.
+    pub fn table_of<'t, 'i>(
+        &mut self,
+        key: &str,
+        value: &'t TomlValue<'i>,
+        title: &'static str,
+    ) -> Option<TomlTable<'t, 'i>> {
+        let table = self.typed(key, value, TomlType::Table, DeValue::as_table)?;
+        Some(TomlTable::new(title, table))
+    }
+
+    /// The entries of the table that `value` is, whatever their names, in the order of the text.
+    pub fn entries<'t, 'i>(
+        &mut self,
+        key: &str,
+        value: &'t TomlValue<'i>,
+    ) -> Vec<(Spanned<String>, &'t TomlValue<'i>)> {
+        let table = self.typed(key, value, TomlType::Table, DeValue::as_table);
+        let entries = table.map(in_text_order).unwrap_or_default().into_iter();
+        entries
+            .map(|(name, value)| (Spanned { value: name.get_ref().to_string(), span: name.span() }, value))
+            .collect()
+    }
+
+    /// The tables of the list that `value` is, each with its bytes; findings call each of them `title`.
+    pub fn listed_tables<'t, 'i>(
+        &mut self,
+        key: &str,
+        value: &'t TomlValue<'i>,
+        title: &'static str,
+    ) -> Vec<Spanned<TomlTable<'t, 'i>>> {
+        let Some(items) = self.typed(key, value, TomlType::Tables, DeValue::as_array) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for item in items {
+            if let Some(value) = self.table_of(key, item, title) {
+                found.push(Spanned { value, span: item.span() });
+            }
+        }
+        found
+    }
+
+    /// What `read` sees in a value; `None`, and a finding, where it is of another type.
+    fn typed<'t, 'i, T>(
+        &mut self,
+        key: &str,
+        value: &'t TomlValue<'i>,
+        expected: TomlType,
+        read: impl FnOnce(&'t DeValue<'i>) -> Option<T>,
+    ) -> Option<T> {
+        let found = read(value.get_ref());
+        if found.is_none() {
+            self.wrong_type(key, value, expected);
+        }
+        found
+    }
+}
+
+/// The entries of a table in the order of the text.
+fn in_text_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t TomlSpanned<Cow<'i, str>>, &'t TomlValue<'i>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}

@@ -1,0 +1,109 @@
+//! Everything that a verdict about one task looks at, and what can be asked of it.
+
+use super::derive::{SeenArtifact, is_spent, last_recorded};
+use super::{BrokenNeed, Choice, Evidence, Facts, State};
+use crate::base::{ArtifactName, PhaseId};
+use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
+
+/// Everything a verdict looks at.
+pub(super) struct Judge<'a> {
+    pub workflow: &'a Workflow,
+    pub state: &'a State,
+    pub facts: &'a Facts,
+    pub phase: &'a Phase,
+    pub seen: &'a [SeenArtifact<'a>],
+}
+
+impl Judge<'_> {
+    /// Needs that are not present and valid, waived ones apart.
+    pub(super) fn broken_needs(&self, needs: &[ArtifactName], waived: &[ArtifactName]) -> Vec<BrokenNeed> {
+        needs
+            .iter()
+            .filter(|need| !self.state.waived.contains_key(*need) && !waived.contains(need))
+            .filter_map(|need| {
+                let seen = self.seen.iter().find(|seen| seen.derived.name == *need)?;
+                (!seen.derived.holds()).then(|| BrokenNeed {
+                    artifact: need.clone(),
+                    path: self.path_of(need),
+                    missing: !seen.derived.present,
+                    recorded: last_recorded(self.workflow, self.state, &self.phase.id, need),
+                })
+            })
+            .collect()
+    }
+
+    /// Whether the present bytes of an artifact have been used up by a send-back.
+    pub(super) fn is_used_up(&self, artifact: &ArtifactName) -> bool {
+        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+        seen.and_then(|seen| seen.derived.digest)
+            .is_some_and(|digest| is_spent(self.workflow, self.state, artifact, digest))
+    }
+
+    /// Where an artifact lies, or would be written; of several files, the one that is at fault.
+    pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
+        let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
+        match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
+            Some(file) => file.path.clone(),
+            None => self.workflow.artifact(artifact).map(concrete_path).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn evidence(&self, artifacts: &[ArtifactName]) -> Vec<Evidence> {
+        self.seen
+            .iter()
+            .filter(|seen| artifacts.contains(&seen.derived.name))
+            .filter_map(|seen| seen.evidence(self.workflow))
+            .collect()
+    }
+
+    /// The latest earlier phase that has been entered and whose own needs hold.
+    pub(super) fn last_consistent(&self) -> Option<PhaseId> {
+        let position = self.workflow.position(&self.phase.id)?;
+        self.workflow.phases[..position]
+            .iter()
+            .rev()
+            .find(|phase| {
+                self.state.attempt(&phase.id) > 0 && self.broken_needs(&phase.needs, &[]).is_empty()
+            })
+            .map(|phase| phase.id.clone())
+    }
+}
+
+/// A command that somebody may choose, argument by argument.
+pub(super) fn choice<'s>(
+    id: &'static str,
+    argv: impl IntoIterator<Item = &'s str>,
+    by: Owner,
+    effect: impl Into<String>,
+) -> Choice {
+    Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
+}
+
+/// One concrete path for an artifact, also where its first path is a glob; of code alone, the name
+/// that stands for it.
+fn concrete_path(artifact: &Artifact) -> String {
+    let Some(pattern) = artifact.paths.first() else {
+        return tree_name(artifact.name.as_str());
+    };
+    let parts: Vec<String> =
+        pattern.split('/').filter(|part| *part != "**").map(|part| concrete_part(part, artifact)).collect();
+    parts.join("/")
+}
+
+fn concrete_part(part: &str, artifact: &Artifact) -> String {
+    let mut text = String::new();
+    let mut chars = part.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '*' => text.push_str(artifact.name.as_str()),
+            '?' => text.push('1'),
+            '[' => text.extend(chars.by_ref().take_while(|inner| *inner != ']').next()),
+            '{' => {
+                let inner: String = chars.by_ref().take_while(|inner| *inner != '}').collect();
+                text.push_str(inner.split(',').next().unwrap_or_default());
+            }
+            plain => text.push(plain),
+        }
+    }
+    text
+}

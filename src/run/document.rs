@@ -1,0 +1,212 @@
+//! `run.json` and `control.json` as they are written: what serde reads and writes, and what it stands for.
+
+use super::record::{Process, RunStanding, RunState, Turn, WorkState};
+use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
+use crate::decide::{ControlRequest, Ending, Job, Mode, Precondition, Usage, Work, Worker};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the record that is written, and the only one that is read.
+const VERSION: u64 = 1;
+
+/// What is asked of any record before the rest of it is read.
+#[derive(Deserialize)]
+struct Versioned {
+    version: Option<u64>,
+}
+
+/// `run.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunDocument {
+    version: u64,
+    run: String,
+    pid: u32,
+    mode: String,
+    started: Timestamp,
+    updated: Timestamp,
+    max_turns: u32,
+    turns: u32,
+    cost: f64,
+    milliseconds: u64,
+    failures: BTreeMap<String, u32>,
+    seen: Vec<(String, Digest)>,
+    // A null is written where there is none; a key that is not there is a fault.
+    #[serde(deserialize_with = "Option::deserialize")]
+    work: Option<WorkDocument>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    ended: Option<EndDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndDocument {
+    ending: String,
+    why: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WorkDocument {
+    kind: String,
+    name: String,
+    rule: Option<RuleId>,
+    attempt: u32,
+    turn: u32,
+    started: Timestamp,
+    #[serde(deserialize_with = "Option::deserialize")]
+    group: Option<i32>,
+    group_started: Option<u64>,
+    boot: Option<String>,
+    #[serde(with = "PreconditionDocument")]
+    on: Precondition,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Precondition")]
+struct PreconditionDocument {
+    fingerprint: Digest,
+    phase: PhaseId,
+    entered: u32,
+    done: u32,
+    #[serde(deserialize_with = "Option::deserialize")]
+    last: Option<(u64, Digest)>,
+}
+
+/// `control.json`.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ControlDocument {
+    request: String,
+    pub by: String,
+}
+
+impl RunDocument {
+    /// The document of a run.
+    pub(super) fn of(run: &RunState) -> Self {
+        let usage = &run.usage;
+        let ended = |(ending, why): (Ending, &str)| EndDocument {
+            ending: ending.as_str().to_owned(),
+            why: why.to_owned(),
+        };
+        Self {
+            version: VERSION,
+            run: run.id.clone(),
+            pid: run.pid,
+            mode: run.mode.as_str().to_owned(),
+            started: run.started,
+            updated: run.updated,
+            max_turns: run.max_turns,
+            turns: usage.turns,
+            cost: usage.cost,
+            milliseconds: usage.time.milliseconds(),
+            failures: usage.failures.iter().map(|(worker, count)| (worker.to_string(), *count)).collect(),
+            seen: usage.seen.iter().map(|(worker, digest)| (worker.to_string(), *digest)).collect(),
+            work: run.unsettled().map(WorkDocument::of),
+            ended: run.ended().map(ended),
+        }
+    }
+
+    /// Reads the bytes of a record; the error says what is wrong with them.
+    pub(super) fn read(bytes: &[u8]) -> Result<RunState, String> {
+        let versioned: Versioned = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        match versioned.version {
+            Some(VERSION) => {}
+            Some(_) => return Err("another version of orch wrote it".to_owned()),
+            None => return Err("it is no record of a run".to_owned()),
+        }
+        let document: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        document.state()
+    }
+
+    fn state(self) -> Result<RunState, String> {
+        let worker = |text: &str| Worker::parse(text).ok_or_else(|| unknown("worker", text));
+        let failures = self.failures.iter().map(|(text, count)| Ok((worker(text)?, *count)));
+        let seen = self.seen.iter().map(|(text, digest)| Ok((worker(text)?, *digest)));
+        let usage = Usage {
+            turns: self.turns,
+            cost: self.cost,
+            time: Period::from_milliseconds(self.milliseconds),
+            failures: failures.collect::<Result<_, String>>()?,
+            seen: seen.collect::<Result<_, String>>()?,
+        };
+        let standing = match (self.ended, self.work.map(WorkDocument::state).transpose()?) {
+            (None, None) => RunStanding::Idle,
+            (None, Some(work)) => RunStanding::Working(work),
+            (Some(EndDocument { ending, why }), kept) => {
+                let ending = Ending::named(&ending).ok_or_else(|| unknown("ending", &ending))?;
+                RunStanding::Ended { ending, why, kept }
+            }
+        };
+        Ok(RunState {
+            mode: Mode::named(&self.mode).ok_or_else(|| unknown("mode", &self.mode))?,
+            id: self.run,
+            pid: self.pid,
+            started: self.started,
+            updated: self.updated,
+            usage,
+            max_turns: self.max_turns,
+            standing,
+        })
+    }
+}
+
+impl WorkDocument {
+    fn of(state: &WorkState) -> Self {
+        let (kind, rule) = match &state.work.job {
+            Job::Action { rule, .. } => ("action", Some(rule.clone())),
+            Job::Agent(_) => ("agent", None),
+        };
+        let process = state.turn.process.as_ref();
+        Self {
+            kind: kind.to_owned(),
+            name: state.work.name().to_owned(),
+            rule,
+            attempt: state.work.attempt,
+            turn: state.turn.number,
+            started: state.turn.started,
+            group: process.map(|process| process.group),
+            group_started: process.and_then(|process| process.started),
+            boot: process.and_then(|process| process.boot.clone()),
+            on: state.work.precondition.clone(),
+        }
+    }
+
+    fn state(self) -> Result<WorkState, String> {
+        let job = match (self.kind.as_str(), self.rule) {
+            ("action", Some(rule)) => {
+                let action = ActionName::new(&self.name).map_err(|error| error.to_string())?;
+                Job::Action { action, rule }
+            }
+            ("action", None) => return Err("its action has no rule".to_owned()),
+            ("agent", _) => Job::Agent(self.name),
+            (kind, _) => return Err(unknown("kind of work", kind)),
+        };
+        let (started, boot) = (self.group_started, self.boot);
+        let process = self.group.map(|group| Process { group, started, boot });
+        Ok(WorkState {
+            work: Work {
+                job,
+                attempt: self.attempt,
+                wait: Period::default(),
+                again: None,
+                precondition: self.on,
+            },
+            turn: Turn { number: self.turn, started: self.started, process },
+        })
+    }
+}
+
+impl ControlDocument {
+    /// The document of a request and of who makes it.
+    pub(super) fn of(request: ControlRequest, by: &str) -> Self {
+        Self { request: request.as_str().to_owned(), by: by.to_owned() }
+    }
+
+    /// The request; an interrupt comes from the keyboard alone.
+    pub(super) fn request(&self) -> Option<ControlRequest> {
+        ControlRequest::named(&self.request).filter(|request| *request != ControlRequest::Interrupt)
+    }
+}
+
+fn unknown(what: &str, text: &str) -> String {
+    format!("{text:?} is no {what} that this orch knows")
+}
