@@ -396,7 +396,7 @@ impl Proving<'_> {
         let name = self.log.heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
         befores.iter().find_map(|before| {
             let loaded = before.setting.workflow(&name).ok();
-            pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref()), &self.log.heads).ok()?
+            pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow()), &self.log.heads).ok()?
         })
     }
 
@@ -405,7 +405,7 @@ impl Proving<'_> {
         let Some(end) = self.end() else { return true };
         let named = end.workflow.as_ref();
         let loaded = named.and_then(|named| self.change.after.setting.workflow(named.name.as_str()).ok());
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let phase = end.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
         phase.is_none_or(|phase| phase.terminal)
     }
