@@ -6,7 +6,7 @@ use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_wor
 use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
 use crate::store::{Head, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
-use crate::survey::{Error, Placed, Sight, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::view::Message;
 use std::fs::File;
 use std::thread::sleep;
@@ -204,36 +204,31 @@ impl Writer<'_> {
         let mut transaction = store.begin()?;
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
         let head = transaction.head().clone();
-        let (mut planned, mut records) = (Vec::new(), Vec::new());
+        let mut planned = Vec::new();
+        let mut records = Vec::new();
         for one in wanted.iter_mut() {
             self.renew(one, Some(&head), steps_of)?;
-            if let Some((judged, settled)) = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty()) {
-                let (commits, record) = self.commits_for(store, judged, &settled.steps)?;
-                planned.extend(commits);
-                records.push(record);
-            }
+            let due = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty());
+            let commits = due.map(|(judged, to)| self.commits_for(store, judged, &to.steps)).transpose()?;
+            let (commits, record) = commits.unwrap_or_default();
+            planned.extend(commits);
+            records.push(record);
         }
         let committed = transaction.commit(&planned)?;
         let head = transaction.head().clone();
         drop(transaction);
-        let (mut ids, mut records) = (committed.commits.iter().copied(), records.into_iter());
+        let mut ids = committed.commits.iter().copied();
         let mut outcomes = Vec::new();
-        for (judged, settled) in wanted.iter_mut().filter_map(|one| one.seen.take()) {
-            let Settled { steps, decision } = settled;
-            let Some(last) = (if steps.is_empty() { None } else { records.next().flatten() }) else {
+        for (one, record) in wanted.iter_mut().zip(records) {
+            let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
+            let Some(record) = record else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
             let made: Vec<_> = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
-            let placed = Placed {
-                state: (last.after, last.state),
-                transcript: last.log,
-                decision,
-                commit: made.last().and_then(|(_, commit)| *commit),
-                head: Some(head.clone()),
-                stamps: &committed.placed,
-            };
+            let commit = made.last().and_then(|(_, commit)| *commit);
+            let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
             let judged = self.workspace.sight_after(judged, placed);
             notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
@@ -244,6 +239,7 @@ impl Writer<'_> {
         Ok(outcomes)
     }
 
+    /// A commit for each step, and the record after the last of them.
     fn commits_for(
         &self,
         store: &Store,
@@ -258,16 +254,15 @@ impl Writer<'_> {
         self.refuse_data(workflow, steps)?;
         refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &transcript_path)?;
-        let records = self.record_files(judged, steps)?;
-        let last = records.last().cloned();
+        let mut records = self.record_files(judged, steps)?;
         let mut commits = Vec::new();
-        for (index, (step, record)) in steps.iter().zip(records).enumerate() {
+        for (index, (step, record)) in steps.iter().zip(&records).enumerate() {
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
-            writes.push(Write::own(state_path.clone(), record.state, before));
+            writes.push(Write::own(state_path.clone(), record.state.clone(), before));
             let before = judged.observed.transcript.as_deref();
-            writes.push(Write::own(transcript_path.clone(), record.log, before));
+            writes.push(Write::own(transcript_path.clone(), record.log.clone(), before));
             let signed_off =
                 self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
             let message = Message {
@@ -280,7 +275,7 @@ impl Writer<'_> {
             };
             commits.push(PlannedCommit { message: message.text(), writes, removes });
         }
-        Ok((commits, last))
+        Ok((commits, records.pop()))
     }
 
     fn apply_without_git(
@@ -302,15 +297,8 @@ impl Writer<'_> {
             let workflow = judged.workflow();
             self.refuse_data(workflow, &steps)?;
             let stamps = self.write_record(&judged.task, &last)?;
-            let placed = Placed {
-                state: (last.after, last.state),
-                transcript: last.log,
-                decision,
-                commit: None,
-                head: head.clone(),
-                stamps: &stamps,
-            };
-            let judged = self.workspace.sight_after(judged, placed);
+            let (commit, head) = (None, head.clone());
+            let judged = self.workspace.sight_after(judged, last.placed(decision, commit, head, &stamps));
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
             let applied = Applied { judged, steps, notes: Vec::new() };
             applied.trace();

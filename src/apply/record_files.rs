@@ -2,25 +2,37 @@
 
 use super::Writer;
 use crate::base::{Code, Diagnostic, Digest, RepoPath};
-use crate::decide::{State, Step};
+use crate::decide::{Decision, State, Step};
 use crate::record::{
     EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
 };
 use crate::scan::FileStamp;
-use crate::store::durable;
+use crate::store::{Head, durable};
 use crate::survey::evidence::with_own_line_endings;
-use crate::survey::{Error, Sight, TaskRef};
+use crate::survey::{Error, Placed, Sight, TaskRef};
 use crate::workflow::Workflow;
 
 /// Both files after a step.
-#[derive(Clone)]
 pub(super) struct RecordFiles {
-    /// The state, with the event of the step as its head.
-    pub after: State,
+    /// The state as the log folds to it.
+    pub folded: State,
     /// The bytes of the log.
     pub log: Vec<u8>,
     /// The bytes of the state.
     pub state: Vec<u8>,
+}
+
+impl RecordFiles {
+    /// What was put into place of a task for its last step.
+    pub(super) fn placed(
+        self,
+        decision: Decision,
+        commit: Option<Digest>,
+        head: Option<Head>,
+        stamps: &[(RepoPath, FileStamp)],
+    ) -> Placed<'_> {
+        Placed { state: (self.folded, self.state), transcript: self.log, decision, commit, head, stamps }
+    }
 }
 
 impl Writer<'_> {
@@ -60,7 +72,7 @@ impl Writer<'_> {
         let after = steps.iter().map(|step| {
             log.extend(step.event.line().into_bytes());
             let state = self.state_text(workflow, &step.state, &log);
-            RecordFiles { after: step.state.clone(), state, log: log.clone() }
+            RecordFiles { folded: step.state.clone(), state, log: log.clone() }
         });
         after.collect()
     }
@@ -71,8 +83,8 @@ impl Writer<'_> {
         write_state(state, &workflow.phase_key, &schema, LogExtent::of(log)).into_bytes()
     }
 
-    /// Writes both files in the work directory, and nothing else. The log comes first: a crash in between
-    /// leaves a state that is folded anew. Returns the stamps of the files as they were put there.
+    /// Writes both files in the work directory, and nothing else; returns their stamps. The log comes first:
+    /// a crash in between leaves a state that is folded anew.
     pub(super) fn write_record(
         &self,
         task: &TaskRef,
@@ -94,8 +106,7 @@ impl Writer<'_> {
         }
         let log = judged.observed.transcript.as_deref().unwrap_or_default();
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
-        durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text)?;
-        Ok(())
+        durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text).map(drop)
     }
 }
 

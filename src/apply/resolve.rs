@@ -138,7 +138,7 @@ impl Writer<'_> {
                 let how = united.how(is_conflicted);
                 let files = RecordFiles {
                     state: self.state_text(workflow, &state, &united.lines),
-                    after: state,
+                    folded: state,
                     log: united.lines,
                 };
                 self.put_files(task, &files, pending)?;

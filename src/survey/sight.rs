@@ -6,8 +6,8 @@ use super::snapshot::{Reading, Snapshot};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, Settled, State, Step, conclude,
-    evaluate, judge,
+    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, STALE_STATE, Settled, State, Step,
+    conclude, evaluate, judge,
 };
 use crate::record::{SUGGESTION_FILE, has_lost_events};
 use crate::run::RunFiles;
@@ -41,7 +41,7 @@ pub struct Sight {
     pub is_committed: bool,
     /// What is known of its runner.
     pub runner: Option<Runner>,
-    /// The commit that recorded the last event, where that is known without a search.
+    /// The commit that recorded the state, where that is known without a search.
     pub commit: Option<Digest>,
     /// What all of it rests on.
     pub(crate) key: SightKey,
@@ -79,8 +79,7 @@ impl Sight {
     /// Whether `state.json` does not hold the state that the log folds to.
     #[must_use]
     pub fn is_state_stale(&self) -> bool {
-        let codes = [Code::StateFolded, Code::StateEdited];
-        self.decision.diagnostics.iter().any(|found| codes.contains(&found.code))
+        self.decision.diagnostics.iter().any(|found| STALE_STATE.contains(&found.code))
     }
 
     /// Whether committed code may move it.
@@ -112,27 +111,6 @@ impl Sight {
     pub(crate) fn head_commit(&self) -> Option<Digest> {
         self.key.head.as_ref().and_then(|head| head.commit)
     }
-}
-
-/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
-fn still_whole(
-    store: &Store,
-    task: &TaskRef,
-    observed: &Observed,
-    held: Digest,
-    recorded: Recorded,
-) -> Result<Recorded, Error> {
-    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
-    let path = task.transcript_path();
-    let held = store.blob(held)?.unwrap_or_default();
-    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
-        return Ok(recorded);
-    }
-    let message = "it has lost events that HEAD holds; a log only grows";
-    let restore = command(&["git", "restore", "--", path.as_str()]);
-    let recover = command(&["orch", "recover", task.id.as_str()]);
-    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
-    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
 /// What was written for a task's last step.
@@ -193,19 +171,19 @@ impl Workspace {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
-        let present = match (&self.store, &observed.transcript) {
+        let lies_there = match (&self.store, &observed.transcript) {
             (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&path, log)?),
             _ => None,
         };
         if let (Some(store), Some(Some(held))) = (&self.store, at_head)
-            && present != Some(held)
+            && lies_there != Some(held)
             && !matches!(recorded, Recorded::Broken(_))
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
         let untracked = at_head.map_or(!observed.has_transcript, |blob| blob.is_none());
         let is_committed = match (at_head, &observed.transcript, &self.store) {
-            (Some(Some(held)), Some(_), Some(_)) => present == Some(held),
+            (Some(Some(held)), Some(_), Some(_)) => lies_there == Some(held),
             // What a commit holds is committed; what is staged is not yet.
             (None, Some(_), Some(_)) => !is_present,
             _ => false,
@@ -266,7 +244,7 @@ impl Workspace {
             _ => false,
         };
         let commit = placed.commit.filter(|_| is_committed);
-        let own = [path, before.task.state_path()];
+        let own = [before.task.state_path(), path];
         let key = before.key.after(placed.head, &own, placed.stamps);
         let observed = Observed {
             facts: facts.into_owned(),
@@ -362,6 +340,27 @@ impl SightKey {
         }
         Self { head, ..self }
     }
+}
+
+/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
+fn still_whole(
+    store: &Store,
+    task: &TaskRef,
+    observed: &Observed,
+    held: Digest,
+    recorded: Recorded,
+) -> Result<Recorded, Error> {
+    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
+    let held = store.blob(held)?.unwrap_or_default();
+    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    let path = task.transcript_path();
+    let message = "it has lost events that HEAD holds; a log only grows";
+    let restore = command(&["git", "restore", "--", path.as_str()]);
+    let recover = command(&["orch", "recover", task.id.as_str()]);
+    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
+    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
 /// What counts of what lies in a task's directory: not the copy of the suggestion, which is derived, and
