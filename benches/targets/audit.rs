@@ -1,7 +1,9 @@
 //! Replaying ten thousand transitions.
 
 use super::{ORCH, World, median};
-use orch::record::{read_state, transcript_line, write_state};
+use orch::base::Digest;
+use orch::record::{EventLog, FoldCache, LogExtent, write_state};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -79,22 +81,44 @@ fn collect(directory: &Path, prefix: &str, moment: &mut Moment) {
     }
 }
 
-/// The same life of another task: the id stands in its record, which is sealed anew.
+/// The same life of another task: the id stands in its first event, so that every id after it is another.
 fn told_of(id: &str, moments: &[Moment]) -> Vec<Moment> {
-    let mut transcript = String::new();
-    let tell = |moment: &Moment| {
-        let text = &moment["state.json"];
-        let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
-        let mut state = read_state(&value, text, "phase").expect("whole");
-        state.task = Some(id.to_owned());
-        transcript.push_str(&transcript_line(&state, "phase"));
-        let mut moment = moment.clone();
+    let mut cache = FoldCache::default();
+    let mut tell = |moment: &Moment| {
+        let lines = relinked(&moment["transcript.jsonl"], id);
+        let (log, faults) = EventLog::parse(lines.as_bytes());
+        assert!(faults.is_empty(), "{faults:?}");
+        let head = log.heads().first().copied().expect("a head");
+        let state = log.state_at(&head, &mut cache).expect("a state");
+        let value: Value = serde_json::from_str(&moment["state.json"]).expect("JSON");
         let schema = value["$schema"].as_str().expect("a schema");
-        moment.insert("state.json".to_owned(), write_state(&state, "phase", schema));
-        moment.insert("transcript.jsonl".to_owned(), transcript.clone());
+        let mut moment = moment.clone();
+        let extent = LogExtent::of(lines.as_bytes());
+        moment.insert("state.json".to_owned(), write_state(&state, "phase", schema, extent));
+        moment.insert("transcript.jsonl".to_owned(), lines);
         moment
     };
-    moments.iter().map(tell).collect()
+    moments.iter().map(&mut tell).collect()
+}
+
+/// A log of one line of history as it would be of task `id`.
+fn relinked(lines: &str, id: &str) -> String {
+    let (mut last, mut relinked): (Option<String>, String) = Default::default();
+    for line in lines.lines() {
+        let mut event: Value = serde_json::from_str(line).expect("JSON");
+        for change in event["changes"].as_array_mut().expect("a list") {
+            if change["path"] == "/task" {
+                change["value"] = id.into();
+            }
+        }
+        event["after"] = last.iter().cloned().collect();
+        event.as_object_mut().expect("an object").shift_remove("id");
+        let body = event.to_string();
+        let id = Digest::of_blob(body.as_bytes()).to_string();
+        let _ = writeln!(relinked, "{{\"id\":\"{id}\",{}", &body[1..]);
+        last = Some(id);
+    }
+    relinked
 }
 
 /// Every transition of every task as a commit of its own, as a stream for `git fast-import`.

@@ -1,13 +1,12 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
 use super::Writer;
-use super::preflight::refuse_cut;
+use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
-use crate::record::{settled_lines, with_line, without_markers, write_state};
-use crate::store::{Head, PlannedCommit, Store, Write, durable};
-use crate::survey::evidence::{IGNORED_HINT, ignored, with_own_line_endings};
-use crate::survey::{Error, Placed, Sight, TaskRef};
+use crate::store::{Head, PlannedCommit, Store, Write};
+use crate::survey::evidence::{IGNORED_HINT, ignored};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::view::Message;
 use std::fs::File;
 use std::thread::sleep;
@@ -206,38 +205,30 @@ impl Writer<'_> {
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
         let head = transaction.head().clone();
         let mut planned = Vec::new();
+        let mut records = Vec::new();
         for one in wanted.iter_mut() {
             self.renew(one, Some(&head), steps_of)?;
-            if let Some((judged, settled)) = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty()) {
-                planned.extend(self.commits_for(store, judged, &settled.steps)?);
-            }
+            let due = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty());
+            let commits = due.map(|(judged, to)| self.commits_for(store, judged, &to.steps)).transpose()?;
+            let (commits, record) = commits.unwrap_or_default();
+            planned.extend(commits);
+            records.push(record);
         }
         let committed = transaction.commit(&planned)?;
         let head = transaction.head().clone();
         drop(transaction);
-        let mut written = planned.chunks(1).zip(&committed.commits);
+        let mut ids = committed.commits.iter().copied();
         let mut outcomes = Vec::new();
-        for (judged, settled) in wanted.iter_mut().filter_map(|one| one.seen.take()) {
-            let Settled { steps, decision } = settled;
-            let Some(last) = steps.last().map(|step| step.state.clone()) else {
+        for (one, record) in wanted.iter_mut().zip(records) {
+            let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
+            let Some(record) = record else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
-            let mut made = Vec::new();
-            let mut text = (Vec::new(), Vec::new());
-            for (step, (plan, commit)) in steps.into_iter().zip(written.by_ref()) {
-                made.push((step.transition, Some(*commit)));
-                text = own_texts(&plan[0], &judged.task);
-            }
-            let placed = Placed {
-                state: (last, text.0),
-                transcript: text.1,
-                decision,
-                commit: made.last().and_then(|(_, commit)| *commit),
-                head: Some(head.clone()),
-                stamps: &committed.placed,
-            };
+            let made: Vec<_> = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
+            let commit = made.last().and_then(|(_, commit)| *commit);
+            let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
             let judged = self.workspace.sight_after(judged, placed);
             notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
@@ -248,32 +239,30 @@ impl Writer<'_> {
         Ok(outcomes)
     }
 
+    /// A commit for each step, and the record after the last of them.
     fn commits_for(
         &self,
         store: &Store,
         judged: &Sight,
         steps: &[Step],
-    ) -> Result<Vec<PlannedCommit>, Error> {
+    ) -> Result<(Vec<PlannedCommit>, Option<RecordFiles>), Error> {
         let workflow = judged.workflow();
         let state_path = judged.task.state_path();
         let transcript_path = judged.task.transcript_path();
         self.refuse_link(judged)?;
         refuse_unread(judged)?;
-        refuse_cut(store, judged)?;
         self.refuse_data(workflow, steps)?;
         refuse_sparse(store, judged)?;
-        refuse_ignored(store, judged, &state_path)?;
-        let mut transcript = transcript_before(judged);
+        refuse_ignored(store, judged, &transcript_path)?;
+        let mut records = self.record_files(judged, steps)?;
         let mut commits = Vec::new();
-        for (index, step) in steps.iter().enumerate() {
-            transcript = with_line(transcript, &step.state, &workflow.phase_key);
-            let state = write_state(&step.state, &workflow.phase_key, &self.workspace.state_schema());
+        for (index, (step, record)) in steps.iter().zip(&records).enumerate() {
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
-            writes.push(Write::own(state_path.clone(), state.into_bytes(), before));
+            writes.push(Write::own(state_path.clone(), record.state.clone(), before));
             let before = judged.observed.transcript.as_deref();
-            writes.push(Write::own(transcript_path.clone(), transcript.clone(), before));
+            writes.push(Write::own(transcript_path.clone(), record.log.clone(), before));
             let signed_off =
                 self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
             let message = Message {
@@ -286,7 +275,7 @@ impl Writer<'_> {
             };
             commits.push(PlannedCommit { message: message.text(), writes, removes });
         }
-        Ok(commits)
+        Ok((commits, records.pop()))
     }
 
     fn apply_without_git(
@@ -301,36 +290,15 @@ impl Writer<'_> {
             self.renew(one, head.as_ref(), steps_of)?;
             let Some((judged, settled)) = one.seen.take() else { continue };
             let Settled { steps, decision } = settled;
-            let Some(last) = steps.last() else {
+            let Some(last) = self.record_files(&judged, &steps)?.pop() else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let workflow = judged.workflow();
             self.refuse_data(workflow, &steps)?;
-            let mut transcript = transcript_before(&judged);
-            for step in &steps {
-                transcript = with_line(transcript, &step.state, &workflow.phase_key);
-            }
-            let state = write_state(&last.state, &workflow.phase_key, &self.workspace.state_schema());
-            // The transcript first: a crash in between leaves a line that the next write replaces.
-            let root = &self.workspace.root;
-            let mut stamps = Vec::new();
-            for (path, bytes) in [
-                (judged.task.transcript_path(), transcript.as_slice()),
-                (judged.task.state_path(), state.as_bytes()),
-            ] {
-                let stamp = durable::write_atomic(&path.under(root), bytes)?;
-                stamps.extend(stamp.map(|stamp| (path, stamp)));
-            }
-            let placed = Placed {
-                state: (last.state.clone(), state.into_bytes()),
-                transcript,
-                decision,
-                commit: None,
-                head: head.clone(),
-                stamps: &stamps,
-            };
-            let judged = self.workspace.sight_after(judged, placed);
+            let stamps = self.write_record(&judged.task, &last)?;
+            let (commit, head) = (None, head.clone());
+            let judged = self.workspace.sight_after(judged, last.placed(decision, commit, head, &stamps));
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
             let applied = Applied { judged, steps, notes: Vec::new() };
             applied.trace();
@@ -364,26 +332,6 @@ impl Wanted {
         let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
-}
-
-/// The bytes of the state and of the transcript that a commit writes.
-fn own_texts(planned: &PlannedCommit, task: &TaskRef) -> (Vec<u8>, Vec<u8>) {
-    let bytes = |path: RepoPath| {
-        let write = planned.writes.iter().find(|write| *write.path() == path);
-        write.map(|write| write.bytes().to_vec()).unwrap_or_default()
-    };
-    (bytes(task.state_path()), bytes(task.transcript_path()))
-}
-
-/// The transcript to append to; of a state that a merge left in pieces, what both sides tell.
-fn transcript_before(judged: &Sight) -> Vec<u8> {
-    let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    let lines = match &judged.recorded {
-        Recorded::Broken(_) | Recorded::Lost => without_markers(bytes),
-        Recorded::New => settled_lines(bytes, 1),
-        Recorded::Known(state) => settled_lines(bytes, state.next_seq),
-    };
-    with_own_line_endings(lines.into()).into_owned()
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.
@@ -460,8 +408,8 @@ fn refuse_unread(judged: &Sight) -> Result<(), Error> {
 }
 
 /// A transition whose proof git ignores could not be proven; it is refused, never forced.
-fn refuse_ignored(store: &Store, judged: &Sight, state: &RepoPath) -> Result<(), Error> {
-    match ignored(store, judged, state)?.first() {
+fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
+    match ignored(store, judged, log)?.first() {
         None => Ok(()),
         Some(path) => {
             let message = format!("git ignores {path}, so the transition could not carry its proof");

@@ -9,6 +9,7 @@ mod create;
 mod merge_driver;
 mod orders;
 mod preflight;
+mod record_files;
 mod recover;
 mod resolve;
 mod suggestion;

@@ -1,11 +1,8 @@
-//! What may be recorded: data that its schema accepts and every reader can read, behind a transcript
-//! that is whole.
+//! What may be recorded: data that its schema accepts and every reader can read.
 
 use super::Writer;
 use crate::base::{Code, command};
-use crate::decide::{DEEPEST, Recorded, State, Step, nests_deeper};
-use crate::record::{settled_lines, write_state};
-use crate::store::Store;
+use crate::decide::{DEEPEST, State, Step, nests_deeper};
 use crate::survey::{Error, Sight};
 use crate::workflow::Workflow;
 
@@ -21,7 +18,7 @@ impl Writer<'_> {
         if let Some((key, _)) = deep {
             return Some(format!("`{key}` would nest deeper than {DEEPEST} levels"));
         }
-        let size = write_state(state, &workflow.phase_key, &self.workspace.state_schema()).len();
+        let size = self.state_text(workflow, state, b"").len();
         let limit = self.workspace.setting.config.limit_bytes;
         (size as u64 > limit)
             .then(|| format!("the state would have {size} bytes, and at most {limit} are read"))
@@ -48,24 +45,4 @@ impl Writer<'_> {
             None => Ok(()),
         }
     }
-}
-
-/// Refuses to go on from a transcript that has lost what the branch knows of the same state: the loss
-/// would be committed, and look like a forgery ever after.
-pub(crate) fn refuse_cut(store: &Store, judged: &Sight) -> Result<(), Error> {
-    let (Recorded::Known(state), true) = (&judged.recorded, judged.is_committed) else { return Ok(()) };
-    let path = judged.task.transcript_path();
-    let bytes = judged.observed.transcript.as_deref().unwrap_or_default();
-    let Some(known) = store.source_at(judged.head_commit()).blob_at(&path)? else { return Ok(()) };
-    if store.digest(&path, bytes)? == known {
-        return Ok(());
-    }
-    let told = settled_lines(&store.blob(known)?.unwrap_or_default(), state.next_seq);
-    let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "\n");
-    if lines(bytes).starts_with(&lines(&told)) {
-        return Ok(());
-    }
-    let message = format!("{path}, which only grows, has lost something that HEAD holds");
-    let hint = Some(command(&["git", "restore", "--", path.as_str()]));
-    Err(Error::new(Code::TranscriptCut, message).with_hint(hint))
 }

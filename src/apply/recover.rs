@@ -1,122 +1,126 @@
-//! Rebuilding a lost or broken state: from git history, else from the transcript, else from the files.
+//! Bringing back a record: the log from git history and from what is left of it, else from the files.
 
 use super::Writer;
-use crate::base::{Code, Diagnostic, Digest, command, shell_word};
+use super::record_files::RecordFiles;
+use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
-use crate::record::{TRANSCRIPT_FILE, read_state, rebuild, write_state};
+use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
 
-/// Where a state came from.
+/// Where a record came from.
 pub enum Recovered {
     /// It was whole; nothing was done.
     NotNeeded,
-    /// Of the newest commit that holds a whole one.
+    /// The log came from a commit.
     FromGit(Digest),
-    /// Of the last line of the transcript.
+    /// The log was there, and the state was folded from it.
     FromTranscript,
-    /// Of the files of the task, as far as its workflow says how; it begins anew.
+    /// The state came from the files of the task, as far as its workflow says how; the log begins anew.
     FromFiles,
 }
 
 impl Writer<'_> {
-    /// Rebuilds `state.json`, keeping what was there as `state.json.broken`.
+    /// Brings back a task's record in the work directory, keeping what was there as `….broken`.
     ///
-    /// The work directory is mended, nothing is committed: a state of the past is restored, no
-    /// transition is made.
+    /// Nothing is committed: what was recorded before is restored, no transition is made.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let judged = self.workspace.look(task)?;
         if judged.state().is_some() {
-            return Ok(Recovered::NotNeeded);
+            if !judged.is_state_stale() {
+                return Ok(Recovered::NotNeeded);
+            }
+            self.keep_broken(&task.state_path())?;
+            self.renew_state(&judged)?;
+            return Ok(Recovered::FromTranscript);
         }
-        if self.would_forget(task)? {
+        if self.is_conflicted(task, &self.unmerged()?)? || self.is_disputed(task)? {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
-        let phase_key = judged.workflow().phase_key.as_str();
-        let path = task.state_path();
-        let in_git = self.state_from_git(task, phase_key)?;
-        let told = self.state_from_transcript(task, phase_key)?;
-        // Where moves are not committed, the transcript may know more than git does.
-        let goes_further = match (&in_git, &told) {
-            (Some((in_git, _)), Some(told)) => last_step(told) > last_step(in_git),
-            _ => false,
-        };
-        let (text, from) = match in_git.filter(|_| !goes_further) {
-            Some((text, commit)) => (text, Recovered::FromGit(commit)),
-            None => match told {
-                Some(text) => (text, Recovered::FromTranscript),
-                None => (self.state_from_files(task, &judged)?, Recovered::FromFiles),
-            },
-        };
-        if let Some(broken) = &judged.observed.state {
-            let place = path.under(&self.workspace.root);
-            let mut names = std::iter::once("json.broken".to_owned())
-                .chain((2..).map(|number| format!("json.broken.{number}")))
-                .map(|extension| place.with_extension(extension));
-            // What was kept before is kept still.
-            if let Some(kept) = names.find(|name| name.symlink_metadata().is_err()) {
-                durable::write_atomic(&kept, &broken.bytes)?;
-            }
+        let (log, from) = self.whole_log(task)?;
+        let files = if log.is_empty() { Some(self.record_from_files(task, &judged)?) } else { None };
+        for path in [task.transcript_path(), task.state_path()] {
+            self.keep_broken(&path)?;
         }
-        durable::write_atomic(&path.under(&self.workspace.root), text.as_bytes())?;
+        if let Some(files) = files {
+            self.write_record(task, &files)?;
+            return Ok(Recovered::FromFiles);
+        }
+        durable::write_atomic(&task.transcript_path().under(&self.workspace.root), &log)?;
+        self.renew_state(&self.workspace.look(task)?)?;
         Ok(from)
     }
 
-    /// The state that the files give; the error says that they give none, or not a whole one.
-    fn state_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<String, Error> {
-        let lost = |message: String| -> Result<String, Error> {
+    fn is_disputed(&self, task: &TaskRef) -> Result<bool, Error> {
+        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
+        Ok(faults.is_empty() && log.heads().len() > 1)
+    }
+
+    /// Every event of which none before is missing: of the log that lies there, of HEAD's, and of the newest
+    /// commit whose log is whole.
+    fn whole_log(&self, task: &TaskRef) -> Result<(Vec<u8>, Recovered), Error> {
+        let path = task.transcript_path();
+        let here = self.bytes_at(&path);
+        let Some(store) = &self.workspace.store else {
+            return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
+        };
+        let at_head =
+            store.head_source()?.blob_at(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
+        let at_head = at_head.unwrap_or_default();
+        let mut whole = (Vec::new(), Recovered::FromTranscript);
+        for commit in store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default() {
+            let held = store.read_at(commit, &path)?.unwrap_or_default();
+            let (log, faults) = EventLog::parse(&held);
+            if faults.is_empty() && !log.is_empty() {
+                whole = (held, Recovered::FromGit(commit));
+                break;
+            }
+        }
+        let own = whole_lines(&[&here]);
+        let log = whole_lines(&[&whole.0, &at_head, &here]);
+        let from = if own.len() == log.len() { Recovered::FromTranscript } else { whole.1 };
+        Ok((log, from))
+    }
+
+    /// Keeps a file under another name, where it lies there.
+    fn keep_broken(&self, path: &RepoPath) -> Result<(), Error> {
+        let place = path.under(&self.workspace.root);
+        let Some(bytes) = durable::read_regular(&place) else { return Ok(()) };
+        let extension = place.extension().map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut names = std::iter::once(format!("{extension}.broken"))
+            .chain((2..).map(|number| format!("{extension}.broken.{number}")))
+            .map(|extension| place.with_extension(extension));
+        // What was kept before is kept still.
+        match names.find(|name| name.symlink_metadata().is_err()) {
+            Some(kept) => durable::write_atomic(&kept, &bytes).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The record that the files give; the error says that they give none, or not a whole one.
+    fn record_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<RecordFiles, Error> {
+        let lost = |message: String| -> Result<RecordFiles, Error> {
             let id = shell_word(task.id.as_str());
             let path = task.state_path();
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
-            Err(Error::new(Code::StateLost, message).with_hint(hint))
+            Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
         };
-        let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds a state of `{}`", task.id);
+        let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds an event of `{}`", task.id);
         let stamp = self.caller.own_stamp();
         let workflow = judged.workflow();
         let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
             return lost(nobody);
         };
-        match self.refused_data(workflow, &state) {
-            Some(why) => lost(format!("{nobody}, and its files do not hold a whole one: {why}")),
-            None => Ok(write_state(&state, &workflow.phase_key, &self.workspace.state_schema())),
+        if let Some(why) = self.refused_data(workflow, &state) {
+            return lost(format!("{nobody}, and its files do not hold a whole one: {why}"));
+        }
+        let steps = record_steps(&state, &state, [&state]);
+        match self.files_after(workflow, Vec::new(), &steps).pop() {
+            Some(files) => Ok(files),
+            None => lost(nobody),
         }
     }
-
-    fn state_from_git(&self, task: &TaskRef, phase_key: &str) -> Result<Option<(String, Digest)>, Error> {
-        let Some(store) = &self.workspace.store else { return Ok(None) };
-        let path = task.state_path();
-        let commits = store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default();
-        for commit in commits {
-            let Some(bytes) = store.read_at(commit, &path)? else { continue };
-            let Ok(text) = String::from_utf8(bytes) else { continue };
-            let whole =
-                serde_json::from_str(&text).is_ok_and(|value| read_state(&value, &text, phase_key).is_ok());
-            if whole {
-                return Ok(Some((text, commit)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn state_from_transcript(&self, task: &TaskRef, phase_key: &str) -> Result<Option<String>, Error> {
-        let path = task
-            .directory
-            .join(TRANSCRIPT_FILE)
-            .map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
-        let Some(bytes) = durable::read_regular(&path.under(&self.workspace.root)) else { return Ok(None) };
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(match rebuild(&text, phase_key) {
-            Some(Ok(state)) => Some(write_state(&state, phase_key, &self.workspace.state_schema())),
-            _ => None,
-        })
-    }
-}
-
-/// The number of the last step that a state's text holds.
-fn last_step(text: &str) -> Option<u64> {
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    value.get("history")?.as_array()?.last()?.get("seq")?.as_u64()
 }

@@ -1,19 +1,19 @@
-//! Settling what a merge left of a task's record: both sides are read, and one state is derived.
+//! Settling what a merge left of a task's record: the log is united, and the state is folded from it.
 //!
-//! In the middle of an operation of git the result is staged, otherwise it is committed.
+//! In the middle of an operation of git both files are staged. Otherwise they are written, and only a person's
+//! choice of a side is committed, as the transition that it is.
 
 use super::TaskOutcome;
 use super::Writer;
-use super::conflicted::{Conflicted, state_in};
-use crate::base::{Code, Diagnostic, Digest, Place, RepoPath};
+use super::conflicted::LogSides;
+use super::record_files::{RecordFiles, log_before};
+use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, State, Step};
-use crate::record::{with_line, write_state};
+use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
 use crate::store::{Operation, durable, resolving};
-use crate::survey::snapshot::workflow_named_in;
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
-use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A side of a merge, by git's names: in a rebase, ours is what is built upon.
@@ -47,12 +47,12 @@ pub enum Resolved {
 pub enum ResolvedBy {
     /// One side had moved.
     Moved(MergeSide),
-    /// Both had; the state is derived from both.
+    /// Both had; their logs are united, and the state is what they are joined to.
     Merged,
     /// Somebody chose.
     Chosen(MergeSide),
-    /// Only the transcript was in two pieces.
-    Transcript,
+    /// The log was whole, and `state.json` alone was not.
+    Renewed,
 }
 
 /// A record that is whole again.
@@ -65,7 +65,7 @@ pub struct Settlement {
     pub phases: [String; 2],
     /// Whether it was marked as resolved in the index.
     pub staged: bool,
-    /// The commit that was made, where no operation of git goes on.
+    /// The commit that records a choice, where no operation of git goes on.
     pub commit: Option<Digest>,
     /// What is left to people: every other file of the task that is not merged.
     pub left: Vec<Diagnostic>,
@@ -85,59 +85,66 @@ pub struct Dispute {
     pub theirs: Vec<HistoryEntry>,
 }
 
-/// Both sides of a state.
-struct StateSides {
-    base: Option<State>,
-    ours: State,
-    theirs: State,
-}
-
-/// A state that was settled.
-struct DerivedState {
-    how: ResolvedBy,
-    state: State,
-    phases: [String; 2],
-}
-
-/// Why nothing was derived.
-enum ResolveRefusal {
-    Disputed(Box<Dispute>),
-    Failed(Error),
-}
-
-impl From<Error> for ResolveRefusal {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
+/// A united log, and what of it each side knows.
+struct UnitedLog {
+    lines: Vec<u8>,
+    log: EventLog,
+    /// The heads of our side, and those that it does not know.
+    sides: [Vec<Digest>; 2],
+    compiled: Arc<UsableWorkflow>,
+    cache: FoldCache,
 }
 
 impl Writer<'_> {
-    /// Settles a task's record; `None` where it is in one piece.
+    /// Settles a task's record; `None` where nothing is left to settle.
     ///
-    /// In the middle of an operation of git its two files are written and staged, else committed.
+    /// # Errors
+    ///
+    /// The log cannot be read even when united, one side removed it, or a choice is refused.
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
-        let (state_path, transcript_path) = (task.state_path(), task.transcript_path());
-        let state = self.conflicted_state(task, &unmerged)?;
-        let transcript = self.conflicted(&transcript_path, &unmerged)?;
-        if state.is_none() && transcript.is_none() {
+        let is_conflicted = self.is_conflicted(task, &unmerged)?;
+        let before = self.workspace.look(task)?;
+        let mut united = self.united_log(task, &before, self.log_sides(task, &unmerged)?)?;
+        let compiled = Arc::clone(&united.compiled);
+        let workflow = &compiled.workflow;
+        let phases = united.phases(workflow);
+        let folded = match united.fold(workflow) {
+            Ok(folded) => Some(folded),
+            Err(FoldError::Disputed { conflict, .. }) if chosen.is_none() => {
+                let [ours, theirs] = united.stories();
+                let dispute = Dispute { task: task.clone(), phases, conflict, ours, theirs };
+                return Ok(Some(Resolved::Disputed(Box::new(dispute))));
+            }
+            Err(FoldError::Disputed { .. }) => None,
+            Err(FoldError::Fault(fault)) => return Err(unreadable(task, &fault)),
+        };
+        let is_open = is_conflicted || folded.is_none() || before.is_state_stale();
+        if !is_open && (chosen.is_none() || united.sides.iter().any(Vec::is_empty)) {
             return Ok(None);
         }
-        let is_unmerged = |path: &RepoPath| unmerged.iter().any(|one| one.path == *path);
-        let pending = self.operation().is_some() || is_unmerged(&state_path) || is_unmerged(&transcript_path);
-        let settled = if pending {
-            self.stage(task, state.as_ref(), transcript.as_ref(), chosen).map(|derived| (derived, None))
-        } else {
-            self.record(task, chosen)
-        };
-        let (derived, commit) = match settled {
-            Ok(settled) => settled,
-            Err(ResolveRefusal::Disputed(dispute)) => return Ok(Some(Resolved::Disputed(dispute))),
-            Err(ResolveRefusal::Failed(error)) => return Err(error),
+        let pending = self.operation().is_some()
+            || unmerged.iter().any(|one| one.path.below(&task.directory).is_some());
+        let chosen = chosen.filter(|_| !united.sides.iter().any(Vec::is_empty));
+        let (how, commit) = match (chosen, folded) {
+            (Some(chosen), _) => {
+                let state = self.chosen_state(workflow, &mut united, chosen)?;
+                (
+                    ResolvedBy::Chosen(chosen.side),
+                    self.record_choice(task, &united, workflow, state, pending)?,
+                )
+            }
+            (None, Some(state)) => {
+                let how = united.how(is_conflicted);
+                let text = self.state_text(workflow, &state, &united.lines);
+                let files = RecordFiles { folded: state, state: text, log: united.lines };
+                self.put_files(task, &files, pending)?;
+                (how, None)
+            }
+            (None, None) => return Ok(None),
         };
         let judged = self.workspace.look(task)?;
         let left = self.left_over(&judged)?;
-        let DerivedState { how, phases, .. } = derived;
         let settlement = Settlement { judged, how, phases, staged: pending, commit, left };
         Ok(Some(Resolved::Settled(Box::new(settlement))))
     }
@@ -153,139 +160,86 @@ impl Writer<'_> {
         Ok(!self.unmerged()?.is_empty())
     }
 
-    /// Derives the state from both sides, or takes the one that was chosen.
-    fn derive(
+    fn united_log(
         &self,
         task: &TaskRef,
-        state: Option<&Conflicted>,
-        transcript: Option<&Conflicted>,
-        chosen: Option<&Chosen>,
-    ) -> Result<(DerivedState, Arc<UsableWorkflow>), ResolveRefusal> {
-        let Some(conflicted) = state else { return self.as_it_is(task) };
-        let compiled = self.workflow_of(task, conflicted)?;
-        let workflow = &compiled.workflow;
-        let sides = self.sides(task, conflicted, transcript, &workflow.phase_key)?;
-        let phase = |state: &State| state.phase.clone().unwrap_or_else(|| workflow.initial.to_string());
-        let phases = [phase(&sides.ours), phase(&sides.theirs)];
-        let (how, state) = match chosen {
-            Some(Chosen { side, reason }) => {
-                let (own, other) = match side {
-                    MergeSide::Ours => (&sides.ours, &sides.theirs),
-                    MergeSide::Theirs => (&sides.theirs, &sides.ours),
-                };
-                let state = decide::choose(workflow, own, other, reason, &self.stamp());
-                (ResolvedBy::Chosen(*side), state.map_err(Error::from)?)
+        judged: &Sight,
+        sides: Option<LogSides>,
+    ) -> Result<UnitedLog, Error> {
+        let lines = match &sides {
+            Some(sides) => sides.united(),
+            None => log_before(&self.bytes_at(&task.transcript_path())),
+        };
+        let (log, faults) = EventLog::parse(&lines);
+        if let Some(fault) = faults.first() {
+            return Err(unreadable(task, fault));
+        }
+        let ours = match &sides {
+            Some(sides) => EventLog::parse(&sides.ours).0.heads(),
+            None => self.heads_of_ours(task, &log)?,
+        };
+        let known = log.ancestry(&ours);
+        let theirs = log.heads().into_iter().filter(|head| !known.contains(head)).collect();
+        let compiled = match log.in_order().last() {
+            Some(last) => {
+                let loaded = self.workspace.setting.workflow(last.workflow.name.as_str())?;
+                Arc::clone(loaded.usable()?)
             }
-            None => match decide::merge(workflow, sides.base.as_ref(), &sides.ours, &sides.theirs) {
-                Ok(state) if state == sides.ours => (ResolvedBy::Moved(MergeSide::Ours), state),
-                Ok(state) if state == sides.theirs => (ResolvedBy::Moved(MergeSide::Theirs), state),
-                Ok(state) => (ResolvedBy::Merged, state),
-                Err(conflict) => {
-                    return Err(ResolveRefusal::Disputed(Box::new(Dispute {
-                        task: task.clone(),
-                        phases,
-                        conflict,
-                        ours: alone(&sides.ours, &sides.theirs),
-                        theirs: alone(&sides.theirs, &sides.ours),
-                    })));
-                }
-            },
+            None => Arc::clone(&judged.compiled),
         };
-        Ok((DerivedState { how, state, phases }, compiled))
+        Ok(UnitedLog { lines, log, sides: [ours, theirs], compiled, cache: FoldCache::default() })
     }
 
-    /// The state of a task of which only the transcript is in pieces.
-    fn as_it_is(&self, task: &TaskRef) -> Result<(DerivedState, Arc<UsableWorkflow>), ResolveRefusal> {
-        let Sight { compiled, observed, .. } = self.workspace.look(task)?;
-        let workflow = &compiled.workflow;
-        let bytes = observed.state.as_ref().map_or(&b""[..], |file| &file.bytes);
-        let state = state_in(bytes, &workflow.phase_key).map_err(|why| {
-            let message = format!("the state of `{}` cannot be used: {why}", task.id);
-            let hint = Some(format!("put state.json back, then: orch resolve {}", task.id));
-            Error::new(Code::StateInvalid, message).with_hint(hint)
-        })?;
-        let phase = state.phase.clone().unwrap_or_default();
-        let phases = [phase.clone(), phase];
-        Ok((DerivedState { how: ResolvedBy::Transcript, state, phases }, compiled))
+    /// The state by which a person picks a side, which follows both.
+    fn chosen_state(
+        &self,
+        workflow: &Workflow,
+        united: &mut UnitedLog,
+        chosen: &Chosen,
+    ) -> Result<State, Error> {
+        let [ours, theirs] = &united.sides;
+        let sides = match chosen.side {
+            MergeSide::Ours => (ours.as_slice(), theirs.as_slice()),
+            MergeSide::Theirs => (theirs.as_slice(), ours.as_slice()),
+        };
+        let state = united.log.choose(workflow, sides, &chosen.reason, &self.stamp(), &mut united.cache);
+        let state = state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?;
+        state
     }
 
-    fn workflow_of(&self, task: &TaskRef, conflicted: &Conflicted) -> Result<Arc<UsableWorkflow>, Error> {
-        let named = workflow_named_in(&conflicted.ours).or_else(|| workflow_named_in(&conflicted.theirs));
-        let loaded = self.workspace.setting.workflow(named.as_deref().unwrap_or(task.workflow.as_str()))?;
-        loaded.usable().map(Arc::clone)
-    }
-
-    fn sides(
+    /// Stages a choice in the middle of an operation of git, else commits it.
+    fn record_choice(
         &self,
         task: &TaskRef,
-        conflicted: &Conflicted,
-        transcript: Option<&Conflicted>,
-        phase_key: &str,
-    ) -> Result<StateSides, Error> {
-        let side = |bytes: &[u8], name: &str, other: &str| {
-            state_in(bytes, phase_key).map_err(|why| {
-                let message =
-                    format!("the side `{name}` of the state of `{}` cannot be used: {why}", task.id);
-                let path = format!("{}/state.json", task.directory);
-                let hint = format!("take the other one: git checkout --{other} -- {path} && git add {path}");
-                Error::new(Code::SideBroken, message).with_hint(hint)
-            })
-        };
-        let ours = side(&conflicted.ours, "ours", "theirs")?;
-        let theirs = side(&conflicted.theirs, "theirs", "ours")?;
-        let base = conflicted.base.as_deref().and_then(|bytes| state_in(bytes, phase_key).ok());
-        let base = base.or_else(|| transcript?.last_common(phase_key));
-        Ok(StateSides { base, ours, theirs })
+        united: &UnitedLog,
+        workflow: &Workflow,
+        state: State,
+        pending: bool,
+    ) -> Result<Option<Digest>, Error> {
+        let step = Step { transition: decide::merging(workflow, &state), state };
+        if !pending {
+            let outcomes = self.apply(std::slice::from_ref(task), false, &|judged| {
+                Ok(self.workspace.after(judged, vec![step.clone()]))
+            })?;
+            return Ok(outcomes.into_iter().find_map(|outcome| match outcome {
+                TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
+                TaskOutcome::Nothing(_) => None,
+            }));
+        }
+        let steps = [step];
+        let files = self.record_after(workflow, None, united.lines.clone(), &steps)?;
+        files.iter().try_for_each(|files| self.put_files(task, files, true))?;
+        Ok(None)
     }
 
-    /// Writes and stages the two files of a record, and nothing else.
-    fn stage(
-        &self,
-        task: &TaskRef,
-        state: Option<&Conflicted>,
-        transcript: Option<&Conflicted>,
-        chosen: Option<&Chosen>,
-    ) -> Result<DerivedState, ResolveRefusal> {
-        let (derived, compiled) = self.derive(task, state, transcript, chosen)?;
-        let workflow = &compiled.workflow;
-        let path = task.transcript_path();
-        let lines = match transcript {
-            Some(conflicted) => conflicted.united(),
-            None => durable::read_regular(&path.under(&self.workspace.root)).unwrap_or_default(),
-        };
-        let lines = with_line(lines, &derived.state, &workflow.phase_key);
-        let state = write_state(&derived.state, &workflow.phase_key, &self.workspace.state_schema());
-        let files = [(task.state_path(), state.into_bytes()), (path, lines)];
-        self.workspace.repository_or_refuse()?.settle(&files).map_err(Error::from)?;
-        Ok(derived)
-    }
-
-    /// Commits the settled record as any other transition.
-    fn record(
-        &self,
-        task: &TaskRef,
-        chosen: Option<&Chosen>,
-    ) -> Result<(DerivedState, Option<Digest>), ResolveRefusal> {
-        let came = RefCell::new(None);
-        let outcomes = self.apply(std::slice::from_ref(task), false, &|judged| {
-            let state = self.conflicted_state(task, &[])?;
-            let transcript = judged.observed.transcript.as_deref().and_then(Conflicted::in_text);
-            // Somebody else has settled it since it was looked at.
-            if state.is_none() && transcript.is_none() {
-                return Ok(self.workspace.after(judged, Vec::new()));
+    fn put_files(&self, task: &TaskRef, files: &RecordFiles, stage: bool) -> Result<(), Error> {
+        match &self.workspace.store {
+            Some(store) if stage => {
+                let log = (task.transcript_path(), files.log.clone());
+                Ok(store.settle(&[(task.state_path(), files.state.clone()), log])?)
             }
-            let derived = self.derive(task, state.as_ref(), transcript.as_ref(), chosen);
-            let workflow = judged.workflow();
-            let step = derived.as_ref().map(|(derived, _)| step_of(workflow, derived));
-            let steps = step.into_iter().collect();
-            came.replace(Some(derived.map(|(derived, _)| derived)));
-            Ok(self.workspace.after(judged, steps))
-        })?;
-        let commit = outcomes.into_iter().find_map(|outcome| match outcome {
-            TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
-            TaskOutcome::Nothing(_) => None,
-        });
-        came.into_inner().ok_or(Error::moved())?.map(|derived| (derived, commit))
+            _ => self.write_record(task, files).map(drop),
+        }
     }
 
     /// Every other file of a task that is still in two pieces.
@@ -314,16 +268,53 @@ impl Writer<'_> {
     }
 }
 
-/// What one side tells and the other does not; what is older than all that the other keeps, both know.
-fn alone(one: &State, other: &State) -> Vec<HistoryEntry> {
-    let oldest = other.history.first().map_or(0, |first| first.seq);
-    let own = one.history.iter().filter(|entry| entry.seq >= oldest && !other.history.contains(entry));
-    own.cloned().collect()
+impl UnitedLog {
+    fn fold(&mut self, workflow: &Workflow) -> Result<State, FoldError> {
+        let heads = self.log.heads();
+        Ok(self.log.fold(workflow, &heads, &mut self.cache)?.unwrap_or_default())
+    }
+
+    /// The phases that the sides are in; of a side that knows no more than the other, the same.
+    fn phases(&mut self, workflow: &Workflow) -> [String; 2] {
+        let [ours, theirs] = self.sides.clone();
+        let mut phase = |heads: &[Digest]| {
+            let state = self.log.fold(workflow, heads, &mut self.cache).ok().flatten()?;
+            state.phase
+        };
+        let (one, other) = (phase(&ours), phase(&theirs));
+        let named = |one: &Option<String>, other: &Option<String>| {
+            one.clone().or_else(|| other.clone()).unwrap_or_else(|| workflow.initial.to_string())
+        };
+        [named(&one, &other), named(&other, &one)]
+    }
+
+    /// What each side tells and the other does not, oldest first.
+    fn stories(&self) -> [Vec<HistoryEntry>; 2] {
+        let [ours, theirs] = [0, 1].map(|side: usize| self.log.ancestry(&self.sides[side]));
+        let alone = |own: &std::collections::HashSet<Digest>, other: &std::collections::HashSet<Digest>| {
+            let events = self.log.in_order().into_iter();
+            let own = events.filter(|event| own.contains(&event.id) && !other.contains(&event.id));
+            own.map(|event| event.entry.clone()).collect()
+        };
+        [alone(&ours, &theirs), alone(&theirs, &ours)]
+    }
+
+    fn how(&self, was_conflicted: bool) -> ResolvedBy {
+        let heads = self.log.heads();
+        match &self.sides {
+            [_, theirs] if theirs.is_empty() && was_conflicted && heads.len() == 1 => {
+                ResolvedBy::Moved(MergeSide::Ours)
+            }
+            [_, theirs] if theirs.is_empty() => ResolvedBy::Renewed,
+            _ if heads.len() == 1 => ResolvedBy::Moved(MergeSide::Theirs),
+            _ => ResolvedBy::Merged,
+        }
+    }
 }
 
-/// The step that records a settled state.
-fn step_of(workflow: &Workflow, derived: &DerivedState) -> Step {
-    let state = derived.state.clone();
-    let by_person = matches!(derived.how, ResolvedBy::Chosen(_));
-    Step { transition: decide::merging(workflow, &state, by_person), state }
+/// What is said of a log that cannot be read though both sides are there.
+fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
+    let message = format!("the log of `{}` cannot be read: {fault}", task.id);
+    let hint = Some(crate::base::command(&["orch", "recover", task.id.as_str()]));
+    Error::new(fault.kind.code(), message).with_hint(hint)
 }

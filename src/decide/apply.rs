@@ -102,16 +102,22 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
         rule: transition.rule.as_ref().map(ToString::to_string),
         reason: transition.reason.clone(),
         actor: stamp.by.clone(),
-        evidence: transition
-            .evidence
-            .iter()
-            .flat_map(|evidence| evidence.files.iter())
-            .map(|(path, digest)| (path.clone(), digest.to_string()))
-            .collect(),
+        evidence: evidence(transition),
         waived: transition.waive.clone(),
         confirmed: transition.confirm.as_ref().map(|(artifact, _)| artifact.clone()),
         action: transition.action.clone(),
     }
+}
+
+/// The files that a transition rests on, each once, even where it is evidence of several artifacts.
+fn evidence(transition: &Transition) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (path, digest) in transition.evidence.iter().flat_map(|evidence| &evidence.files) {
+        if files.iter().all(|(known, _)| known != path) {
+            files.push((path.clone(), digest.to_string()));
+        }
+    }
+    files
 }
 
 fn note_substate(

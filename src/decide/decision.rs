@@ -88,7 +88,7 @@ pub enum Verdict {
     },
     /// The state or a rule cannot be evaluated.
     Error {
-        /// Stable code, for example `state-lost` or `guard-error`.
+        /// Stable code, for example `record-lost` or `guard-error`.
         code: Code,
     },
     /// The rules go round in circles without using up any evidence.
@@ -206,7 +206,7 @@ words! {
         Start = "start",
         /// A run ended.
         End = "end",
-        /// The records of two branches were joined: by `orch`, or a person chose one.
+        /// A person chose one of two branches that no rule joins.
         Merge = "merge",
     }
 }

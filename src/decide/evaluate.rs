@@ -16,18 +16,11 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     let (fresh_state, own_names);
     let state = match recorded {
         Recorded::Lost => {
-            let diagnostic = Diagnostic::error(
-                Code::StateLost,
-                "state.json is gone, but transcript.jsonl says there was one",
-            )
-            .hint(command(&["orch", "recover", facts.task.as_str()]));
-            return broken(
-                workflow,
-                facts,
-                Code::StateLost,
-                vec![diagnostic],
-                ways_out(facts, Code::StateLost),
-            );
+            let message = "transcript.jsonl is gone, and it is the record of this task";
+            let hint = command(&["orch", "recover", facts.task.as_str()]);
+            let diagnostic = Diagnostic::error(Code::RecordLost, message).hint(hint);
+            let code = Code::RecordLost;
+            return broken(workflow, facts, code, vec![diagnostic], ways_out(facts, code));
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics
@@ -130,14 +123,19 @@ fn broken(
 fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
     if code == Code::ConflictMarkers {
         // Taking the file back from git would throw away what the other branch did.
-        let effect = "derive the state from both sides of the merge";
+        let effect = "unite both sides of the log, and fold the state from them";
         return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];
     }
-    let state = facts.directory.join("state.json").map(|path| path.to_string()).unwrap_or_default();
-    let effect = "rebuild state.json from git history, else from the transcript and the artifacts";
+    let log = facts.directory.join("transcript.jsonl").map(|path| path.to_string()).unwrap_or_default();
+    let effect = "bring back transcript.jsonl from git history and from what is left of it";
     vec![
         choice("recover", ["orch", "recover", facts.task.as_str()], Owner::Human, effect),
-        choice("restore", ["git", "restore", "--", &state], Owner::Human, "take state.json back from git"),
+        choice(
+            "restore",
+            ["git", "restore", "--", &log],
+            Owner::Human,
+            "take transcript.jsonl back from git",
+        ),
     ]
 }
 

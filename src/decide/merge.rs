@@ -5,20 +5,15 @@
 //! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
 
 use super::{
-    Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp,
-    State, Tally, Transition, WorkflowRef, document, history_value,
+    Actor, ActorStatus, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp, State, Tally,
+    Transition, WorkflowRef, document, history_value,
 };
-use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId, Timestamp};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What the record of a merge says.
-const REASON: &str = "two branches moved this task";
-/// What is said where there is nothing to record.
-const ONE_MOVED: &str = "one of two branches had moved this task";
 
 /// Why two states are not merged: a person has to say which one stands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,38 +53,44 @@ impl Conflict {
     }
 }
 
-/// Merges two states of one task; `base` is the one that both come from, where it is known.
+/// The state of a task that two branches moved, neither of them after the other.
 ///
-/// If one side moved, that side. If both did, a new state that holds a record of kind
-/// [`Kind::Merge`]. It depends on the three states alone, so both branches get the same bytes.
-pub fn merge(
+/// `base` is the state at the last event that both have; `None` where they share none. Which side is
+/// which makes no difference. Nothing is recorded: the next event follows both sides. Its heads, and of its
+/// history what two events of one second leave open, are for the log to say.
+///
+/// # Errors
+///
+/// A person has to pick a side, because the rules of merging cannot.
+pub fn join(
     workflow: &Workflow,
     base: Option<&State>,
-    ours: &State,
-    theirs: &State,
+    one: &State,
+    another: &State,
 ) -> Result<State, Conflict> {
-    let is_base = |side: &State| base.is_some_and(|base| same(base, side));
-    if same(ours, theirs) || is_base(theirs) || (base.is_none() && follows(ours, theirs)) {
-        return Ok(ours.clone());
-    }
-    if is_base(ours) || (base.is_none() && follows(theirs, ours)) {
-        return Ok(theirs.clone());
-    }
-    if ours.foreign || theirs.foreign {
+    let (lead, other) = sides(workflow, one, another)?;
+    let own_names = base.map(|base| base.under_own_names(workflow));
+    Ok(Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other }.joined())
+}
+
+/// Both sides, the one that leads first.
+fn sides<'s>(
+    workflow: &'s Workflow,
+    one: &'s State,
+    another: &'s State,
+) -> Result<(MergeInput<'s>, MergeInput<'s>), Conflict> {
+    if one.foreign || another.foreign {
         return Err(Conflict::Foreign);
     }
     let name = |state: &State| state.workflow.as_ref().map(|named| named.name.clone());
-    if name(ours) != name(theirs) {
+    if name(one) != name(another) {
         return Err(Conflict::Workflows);
     }
-    let (lead, other) = in_order(MergeInput::new(workflow, ours)?, MergeInput::new(workflow, theirs)?);
-    if lead.phase.terminal && other.phase.terminal && !lead.rests_on_the_same_as(&other) {
-        let named = |state: &State| MergeInput::new(workflow, state).map(|side| side.phase.id.clone());
-        return Err(Conflict::Finished { ours: named(ours)?, theirs: named(theirs)? });
+    let (one, another) = (MergeInput::new(workflow, one)?, MergeInput::new(workflow, another)?);
+    if one.phase.terminal && another.phase.terminal && !one.rests_on_the_same_as(&another) {
+        return Err(Conflict::Finished { ours: one.phase.id.clone(), theirs: another.phase.id.clone() });
     }
-    let own_names = base.map(|base| base.under_own_names(workflow));
-    let merging = Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other };
-    Ok(merging.state())
+    Ok(in_order(one, another))
 }
 
 /// The state of the side that somebody chose against the other, on their word: the record names them.
@@ -123,34 +124,53 @@ pub fn choose(
             state.actors.insert(name.clone(), Actor { status, attempt, spent, ..Actor::default() });
         }
     }
+    let rev = chosen.rev.max(other.rev).saturating_add(1);
     let entry = HistoryEntry {
-        reason: reason.to_owned(),
+        seq: rev,
         at: stamp.at,
+        from: Some(left),
+        to: side.phase.id.clone(),
+        kind: Kind::Merge,
+        rule: None,
+        reason: reason.to_owned(),
         actor: stamp.by.clone(),
-        ..joining(left, side.phase.id.clone(), chosen.next_seq.max(other.next_seq), stamp.at)
+        evidence: Vec::new(),
+        waived: Vec::new(),
+        confirmed: None,
+        action: None,
     };
+    let mut history = join_histories(chosen.history.iter().chain(&other.history));
+    history.push(entry);
+    history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
     state.run.errors = state.run.errors.max(other.run.errors);
-    state.phase = Some(side.phase.id.to_string());
-    Ok(recorded(workflow, state, [chosen, other], entry))
+    Ok(State {
+        rev,
+        phase: Some(side.phase.id.to_string()),
+        workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
+        history,
+        next_seq: rev.saturating_add(1),
+        updated_at: Some(stamp.at),
+        ..state
+    })
 }
 
-/// The transition by which a settled state is committed.
+/// The transition by which a person's choice of a side is committed.
 #[must_use]
-pub fn merging(workflow: &Workflow, state: &State, by_person: bool) -> Transition {
+pub fn merging(workflow: &Workflow, state: &State) -> Transition {
     let named = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
     let here = named.map_or(&workflow.initial, |phase| &phase.id);
-    let joined = state.history.last().filter(|last| last.kind == Kind::Merge);
+    let last = state.history.last();
     Transition {
-        from: joined.map_or_else(|| Some(here.clone()), |entry| entry.from.clone()),
+        from: last.map_or_else(|| Some(here.clone()), |entry| entry.from.clone()),
         to: here.clone(),
         kind: Kind::Merge,
         rule: None,
-        reason: joined.map_or_else(|| ONE_MOVED.to_owned(), |entry| entry.reason.clone()),
+        reason: last.map(|entry| entry.reason.clone()).unwrap_or_default(),
         evidence: Vec::new(),
         set: Vec::new(),
         waive: Vec::new(),
         confirm: None,
-        by_human: by_person,
+        by_human: true,
         action: None,
         change: None,
     }
@@ -159,28 +179,12 @@ pub fn merging(workflow: &Workflow, state: &State, by_person: bool) -> Transitio
 /// The histories of two sides as one, each entry once.
 ///
 /// The order keeps that of either side and does not depend on which is which.
-#[must_use]
-pub fn join_histories<'e>(entries: impl IntoIterator<Item = &'e HistoryEntry>) -> Vec<HistoryEntry> {
+fn join_histories<'e>(entries: impl IntoIterator<Item = &'e HistoryEntry>) -> Vec<HistoryEntry> {
     let mut joined: Vec<(String, &HistoryEntry)> =
         entries.into_iter().map(|entry| (history_value(entry).to_string(), entry)).collect();
     joined.sort_by(|(a, left), (b, right)| (left.seq, left.at, a).cmp(&(right.seq, right.at, b)));
     joined.dedup_by(|(a, _), (b, _)| a == b);
     joined.into_iter().map(|(_, entry)| entry.clone()).collect()
-}
-
-/// Whether two states say the same of the task, apart from how much of its history they keep.
-fn same(a: &State, b: &State) -> bool {
-    let bare = |state: &State| {
-        let history = state.history.last().cloned().into_iter().collect();
-        State { history, errors: Vec::new(), ..state.clone() }
-    };
-    bare(a) == bare(b)
-}
-
-/// Whether the first state comes after the second, as far as its history tells.
-fn follows(later: &State, earlier: &State) -> bool {
-    let last = earlier.history.last();
-    later.next_seq > earlier.next_seq && last.is_some_and(|last| later.history.contains(last))
 }
 
 /// One of the two states, and where it stands.
@@ -235,28 +239,30 @@ struct Merging<'m> {
 }
 
 impl Merging<'_> {
-    fn state(&self) -> State {
+    fn joined(&self) -> State {
         let (lead, other) = (&*self.lead.state, &*self.other.state);
         let names: BTreeSet<&String> = lead.actors.keys().chain(other.actors.keys()).collect();
-        let state = State {
+        let mut history = join_histories(lead.history.iter().chain(&other.history));
+        history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+        let rev = lead.rev.max(other.rev);
+        State {
             title: {
                 let base = self.base.and_then(|base| base.title.as_ref());
                 three_way(base, lead.title.as_ref(), other.title.as_ref())
                     .map_or_else(|| lead.title.clone(), |title| title.cloned())
             },
+            rev,
             phase: Some(self.lead.phase.id.to_string()),
             actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
             waived: self.waived(),
+            history,
+            next_seq: rev.saturating_add(1),
             errors: self.errors(),
             run: self.run(),
+            updated_at: lead.updated_at.max(other.updated_at),
             extra: objects(self.base.map(|base| &base.extra), &lead.extra, &other.extra),
             ..lead.clone()
-        };
-        let last = |state: &State| state.updated_at.max(state.history.last().map(|entry| entry.at));
-        let at = last(lead).max(last(other)).unwrap_or_else(|| Timestamp::from_seconds(0));
-        let (from, to) = (self.other.phase.id.clone(), self.lead.phase.id.clone());
-        let entry = joining(from, to, lead.next_seq.max(other.next_seq), at);
-        recorded(self.workflow, state, [lead, other], entry)
+        }
     }
 
     fn actor(&self, name: &str) -> Actor {
@@ -355,40 +361,6 @@ impl Merging<'_> {
         }
         errors.drain(..errors.len().saturating_sub(ERRORS_WINDOW));
         errors
-    }
-}
-
-/// The record that joins two sides. It says nothing that the two do not, so it is the same for everybody.
-fn joining(from: PhaseId, to: PhaseId, seq: u64, at: Timestamp) -> HistoryEntry {
-    HistoryEntry {
-        seq,
-        at,
-        from: Some(from),
-        to,
-        kind: Kind::Merge,
-        rule: None,
-        reason: REASON.to_owned(),
-        actor: By { kind: ActorKind::Orch, name: "orch".to_owned() },
-        evidence: Vec::new(),
-        waived: Vec::new(),
-        confirmed: None,
-        action: None,
-    }
-}
-
-/// The state with the histories of both sides and this record at their end.
-fn recorded(workflow: &Workflow, state: State, sides: [&State; 2], entry: HistoryEntry) -> State {
-    let mut history = join_histories(sides.iter().flat_map(|side| &side.history));
-    history.push(entry.clone());
-    history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
-    State {
-        rev: sides[0].rev.max(sides[1].rev).saturating_add(1),
-        workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
-        history,
-        next_seq: entry.seq.saturating_add(1),
-        updated_at: Some(entry.at),
-        foreign: false,
-        ..state
     }
 }
 

@@ -42,8 +42,8 @@ pub use decision::{
 pub use derive::derive;
 pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};
 pub use evaluate::evaluate;
-pub use facts::{Facts, FileFact};
-pub use merge::{Conflict, choose, join_histories, merge, merging};
+pub use facts::{Facts, FileFact, STALE_STATE};
+pub use merge::{Conflict, choose, join, merging};
 pub use order::{confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
@@ -59,4 +59,4 @@ pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,
     State, Tally, WorkflowRef,
 };
-pub use state_document::{STATE_VERSION, document, history_value, standing};
+pub use state_document::{STATE_VERSION, document, history_value, standing, standing_document};

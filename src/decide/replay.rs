@@ -124,7 +124,11 @@ fn follow(
         }
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
-    let next = apply(workflow, state, facts, &transition, &stamp);
+    let mut next = apply(workflow, state, facts, &transition, &stamp);
+    if let Some(after) = after {
+        // The event that records it is its head, and comes after it.
+        next.heads.clone_from(&after.heads);
+    }
     // Equal states have equal documents, which are made only to say where they differ.
     if let Some(after) = after.filter(|after| next != **after) {
         let (yielded, recorded) =

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 /// What was found where `state.json` belongs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recorded {
-    /// No state and no transcript: the task is new.
+    /// No log and no state: the task is new.
     New,
-    /// No state, but a transcript that says there was one.
+    /// The log is gone, and something says that there was one.
     Lost,
-    /// A state that cannot be used: unreadable, invalid, in conflict, or edited by hand.
+    /// A log that cannot be read or joined, or a foreign state with faults.
     Broken(Vec<Diagnostic>),
     /// A usable state.
     Known(Box<State>),
@@ -27,6 +27,9 @@ pub struct State {
     pub task: Option<String>,
     /// A title for people.
     pub title: Option<String>,
+    /// The ids of the events that it is the fold of; none for a new or foreign one. After a transition that
+    /// is not recorded yet, those that its event will follow.
+    pub heads: Vec<Digest>,
     /// Counts the writes of this state; 0 for a new or foreign one.
     pub rev: u64,
     /// The workflow that last wrote it.

@@ -59,6 +59,26 @@ pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
     members
 }
 
+/// The part of a state that events change: `task`, `title`, `actors`, `waived`, `run`, `errors`, and under
+/// `data` the workflow's own keys; what holds nothing is left out.
+///
+/// It names no phase, workflow, time or history, since an event says those itself. So its keys are the
+/// same for every workflow, and folding a log needs no workflow document.
+#[must_use]
+pub fn standing_document(state: &State) -> Value {
+    let mut members = standing(state, "");
+    members.retain(|key, _| ["task", "title", "actors", "waived", "run"].contains(&key.as_str()));
+    members.insert("errors".to_owned(), Value::Array(state.errors.clone()));
+    members.insert("data".to_owned(), Value::Object(state.extra.clone()));
+    let is_empty = |value: &Value| match value {
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    members.retain(|_, value| !is_empty(value));
+    Value::Object(members)
+}
+
 /// What the runs have come to; nothing, where there was none.
 fn run_value(run: &RunRecord) -> Option<Value> {
     if *run == RunRecord::default() {

@@ -57,6 +57,8 @@ impl Drive<'_> {
         let rest = self.machine.budget.rest(self.machine.usage.time);
         times.hard = times.hard.into_iter().chain(rest).min();
         self.files.create()?;
+        // The executor reads the state from its file.
+        self.writer.renew_state(judged)?;
         Ok(Executor {
             argv: config.command,
             directory: self.writer.workspace.root.clone(),

@@ -1,11 +1,9 @@
 //! The settings and workflows of history: as each commit holds them, and as they ship.
 
-use super::audit::Side;
-use super::records::{Records, state_in};
+use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
-use crate::decide::State;
-use crate::record::phase_key_in;
+use crate::record::{LogPeek, phase_key_in};
 use crate::scan::{FileSet, Source};
 use crate::store::{Store, TreeSource};
 use crate::survey::setting::{InSource, OnDisk, Setting};
@@ -19,8 +17,8 @@ use std::sync::Arc;
 /// What names a setting in git: the blob of `orch.toml` and the tree of the system directory.
 type Key = (Option<Digest>, Option<Digest>);
 
-/// The record of a task as a commit held it: the blobs of its state and of its transcript.
-pub(super) type HeldRecord = (Digest, Digest);
+/// The record of a task as a commit held it: the blobs of its state and of its log.
+pub(super) type HeldRecord = (Option<Digest>, Digest);
 
 /// Every record of each task that a commit held, among those that were walked.
 pub(super) type HeldRecords = HashMap<RepoPath, HashSet<HeldRecord>>;
@@ -28,14 +26,15 @@ pub(super) type HeldRecords = HashMap<RepoPath, HashSet<HeldRecord>>;
 /// How much later than its record says a commit may be dated before: clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
 
-/// The settings that commits hold, each read once, and its workflows compiled once.
+/// What commits hold, each read once: settings, with their workflows compiled, and logs.
 #[derive(Default)]
-pub(super) struct Settings {
+pub(super) struct ReadOnce {
     by_key: RefCell<BTreeMap<Key, Arc<Setting>>>,
     shipped: OnceCell<Setting>,
+    logs: LogPool,
 }
 
-impl Settings {
+impl ReadOnce {
     /// What ships, nothing laid over it.
     fn shipped(&self) -> &Setting {
         // No directory has this name.
@@ -46,7 +45,7 @@ impl Settings {
 /// Everything that proofs need of history beside the two sides of a change.
 pub(super) struct Archive<'s> {
     store: &'s Store,
-    settings: &'s Settings,
+    read: &'s ReadOnce,
     held: RefCell<HeldRecords>,
     /// Whether history is walked from its first commit on, so that `held` knows every record.
     from_the_first: bool,
@@ -56,14 +55,8 @@ pub(super) struct Archive<'s> {
 
 impl<'s> Archive<'s> {
     /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
-    pub(super) fn new(store: &'s Store, settings: &'s Settings, from_the_first: bool) -> Self {
-        Self {
-            store,
-            settings,
-            held: RefCell::default(),
-            from_the_first,
-            is_bound_to_order: Cell::new(false),
-        }
+    pub(super) fn new(store: &'s Store, read: &'s ReadOnce, from_the_first: bool) -> Self {
+        Self { store, read, held: RefCell::default(), from_the_first, is_bound_to_order: Cell::new(false) }
     }
 
     /// The records that were noted; `None` if what was proven meanwhile might have come out otherwise
@@ -80,6 +73,11 @@ impl<'s> Archive<'s> {
         }
     }
 
+    /// The logs that were read.
+    pub(super) fn logs(&self) -> &LogPool {
+        &self.read.logs
+    }
+
     /// The settings that a commit holds.
     pub(super) fn setting(&self, source: &TreeSource<'_>) -> Result<Arc<Setting>, Error> {
         let object = |path: &RepoPath| -> Result<Option<Digest>, Error> {
@@ -89,17 +87,17 @@ impl<'s> Archive<'s> {
         let file = file.map(|path| object(&path)).transpose()?.flatten();
         // The same file names the same directory, so any setting of this file will do to find it.
         let known = {
-            let by_key = self.settings.by_key.borrow();
+            let by_key = self.read.by_key.borrow();
             by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Arc::clone(setting))
         };
         let system = known.as_ref().map(|known| object(&known.config.system)).transpose()?;
-        let found = system.and_then(|system| self.settings.by_key.borrow().get(&(file, system)).cloned());
+        let found = system.and_then(|system| self.read.by_key.borrow().get(&(file, system)).cloned());
         if let Some(setting) = found {
             return Ok(setting);
         }
         let setting = Arc::new(Setting::read(&InSource(source)));
         let system = object(&setting.config.system)?;
-        self.settings.by_key.borrow_mut().insert((file, system), Arc::clone(&setting));
+        self.read.by_key.borrow_mut().insert((file, system), Arc::clone(&setting));
         Ok(setting)
     }
 
@@ -110,7 +108,7 @@ impl<'s> Archive<'s> {
             let loaded = setting.workflow(name).ok()?;
             loaded.workflow().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
-        let shipped = || in_setting(self.settings.shipped()).filter(|_| !before.has_own_texts);
+        let shipped = || in_setting(self.read.shipped()).filter(|_| !before.has_own_texts);
         in_setting(before).or_else(shipped)
     }
 
@@ -118,7 +116,7 @@ impl<'s> Archive<'s> {
     pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
         let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near)
-            .or_else(|| key(self.settings.shipped()))
+            .or_else(|| key(self.read.shipped()))
             .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
     }
 
@@ -139,7 +137,7 @@ impl<'s> Archive<'s> {
 
     /// Whether a task's record was looked at as this commit holds it.
     pub(super) fn knows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
-        let Some(record) = held(source, &task.state_path(), &task.transcript_path())? else {
+        let Some(record) = held(source, task)? else {
             return Ok(true);
         };
         self.is_bound_to_order.set(true);
@@ -148,36 +146,38 @@ impl<'s> Archive<'s> {
 
     /// Notes what a commit holds of a task's record.
     pub(super) fn note(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
-        if let Some(record) = held(source, &task.state_path(), &task.transcript_path())? {
+        if let Some(record) = held(source, task)? {
             self.held.borrow_mut().entry(task.directory.clone()).or_default().insert(record);
         }
         Ok(())
     }
 
-    /// An ancestor, at or before `parents`, that held exactly this record of a task; with `files`, also
-    /// every file of the task as this source holds it. The record was not made before `made`.
+    /// An ancestor, at or before `parents`, that held exactly this log of a task and, where `state` says
+    /// which, this state; with `files`, also every file of the task as this source holds it. The log was
+    /// not written before `made`.
     pub(super) fn held_by(
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        record: HeldRecord,
+        (state, log): (Option<Option<Digest>>, Digest),
         made: Option<Timestamp>,
         files: Option<&dyn Source>,
     ) -> Result<Option<Digest>, Error> {
-        let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record));
+        let is_it = |held: &HeldRecord| held.1 == log && state.is_none_or(|state| held.0 == state);
+        let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.iter().any(is_it));
         if self.from_the_first && !is_noted {
             self.is_bound_to_order.set(true);
             return Ok(None);
         }
-        let (state, transcript) = (task.state_path(), task.transcript_path());
         let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
         let mut same = files.map(|files| SameFiles::new(files, &task.directory)).transpose()?;
-        Ok(self.store.ancestor(parents, since, |source| {
-            if held(source, &state, &transcript)? != Some(record) {
+        let found = |source: &TreeSource<'s>| -> Result<bool, Error> {
+            if !held(source, task)?.is_some_and(|held| is_it(&held)) {
                 return Ok(false);
             }
-            same.as_mut().map_or(Ok(true), |same| same.are_in(source))
-        })?)
+            same.as_mut().map_or(Ok(true), |same| Ok(same.are_in(source)?))
+        };
+        self.ancestor(parents, since, found)
     }
 
     /// An ancestor that held everything in the directory of a task as this source does.
@@ -188,25 +188,25 @@ impl<'s> Archive<'s> {
         files: &dyn Source,
     ) -> Result<Option<Digest>, Error> {
         let mut same = SameFiles::new(files, &task.directory)?;
-        Ok(self.store.ancestor(parents, None, |source| same.are_in(source))?)
+        self.ancestor(parents, None, |source| Ok(same.are_in(source)?))
     }
 
-    /// The ancestors with the records of a task that `fit` best, given state and transcript, newest first.
-    pub(super) fn records_before(
+    /// The ancestors with the logs of a task that `fit` best, newest first; each log is asked about once.
+    pub(super) fn logs_before(
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        fit: impl Fn(&[u8], &[u8]) -> Option<usize>,
+        fit: impl Fn(LogBytes<'_>) -> Option<usize>,
     ) -> Result<Vec<Digest>, Error> {
-        let (state, transcript) = (task.state_path(), task.transcript_path());
+        let path = task.transcript_path();
         let mut seen = HashSet::new();
         let mut best: (usize, Vec<Digest>) = Default::default();
-        self.store.ancestor(parents, None, |source| {
-            let Some(record) = held(source, &state, &transcript)?.filter(|held| seen.insert(*held)) else {
+        self.ancestor(parents, None, |source| {
+            let Some((blob, _)) = source.object(&path)?.filter(|(blob, _)| seen.insert(*blob)) else {
                 return Ok(false);
             };
-            let [state, transcript] = [record.0, record.1].map(|blob| self.store.blob(blob));
-            let fit = state?.zip(transcript?).and_then(|(state, transcript)| fit(&state, &transcript));
+            let bytes = self.store.blob(blob)?;
+            let fit = bytes.and_then(|bytes| fit(LogBytes { blob, bytes: &bytes }));
             if let Some((fit, commit)) = fit.zip(source.commit()) {
                 if fit > best.0 {
                     best = (fit, Vec::new());
@@ -220,77 +220,66 @@ impl<'s> Archive<'s> {
         Ok(best.1)
     }
 
-    /// The states that a record in pieces was made of: those of the nearest ancestors that hold a whole
-    /// one, at or before a commit.
-    pub(super) fn made_of(&self, task: &TaskRef, commit: Digest) -> Result<Vec<State>, Error> {
-        let (mut open, mut seen, mut states) = (vec![commit], HashSet::new(), Vec::new());
-        while let Some(commit) = open.pop() {
-            if !seen.insert(commit) || !self.store.has(commit) {
-                continue;
-            }
-            let side = Side::new(self, self.store.tree_source(commit))?;
-            let Some(bytes) = self.store.read_at(commit, &task.state_path())? else { continue };
-            match state_in(&bytes, &side.setting, self) {
-                Some((state, _)) => states.push(state),
-                None => open.extend(self.store.visit(commit)?.parents),
-            }
-        }
-        Ok(states)
-    }
-
-    /// The records of a task in the commits that all of these come from.
-    pub(super) fn common(&self, task: &TaskRef, parents: &[Digest]) -> Result<Vec<Records>, Error> {
+    /// What the commits hold that all of these come from.
+    pub(super) fn common(&self, parents: &[Digest]) -> Result<Vec<TreeSource<'s>>, Error> {
         let [one, others @ ..] = parents else { return Ok(Vec::new()) };
-        let mut records = Vec::new();
+        let mut bases = Vec::new();
         for other in others {
-            for base in self.store.merge_bases(*one, *other)? {
-                records.push(Records::of(task, &self.store.tree_source(base)).unwrap_or_default());
-            }
+            bases.extend(self.store.merge_bases(*one, *other)?);
         }
-        Ok(records)
+        Ok(bases.into_iter().map(|base| self.store.tree_source(base)).collect())
     }
 
     /// Whether an ancestor held this blob at this path.
     pub(super) fn held_at(&self, parents: &[Digest], path: &RepoPath, blob: Digest) -> Result<bool, Error> {
-        let found = self.store.ancestor(parents, None, |source| {
-            Ok(source.object(path)?.is_some_and(|(object, _)| object == blob))
-        })?;
-        Ok(found.is_some())
+        let holds = |source: &TreeSource<'s>| Ok(source.object(path)?.is_some_and(|(held, _)| held == blob));
+        Ok(self.ancestor(parents, None, holds)?.is_some())
     }
 
-    /// What an ancestor holds whose transcript ends with this line.
-    pub(super) fn after_line(
+    /// What an ancestor holds whose log ends with the line of this event.
+    pub(super) fn after_event(
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        line: &Value,
+        event: Digest,
     ) -> Result<Option<TreeSource<'s>>, Error> {
         let path = task.transcript_path();
-        let line = line.to_string();
         let mut known: HashMap<Digest, bool> = HashMap::new();
-        let found = self.store.ancestor(parents, None, |source| {
+        let found = self.ancestor(parents, None, |source| {
             let Some((blob, _)) = source.object(&path)? else { return Ok(false) };
             if let Some(known) = known.get(&blob) {
                 return Ok(*known);
             }
             let bytes = self.store.blob(blob)?.unwrap_or_default();
-            let ends_so = String::from_utf8_lossy(&bytes).lines().next_back() == Some(line.as_str());
+            let ends_so = LogPeek::new(0, &bytes).last == Some(event);
             known.insert(blob, ends_so);
             Ok(ends_so)
         })?;
         Ok(found.map(|commit| self.store.tree_source(commit)))
     }
+
+    fn ancestor(
+        &self,
+        from: &[Digest],
+        since: Option<Timestamp>,
+        mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
+    ) -> Result<Option<Digest>, Error> {
+        let mut failed = None;
+        let found = self.store.ancestor(from, since, |source| {
+            Ok(is_meant(source).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                true
+            }))
+        })?;
+        failed.map_or(Ok(found), Err)
+    }
 }
 
-/// The record of a task that a commit holds; none without a state.
-fn held(
-    source: &TreeSource<'_>,
-    state: &RepoPath,
-    transcript: &RepoPath,
-) -> Result<Option<HeldRecord>, Error> {
-    let Some((state, _)) = source.object(state)? else { return Ok(None) };
-    let transcript = source.object(transcript)?;
-    Ok(Some((state, transcript.map_or_else(|| Digest::of_blob(b""), |(digest, _)| digest))))
+/// The record of a task that a commit holds; none without a log.
+fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, Error> {
+    let Some((log, _)) = source.object(&task.transcript_path())? else { return Ok(None) };
+    let state = source.object(&task.state_path())?;
+    Ok(Some((state.map(|(state, _)| state), log)))
 }
 
 /// What lies in a directory, to be looked for in commits.

@@ -1,10 +1,10 @@
 //! What is wrong with tasks: in the work directory, in what is staged, in a commit.
 
-use super::archive::{Archive, Settings};
-use super::audit::{Side, SideCache};
+use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
 use super::gates::ChangeOwner;
 use super::gates::gate;
+use super::side::{Side, SideCache};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, trouble};
@@ -56,14 +56,14 @@ pub struct Checker<'w> {
     workspace: &'w Workspace,
     /// The task that the caller works on, as `ORCH_TASK` says.
     caller: Option<&'w TaskId>,
-    settings: Settings,
+    read: ReadOnce,
 }
 
 impl<'w> Checker<'w> {
     /// A checker for a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
-        Self { workspace, caller: caller.task.as_ref(), settings: Settings::default() }
+        Self { workspace, caller: caller.task.as_ref(), read: ReadOnce::default() }
     }
 
     /// Checks tasks as the engine's source holds them.
@@ -93,7 +93,7 @@ impl<'w> Checker<'w> {
     pub fn staged(&self, message: Option<&str>) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         store.refuse_bare()?;
-        let archive = Archive::new(store, &self.settings, false);
+        let archive = Archive::new(store, &self.read, false);
         let index = store.index_source()?;
         let mut befores = vec![Arc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
@@ -189,7 +189,7 @@ impl<'w> Checker<'w> {
         from_the_first: bool,
     ) -> Result<Checked, Error> {
         let is_whole = from_the_first && !commits.iter().any(|commit| commit.is_boundary);
-        let archive = Archive::new(store, &self.settings, is_whole);
+        let archive = Archive::new(store, &self.read, is_whole);
         let validations = ValidationCache::default();
         let mut sides = SideCache::new(store, &archive);
         let mut checked = Checked::default();

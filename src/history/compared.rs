@@ -2,8 +2,8 @@
 //! parents. Hook and audit look through this, so that they cannot differ.
 
 use super::archive::Archive;
-use super::audit::Side;
-use super::merged::Merged;
+use super::proof::RecordChange;
+use super::side::Side;
 use crate::base::{Digest, RepoPath};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
@@ -68,7 +68,9 @@ impl Compared<'_, '_> {
     pub(super) fn uncovered(&self) -> Vec<TaskRef> {
         let hid = |before: &Side<'_>, task: &TaskRef| {
             let snapshot = before.snapshot(self.validations);
-            let was_there = matches!(before.source.object(&task.state_path()), Ok(Some(_)));
+            let is_there = |path: RepoPath| matches!(before.source.object(&path), Ok(Some(_)));
+            let mut record = [task.state_path(), task.transcript_path()].into_iter();
+            let was_there = record.any(is_there);
             was_there && snapshot.task_at(&task.directory).is_none()
         };
         let other_settings =
@@ -97,9 +99,9 @@ impl Compared<'_, '_> {
         let befores: Vec<Snapshot<'_>> =
             self.befores.iter().map(|before| before.snapshot(self.validations)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
-        let merged = Merged { task, befores: &befores, parents: &parents, after: &self.after, archive };
+        let change = RecordChange { task, befores: &befores, parents: &parents, after: &self.after, archive };
         // What cannot be read in one task must not hide the others.
-        let proof = merged.prove();
+        let proof = change.prove();
         Ok(proof.unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string()))))
     }
 }

@@ -4,8 +4,8 @@
 //! need not wait for its beginning. Only now and then does a proof ask what all commits before it held;
 //! the piece of history that it lies in is then replayed again when its turn has come.
 
-use super::archive::{Archive, HeldRecords, Settings};
-use super::audit::{Audited, replay};
+use super::archive::{Archive, HeldRecords, ReadOnce};
+use super::replay::{Audited, replay};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::Error;
@@ -54,8 +54,8 @@ impl<'c> Pieces<'c> {
 pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> Result<Vec<Audited>, Error> {
     // What is known to be valid is not taken from the clone's own notes: an audit trusts git alone.
     let validations = ValidationCache::default();
-    let settings = Settings::default();
-    let archive = Archive::new(store, &settings, is_whole);
+    let read = ReadOnce::default();
+    let archive = Archive::new(store, &read, is_whole);
     let all: Vec<&[Visited]> = commits.chunks(PIECE).collect();
     let pieces = Pieces(Mutex::new(all.iter().copied().enumerate().collect()));
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -64,9 +64,9 @@ pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> 
     let help = || {
         let mut done = BTreeMap::new();
         let Some(store) = location.open() else { return done };
-        let settings = Settings::default();
+        let read = ReadOnce::default();
         while let Some((number, piece)) = pieces.last() {
-            let archive = Archive::new(&store, &settings, is_whole);
+            let archive = Archive::new(&store, &read, is_whole);
             let changes = replay(&store, &archive, &validations, piece);
             if let (Ok(changes), Some(held)) = (changes, archive.into_held()) {
                 done.insert(number, ReplayedPiece { changes, held });

@@ -1,295 +1,269 @@
-//! Proving a change of a task's record: is it what the rules yield from the bytes beside it?
+//! Proving a change of a task's record: did its log only grow, by what the rules yield from the bytes
+//! beside it, and is its state the fold of that?
 
 use super::archive::Archive;
-use super::join::Join;
-use super::records::{
-    RecordedStep, Records, Unread, gap, is_later, is_own, known, missing_end, named_workflow, schema_of,
-    steps,
-};
-use crate::base::Digest;
-use crate::decide::{Approval, Disproof, Kind, Proof, ProvenStep, Recorded, Standing, State, refute, replay};
-use crate::record::{read_state, read_transcript, rebuild, settled_lines, transcript_line, write_state};
+use super::logs::{LogBytes, LogPool, ReadLog};
+use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
+use super::steps::Replaying;
+use crate::base::{Digest, command};
+use crate::decide::{Proof, Standing, State};
 use crate::scan::Source;
-use crate::survey::code::{Told, told};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Error, Loaded, TaskRef};
-use crate::workflow::is_tree_name;
-use serde_json::Value;
+use crate::survey::{Error, TaskRef};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A task before and after.
 pub(super) struct RecordChange<'a> {
     pub task: &'a TaskRef,
-    /// Where to look for an ancestor.
+    /// What the parents hold; of a commit without any, nothing at all.
+    pub befores: &'a [Snapshot<'a>],
+    /// The parents.
     pub parents: &'a [Digest],
-    pub before: Snapshot<'a>,
-    pub after: Snapshot<'a>,
+    pub after: &'a Snapshot<'a>,
+    pub archive: &'a Archive<'a>,
 }
 
-/// Proves a change; `None` where the record did not change, or is not of `orch`.
-pub(super) fn prove(change: &RecordChange<'_>, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
-    let old = match Records::of(change.task, change.before.source) {
-        Ok(old) => old,
-        // What was no file before it is one again told nothing that could be gone on from.
-        Err(Unread::NoFile(_)) => Records { state: None, transcript: Vec::new() },
-        Err(unread) => return Err(unread.into()),
-    };
-    let new = match Records::of(change.task, change.after.source) {
-        Ok(new) => new,
-        Err(Unread::Elsewhere(why)) => return Ok(Some(Proof::bare(Standing::Unverifiable, why))),
-        Err(Unread::NoFile(why)) => return Ok(Some(Proof::forged(why))),
-        Err(Unread::Failed(error)) => return Err(error),
-    };
-    if old == new {
-        return Ok(None);
+impl RecordChange<'_> {
+    /// Proves the change; `None` where there is nothing to say of it.
+    ///
+    /// # Errors
+    ///
+    /// Something cannot be read.
+    pub(super) fn prove(&self) -> Result<Option<Proof>, Error> {
+        let new = match TaskRecord::of(self.task, self.after.source) {
+            Ok(new) => new,
+            Err(Unread::Elsewhere(why)) => return Ok(Some(Proof::bare(Standing::Unverifiable, why))),
+            Err(Unread::NoFile(why)) => return Ok(Some(Proof::forged(why))),
+            Err(Unread::Failed(error)) => return Err(error),
+        };
+        let mut olds = Vec::new();
+        for before in self.befores {
+            olds.push(match TaskRecord::of(self.task, before.source) {
+                // What was no file before it is one again told nothing that could be gone on from.
+                Err(Unread::NoFile(_)) => TaskRecord::default(),
+                old => old?,
+            });
+        }
+        if olds.iter().all(|old| *old == new) {
+            return Ok(None);
+        }
+        let pool = self.archive.logs();
+        let old_logs: Vec<_> = olds.iter().map(|old| old.read(pool, None)).collect();
+        let log = new.read(pool, olds.first());
+        let (lost, added) = self.growth(&olds, &old_logs, &new, &log)?;
+        Proving { change: self, olds, old_logs, new, log, lost, added }.prove()
     }
-    Proving { change, archive, old, new }.prove()
+
+    /// The events that the sides had and the log has not, and those that it has beside theirs.
+    fn growth(
+        &self,
+        olds: &[TaskRecord],
+        old_logs: &[Arc<ReadLog>],
+        new: &TaskRecord,
+        log: &ReadLog,
+    ) -> Result<(Vec<Digest>, Vec<Digest>), Error> {
+        let pool = self.archive.logs();
+        if let [TaskRecord { log: Some(old), .. }] = olds {
+            if new.log.as_ref().is_some_and(|log| log.blob == old.blob) {
+                return Ok((Vec::new(), Vec::new()));
+            }
+            if let Some(added) = LogPool::added(old.blob, log) {
+                return Ok((Vec::new(), added.to_vec()));
+            }
+        }
+        let sides: Vec<HashSet<Digest>> = old_logs.iter().map(|old| pool.ids(old)).collect();
+        let mut common = HashSet::new();
+        for base in self.archive.common(self.parents)? {
+            let base = TaskRecord::of(self.task, &base).unwrap_or_default();
+            common.extend(pool.ids(&base.read(pool, None)));
+        }
+        let now = pool.ids(log);
+        let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
+        let lost: HashSet<Digest> = sides.iter().flatten().filter(|id| !now.contains(*id)).copied().collect();
+        // What one side dropped from what both come from is told of its own commit.
+        let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id)));
+        let added = now.into_iter().filter(|id| !sides.iter().any(|side| side.contains(id)));
+        Ok((pool.sorted(lost), pool.sorted(added)))
+    }
 }
 
 /// A change that is being proven.
-pub(super) struct Proving<'a> {
-    pub change: &'a RecordChange<'a>,
-    pub archive: &'a Archive<'a>,
-    old: Records,
-    new: Records,
+struct Proving<'a> {
+    change: &'a RecordChange<'a>,
+    olds: Vec<TaskRecord>,
+    old_logs: Vec<Arc<ReadLog>>,
+    new: TaskRecord,
+    log: Arc<ReadLog>,
+    lost: Vec<Digest>,
+    added: Vec<Digest>,
 }
+
+/// What a merge is told whose other side is not in it.
+const DROPPED: &str = "what another side recorded is dropped";
 
 impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
-        let Some(bytes) = &self.new.state else { return self.removed() };
-        let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-            return self.unparsable();
-        };
-        if value.get("version").is_none() && !self.old.state.as_deref().is_some_and(is_own) {
-            let why = "a state without a record: nothing says how it came into its phase";
-            let changed = self.old.state != self.new.state;
-            return Ok(changed.then(|| Proof::bare(Standing::Unverifiable, why)));
+        if self.new.log.is_none() {
+            return self.without_log();
         }
-        if value.get("version").is_none() {
-            return self.unrecorded("state.json was replaced by one without a history");
+        if let Some(why) = self.spoilt_line() {
+            let held = self.held_by(None, None)?;
+            return Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)));
         }
-        let Some((name, digest)) = named_workflow(&value) else {
-            return self.unusable("state.json does not say which workflow decided");
+        let proof = if self.lost.is_empty() { self.grown()? } else { self.shrunk()? };
+        let Some(why) = self.state_fault().filter(|_| !is_settled(proof.as_ref())) else {
+            return Ok(self.conflicted(proof));
         };
-        let phase_key = self.archive.phase_key(self.change.after.setting, &name, &value);
-        let text = String::from_utf8_lossy(bytes);
-        let state = match read_state(&value, &text, &phase_key) {
-            Ok(state) => state,
-            Err(faults) => {
-                let first =
-                    faults.first().map(|fault| format!("state.json{}: {}", fault.pointer, fault.message));
-                return self.unusable(&first.unwrap_or_default());
-            }
-        };
-        let loaded = self.archive.workflow(self.change.before.setting, &name, digest);
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
-        let before = self.before(&self.old, &phase_key);
-        let steps = self.steps(&self.old, &before, &state, &phase_key);
-        let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
-        let finished = phase.is_some_and(|phase| phase.terminal);
-        let adds_nothing = steps.as_deref().is_none_or(<[RecordedStep]>::is_empty);
-        let several = steps.as_deref().is_some_and(|steps| steps.len() > 1);
-        if adds_nothing && let Some(restored) = self.restored(&state)? {
+        if let Some(restored) = self.put_back(Some(self.new.blobs().0))? {
             return Ok(Some(restored));
         }
-        if adds_nothing && let Some(proof) = self.without_steps(&state, steps.is_some(), &phase_key) {
-            return Ok(proof);
+        let steps = proof.map(|proof| proof.steps).unwrap_or_default();
+        Ok(Some(Proof { steps, ..Proof::forged(why) }))
+    }
+
+    /// What became of a log that has everything that was recorded before.
+    fn grown(&self) -> Result<Option<Proof>, Error> {
+        if self.added.is_empty() {
+            return Ok(self.united());
         }
-        let proof = if write_state(&state, &phase_key, schema_of(&value)) != text.replace("\r\n", "\n") {
-            Proof::forged("state.json holds what no transition puts there")
-        } else {
-            self.stepwise(before, steps, &state, &phase_key)?
-        };
+        if let Some(renamed) = self.renamed() {
+            return Ok(Some(renamed));
+        }
+        let pool = self.change.archive.logs();
+        let heads: Vec<Digest> = self.old_logs.iter().flat_map(|log| log.heads.iter().copied()).collect();
+        let heads = pool.tips(&heads);
+        let mut best: Option<Proof> = None;
+        for (before, old) in self.change.befores.iter().zip(&self.olds) {
+            let foreign = self.foreign(before, old);
+            let proof = self.replay(before, before.source, &heads, &self.added, foreign.as_ref())?;
+            if best.as_ref().is_none_or(|best| best.standing > proof.standing) {
+                best = Some(proof);
+            }
+        }
+        let Some(proof) = best else { return Ok(None) };
         // Looking through ancestors is slow, so what is derived plainly is not looked for.
-        let is_open = (proof.standing >= Standing::Unverifiable || (finished && several)) && !adds_nothing;
-        let restored = if is_open { self.restored(&state)? } else { None };
+        let several_to_the_end = self.added.len() > 1 && self.is_finished();
+        let is_open = proof.standing >= Standing::Unverifiable || several_to_the_end;
+        let restored = if is_open { self.put_back(None)? } else { None };
         Ok(Some(restored.unwrap_or(proof)))
     }
 
-    /// A record that tells no new step is fine where only lines were added that tell none, where it was
-    /// rebuilt from the transcript as it stands, and where its task got another name.
-    fn without_steps(&self, state: &State, goes_on: bool, phase_key: &str) -> Option<Option<Proof>> {
-        if self.old.state == self.new.state {
-            return goes_on.then_some(None);
+    /// A log that holds no new event: of a merge, what both sides recorded.
+    fn united(&self) -> Option<Proof> {
+        let pool = self.change.archive.logs();
+        let heads = pool.sorted(self.log.heads.iter().copied());
+        let is_one_side = self.old_logs.iter().any(|old| pool.sorted(old.heads.iter().copied()) == heads);
+        let was_torn = self.old_logs.iter().any(|old| old.is_conflicted)
+            || self.olds.iter().any(TaskRecord::has_torn_state);
+        if was_torn && !self.is_torn() {
+            return Some(Proof::bare(Standing::Merged, "the conflict of a merge is resolved"));
         }
-        // Only a state that was not whole is rebuilt.
-        let was_broken =
-            self.old.transcript == self.new.transcript && self.whole(&self.old, phase_key).is_none();
-        let lines = String::from_utf8_lossy(&self.new.transcript);
-        if was_broken && rebuild(&lines, phase_key).and_then(Result::ok).as_ref() == Some(state) {
-            return Some(Some(Proof::bare(Standing::Restored, "rebuilt from the transcript")));
+        if !is_one_side {
+            return Some(Proof { why: None, ..Proof::bare(Standing::Merged, "") });
         }
-        None
+        let was_edited = self.olds.len() == 1 && self.new.state.is_some() && self.state_fault_before();
+        was_edited
+            .then(|| Proof::bare(Standing::Restored, "state.json is the fold of transcript.jsonl again"))
     }
 
-    /// The same record under another name: the task was renamed, and nothing of it stayed behind.
-    fn renamed(&self, state: &State) -> Option<Proof> {
-        let RecordChange { task, before, after, .. } = self.change;
-        if self.old.state.is_some() || state.task.as_deref() == Some(task.id.as_str()) {
-            return None;
-        }
-        let was_it = |other: &TaskRef| {
-            let same = Records::of(other, before.source).is_ok_and(|records| records == self.new);
-            same && after.task_at(&other.directory).is_none()
+    /// What became of a log that lost events: an ancestor's was put back, or somebody went on from one.
+    fn shrunk(&self) -> Result<Option<Proof>, Error> {
+        let is_merge = self.olds.len() > 1;
+        let pool = self.change.archive.logs();
+        let now = pool.ids(&self.log);
+        let is_one_side = self.old_logs.iter().any(|old| pool.ids(old) == now);
+        let dropped = |proof: Proof| Proof {
+            why: proof.why.map(|why| if is_merge { format!("{why}; {DROPPED}") } else { why }),
+            ..proof
         };
-        let other = before.tasks().into_iter().find(was_it)?;
-        Some(Proof::bare(Standing::Restored, format!("renamed from {}", other.id)))
+        if is_merge && !is_one_side {
+            return Ok(Some(Proof::forged("what one of the merged sides recorded is dropped")));
+        }
+        if let Some(restored) = self.put_back(None)? {
+            return Ok(Some(dropped(restored)));
+        }
+        if !is_merge && let Some(moved_on) = self.moved_on()? {
+            return Ok(Some(moved_on));
+        }
+        Ok(Some(dropped(Proof::forged(self.what_is_lost()))))
     }
 
-    /// A record that was made step by step, from the one before or from an earlier one.
-    fn stepwise(
+    fn what_is_lost(&self) -> String {
+        let first = self.lost.first();
+        let told = first.and_then(|id| {
+            let event = self.change.archive.logs().event(id)?;
+            Some(format!("{} to {} ({})", event.entry.kind.as_str(), event.entry.to, id.short()))
+        });
+        let more = match self.lost.len() {
+            1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        let told = told.unwrap_or_default();
+        format!("transcript.jsonl, which only grows, lost an event: {told}{more}")
+    }
+
+    /// Derives new events anew, that stand behind those which end at `heads`.
+    fn replay(
         &self,
-        before: Recorded,
-        steps: Option<Vec<RecordedStep>>,
-        state: &State,
-        phase_key: &str,
+        before: &Snapshot<'_>,
+        old: &dyn Source,
+        heads: &[Digest],
+        added: &[Digest],
+        foreign: Option<&State>,
     ) -> Result<Proof, Error> {
-        if let Some(renamed) = self.renamed(state) {
-            return Ok(renamed);
+        let RecordChange { task, befores, parents, after, archive } = *self.change;
+        // A step is taken on the code that was committed before it.
+        let after = Snapshot { code: before.code, ..*after };
+        let (steps, held_after) = Default::default();
+        let mut replaying =
+            Replaying { task, parents, befores, before: *before, after, archive, old, steps, held_after };
+        if let Err(why) = replaying.read(added, heads, foreign) {
+            return Ok(Proof::forged(why));
         }
-        if let Some(joined) = self.joined(steps.as_deref())? {
-            return Ok(joined);
-        }
-        let proof = match &steps {
-            None => Proof::forged("transcript.jsonl, which only grows, was rewritten"),
-            Some(steps) => match gap(steps, &before, state) {
-                Some(fault) => Proof::forged(fault),
-                None => self.replay(before.clone(), self.change.before.source, steps)?,
-            },
-        };
-        if proof.standing != Standing::Forged {
-            return Ok(proof);
-        }
-        Ok(self.moved_on(&before, state, phase_key)?.unwrap_or(proof))
-    }
-
-    /// A record that says it joins branches, of which only one is a parent: a rebase, or a squash.
-    fn joined(&self, steps: Option<&[RecordedStep]>) -> Result<Option<Proof>, Error> {
-        let joins = |transcript: &[u8]| {
-            let events = read_transcript(&String::from_utf8_lossy(transcript));
-            events.iter().filter(|event| event.entry.kind == Kind::Merge).count()
-        };
-        let says_so = match steps {
-            Some(steps) => steps.iter().any(|step| step.entry.kind == Kind::Merge),
-            None => joins(&self.new.transcript) > joins(&self.old.transcript),
-        };
-        let RecordChange { task, parents, before, after } = self.change;
-        if says_so { Join::new(task, &[*before], parents, after, self.archive)?.prove() } else { Ok(None) }
-    }
-
-    /// Either a merge was committed with its conflict, or the state was destroyed.
-    fn unparsable(&self) -> Result<Option<Proof>, Error> {
-        let RecordChange { task, parents, before, after } = self.change;
-        if self.new.is_conflicted() {
-            return Join::new(task, &[*before], parents, after, self.archive)?.prove_conflicted().map(Some);
-        }
-        self.unusable("state.json is not JSON any more")
-    }
-
-    /// The record is gone: with its task that is nobody's loss, else somebody hides what happened.
-    fn removed(&self) -> Result<Option<Proof>, Error> {
-        let directory = &self.change.task.directory;
-        if self.change.after.source.children(directory).is_none_or(|left| left.is_empty()) {
-            return Ok(None);
-        }
-        self.unrecorded("state.json was removed, and the task's files were not")
-    }
-
-    /// There is no record any more: as there was none before the task was begun, or somebody hides it.
-    fn unrecorded(&self, why: &str) -> Result<Option<Proof>, Error> {
-        if !self.old.state.as_deref().is_some_and(is_own) {
-            return Ok(None);
-        }
-        let RecordChange { task, parents, after, .. } = self.change;
-        let stood = self.archive.stood(parents, task, after.source)?;
-        Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
-    }
-
-    /// The state is not one that anything follows from: an ancestor's, put back, or somebody's own.
-    fn unusable(&self, why: &str) -> Result<Option<Proof>, Error> {
-        let Some(record) = self.new.digests() else { return Ok(None) };
-        let RecordChange { task, parents, .. } = self.change;
-        let held = self.archive.held_by(parents, task, record, None, None)?;
-        Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)))
-    }
-
-    /// The state that was recorded before, if it was whole.
-    fn whole(&self, old: &Records, phase_key: &str) -> Option<State> {
-        let bytes = old.state.as_deref()?;
-        let value: Value = serde_json::from_slice(bytes).ok()?;
-        let named = named_workflow(&value);
-        let own = named.map(|(name, _)| self.archive.phase_key(self.change.before.setting, &name, &value));
-        let phase_key = own.as_deref().unwrap_or(phase_key);
-        read_state(&value, &String::from_utf8_lossy(bytes), phase_key).ok()
-    }
-
-    /// What was recorded before: a state that is not whole was rebuilt from the transcript.
-    fn before(&self, old: &Records, phase_key: &str) -> Recorded {
-        let state = self
-            .whole(old, phase_key)
-            .or_else(|| rebuild(&String::from_utf8_lossy(&old.transcript), phase_key)?.ok());
-        state.map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
-    }
-
-    /// The steps that the transcript tells beyond an older one; `None` if it does not go on from there.
-    fn steps(
-        &self,
-        old: &Records,
-        before: &Recorded,
-        last: &State,
-        phase_key: &str,
-    ) -> Option<Vec<RecordedStep>> {
-        let next = known(before).map_or(1, |before| before.next_seq);
-        let kept = settled_lines(&old.transcript, next);
-        let added = self.new.transcript.strip_prefix(kept.as_slice())?;
-        steps(known(before), added, last, phase_key)
-    }
-
-    /// The same record as an ancestor's, put back, with the files that it was about.
-    fn restored(&self, state: &State) -> Result<Option<Proof>, Error> {
-        let Some(record) = self.new.digests() else { return Ok(None) };
-        let RecordChange { task, parents, after, .. } = self.change;
-        let held = |files| self.archive.held_by(parents, task, record, state.updated_at, files);
-        let Some(commit) = held(None)? else { return Ok(None) };
-        Ok(Some(match held(Some(after.source))? {
-            Some(commit) => restored_from(commit),
-            None => {
-                let why = format!("the record is that of {}, and the files are not", commit.short());
-                // An open task's files are judged again at its next step, a finished one's never.
-                let standing =
-                    if self.is_finished(state) { Standing::Forged } else { Standing::Unverifiable };
-                Proof::bare(standing, why)
-            }
-        }))
-    }
-
-    fn is_finished(&self, state: &State) -> bool {
-        let named = state.workflow.as_ref();
-        let loaded = named.and_then(|named| self.change.after.setting.workflow(named.name.as_str()).ok());
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
-        let phase = state.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
-        phase.is_none_or(|phase| phase.terminal)
+        let proof = replaying.prove()?;
+        let is_doubtful =
+            proof.standing == Standing::Unverifiable || replaying.steps.iter().any(|step| step.is_aside);
+        let end = if is_doubtful { self.end() } else { None };
+        let missing = end.and_then(|end| missing_end(task, &end, before.setting, after.source, archive));
+        // Of what is in doubt at least the end must be there.
+        Ok(match missing.filter(|_| proof.standing < Standing::Forged) {
+            Some(missing) => Proof { standing: Standing::Forged, why: Some(missing), ..proof },
+            None => proof,
+        })
     }
 
     /// The record goes on from an ancestor's: somebody went back there, and then took other steps.
-    fn moved_on(&self, before: &Recorded, state: &State, phase_key: &str) -> Result<Option<Proof>, Error> {
-        let RecordChange { task, parents, .. } = self.change;
-        let attempt = |old: &Records| {
-            let earlier = self.before(old, phase_key);
-            known(&earlier).filter(|earlier| !earlier.foreign)?;
-            let steps = self.steps(old, &earlier, state, phase_key)?;
-            let goes_on = gap(&steps, &earlier, state).is_none() && is_later(&steps, before);
-            goes_on.then_some((earlier, steps))
+    fn moved_on(&self) -> Result<Option<Proof>, Error> {
+        let RecordChange { task, parents, befores, archive, .. } = *self.change;
+        let (pool, Some(before)) = (archive.logs(), befores.first()) else { return Ok(None) };
+        let now = pool.ids(&self.log);
+        let at = |ids: &mut dyn Iterator<Item = Digest>| {
+            ids.filter_map(|id| Some(pool.event(&id)?.entry.at)).max()
         };
-        // The longer the transcript that it goes on from, the better it fits.
-        let fit = |state: &[u8], transcript: &[u8]| {
-            let records = Records { state: Some(state.to_vec()), transcript: transcript.to_vec() };
-            attempt(&records).map(|_| transcript.len())
+        let last = at(&mut self.old_logs.iter().flat_map(|log| log.heads.iter().copied()));
+        let goes_on = |log: LogBytes<'_>| {
+            let log = pool.read(log, None);
+            let ids = pool.ids(&log);
+            let is_part = log.faults.is_empty() && !ids.is_empty() && ids.is_subset(&now);
+            // A time is believed, but steps taken anew bear a new one; the old ones told otherwise do not.
+            let mut later = now.iter().filter(|id| !ids.contains(*id)).copied();
+            let is_later = later.all(|id| pool.event(&id).map(|event| event.entry.at) > last);
+            (is_part && is_later).then_some((ids, log))
         };
-        for commit in self.archive.records_before(parents, task, fit)? {
-            let source = self.archive.source(commit);
-            let old = Records::of(task, &source)?;
-            let Some((earlier, steps)) = attempt(&old) else { continue };
-            let mut proof = self.replay(earlier, &source, &steps)?;
+        // The longer the log that it goes on from, the better it fits.
+        for commit in archive.logs_before(parents, task, |log| Some(goes_on(log)?.0.len()))? {
+            let source = archive.source(commit);
+            let old = TaskRecord::of(task, &source)?;
+            let Some(file) = &old.log else { continue };
+            let Some((ids, log)) = goes_on(LogBytes { blob: file.blob, bytes: &file.bytes }) else {
+                continue;
+            };
+            let added = pool.sorted(now.difference(&ids).copied());
+            if added.is_empty() {
+                continue;
+            }
+            let mut proof = self.replay(before, &source, &log.heads, &added, None)?;
             if proof.standing != Standing::Forged {
                 proof.why = proof.why.or_else(|| Some(format!("after going back to {}", commit.short())));
                 return Ok(Some(proof));
@@ -298,191 +272,160 @@ impl Proving<'_> {
         Ok(None)
     }
 
-    fn replay(&self, mut before: Recorded, old: &dyn Source, steps: &[RecordedStep]) -> Result<Proof, Error> {
-        let mut proven = Vec::new();
-        for (index, step) in steps.iter().enumerate() {
-            proven.push(self.one(&before, old, steps, index)?);
-            before = Recorded::Known(Box::new(step.state.clone()));
+    /// The same record under another name: the task was renamed, and nothing of it stayed behind.
+    fn renamed(&self) -> Option<Proof> {
+        let RecordChange { befores, after, .. } = self.change;
+        if self.olds.iter().any(|old| old.log.is_some()) {
+            return None;
         }
-        let RecordChange { task, after, .. } = self.change;
-        let missing = known(&before).and_then(|state| {
-            missing_end(task, state, self.change.before.setting, after.source, self.archive)
-        });
-        let proof = Proof::of(proven);
-        // Of what is in doubt at least the end must be there.
-        Ok(match missing.filter(|_| proof.standing == Standing::Unverifiable) {
-            Some(missing) => Proof { standing: Standing::Forged, why: Some(missing), ..proof },
-            None => proof,
-        })
+        let log = self.new.blobs().1;
+        let was_it = |before: &Snapshot<'_>, other: &TaskRef| {
+            let same = TaskRecord::of(other, before.source).is_ok_and(|record| record.blobs().1 == log);
+            same && after.task_at(&other.directory).is_none()
+        };
+        let other =
+            befores.iter().find_map(|before| before.tasks().into_iter().find(|task| was_it(before, task)))?;
+        Some(Proof::bare(Standing::Restored, format!("renamed from {}", other.id)))
     }
 
-    fn one(
+    /// The log of an ancestor, put back, with the files that it was about; where `state` says which, with
+    /// the state beside it.
+    fn put_back(&self, state: Option<Option<Digest>>) -> Result<Option<Proof>, Error> {
+        let Some(commit) = self.held_by(state, None)? else { return Ok(None) };
+        Ok(Some(match self.held_by(state, Some(self.change.after.source))? {
+            Some(commit) => restored_from(commit),
+            None => {
+                let why = format!("the record is that of {}, and the files are not", commit.short());
+                // An open task's files are judged again at its next step, a finished one's never.
+                let standing = if self.is_finished() { Standing::Forged } else { Standing::Unverifiable };
+                Proof::bare(standing, why)
+            }
+        }))
+    }
+
+    fn held_by(
         &self,
-        before: &Recorded,
-        old: &dyn Source,
-        steps: &[RecordedStep],
-        index: usize,
-    ) -> Result<ProvenStep, Error> {
-        let step = &steps[index];
-        let entry = &step.entry;
-        let verdict = |standing, why: Option<String>| ProvenStep {
-            entry: entry.clone(),
-            standing,
-            approval: None,
-            is_judged: true,
-            why,
-        };
-        // The line does not depend on where the state holds its phase.
-        if transcript_line(&step.state, "phase") != step.line {
-            return Ok(verdict(
-                Standing::Forged,
-                Some("the transcript tells it otherwise than the state".to_owned()),
-            ));
+        state: Option<Option<Digest>>,
+        files: Option<&dyn Source>,
+    ) -> Result<Option<Digest>, Error> {
+        let RecordChange { task, parents, archive, .. } = *self.change;
+        let Some(log) = self.new.blobs().1 else { return Ok(None) };
+        let pool = archive.logs();
+        let made = self.log.heads.iter().filter_map(|id| Some(pool.event(id)?.entry.at)).max();
+        archive.held_by(parents, task, (state, log), made, files)
+    }
+
+    /// There is no log any more: as there was none before the task was begun, or somebody hides it.
+    fn without_log(&self) -> Result<Option<Proof>, Error> {
+        let RecordChange { task, parents, after, archive, .. } = *self.change;
+        let had_log = self.olds.iter().any(|old| old.log.is_some());
+        let value = self.new.value();
+        let is_gone = after.source.children(&task.directory).is_none_or(|left| left.is_empty());
+        let is_taken_over = self.olds.iter().any(|old| *old == self.new);
+        if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
+            return Ok(Some(Proof::forged("what one of the merged sides recorded is dropped")));
         }
-        let Some(named) = &step.state.workflow else {
-            return Ok(verdict(Standing::Forged, Some("it does not say which workflow decided".to_owned())));
-        };
-        let other_name =
-            known(before).filter(|before| !before.foreign).and_then(|before| before.workflow.as_ref());
-        if let Some(other) = other_name.filter(|other| other.name != named.name) {
-            let why = format!("the task is governed by `{}`, and the step by `{}`", other.name, named.name);
-            return Ok(verdict(Standing::Forged, Some(why)));
-        }
-        let found = self.archive.workflow(self.change.before.setting, named.name.as_str(), named.digest);
-        let Some(loaded) = found else {
-            let why = unknown_workflow(named.name.as_str(), named.digest);
-            return Ok(ProvenStep { is_judged: false, ..verdict(Standing::Unverifiable, Some(why)) });
-        };
-        let mut refused: Option<String> = None;
-        let mut excuse: Option<String> = None;
-        let mut impossible: Option<Disproof> = None;
-        let told = loaded.workflow().map(|workflow| told(workflow, entry, &step.state)).unwrap_or_default();
-        let mut attempt = |source: &dyn Source, by: &[Told]| -> Result<Option<ProvenStep>, Error> {
-            let snapshot = Snapshot { source, ..self.change.after };
-            let task = self.change.task;
-            let (workflow, observed, untrue) = snapshot.observe_step(task, &loaded, before, by)?;
-            if untrue.is_empty() && !by.is_empty() {
-                return Ok(None);
+        let why = match (&self.new.state, &value) {
+            (None, _) if is_gone || !had_log || self.lost.is_empty() => return Ok(None),
+            (None, _) => "transcript.jsonl was removed, and the task's files were not",
+            (Some(_), None) => "state.json is not JSON",
+            (Some(_), Some(value)) if !is_foreign(value) => {
+                "state.json is there without the log that it folds"
             }
-            match replay(workflow, before, &observed.facts, entry, Some(&step.state)) {
-                Ok(replayed) => {
-                    // Whoever recorded it would have been refused.
-                    if let Some(why) = self.change.before.setting.refused_data(workflow, &step.state) {
-                        return Ok(Some(verdict(Standing::Forged, Some(why))));
-                    }
-                    let (standing, why) = match replayed.standing {
-                        Standing::Unverifiable => {
-                            (Standing::Unverifiable, Some("the state that it took over is not in git"))
-                        }
-                        standing => (standing, None),
-                    };
-                    let code = match snapshot.code_unknown(workflow, self.change.parents, &untrue)? {
-                        None => snapshot.miscounted(task, workflow, before, &told)?,
-                        unknown => unknown,
-                    };
-                    if code.is_some() {
-                        return Ok(Some(verdict(Standing::Unverifiable, code)));
-                    }
-                    Ok(Some(ProvenStep {
-                        approval: replayed.by_person.then_some(Approval::Claimed),
-                        ..verdict(standing, why.map(str::to_owned))
-                    }))
-                }
-                Err(disproof) => {
-                    let other = self.other_evidence(entry, &observed);
-                    refused.get_or_insert_with(|| other.unwrap_or(disproof.message));
-                    impossible = impossible
-                        .take()
-                        .or_else(|| refute(workflow, before, &observed.facts, entry, &step.state));
-                    excuse = excuse.take().or_else(|| self.excuse(steps, index, workflow, &observed));
-                    Ok(None)
-                }
+            (Some(_), Some(_)) if had_log => "the record was replaced by a state without a history",
+            (Some(_), Some(_)) => {
+                let why = "a state without a record: nothing says how it came into its phase";
+                return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
             }
         };
-        for by in [&[], told.as_slice()] {
-            if let Some(proven) = attempt(self.change.after.source, by)? {
-                return Ok(proven);
-            }
+        let stood = archive.stood(parents, task, after.source)?;
+        Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
+    }
+
+    /// What is wrong with a line that no side had.
+    fn spoilt_line(&self) -> Option<String> {
+        let is_old = |line: &Vec<u8>| {
+            let mut logs = self.olds.iter().filter_map(|old| old.log.as_ref());
+            logs.any(|log| log.bytes.split(|byte| *byte == b'\n').any(|old| old == line.as_slice()))
+        };
+        let (fault, _) = self.log.faults.iter().find(|(_, line)| !is_old(line))?;
+        Some(format!("transcript.jsonl, {fault}"))
+    }
+
+    /// What this state says otherwise than its log, unless it stood so on a side.
+    fn state_fault(&self) -> Option<String> {
+        let state = self.new.blobs().0?;
+        if self.is_torn() || self.olds.iter().any(|old| old.blobs().0 == Some(state)) {
+            return None;
         }
-        if steps.len() > 1 {
-            let reconstructions = self.reconstructions(&loaded, old, steps, index)?;
-            for (files, by) in reconstructions.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
-                if let Some(mut proven) = attempt(files, by)? {
-                    if let Some(missing) = self.not_kept(steps, index) {
-                        proven.why = Some(format!("{missing} is not in this commit as the step saw it"));
-                        proven.standing = Standing::Unverifiable;
-                    }
-                    return Ok(proven);
-                }
-            }
+        let RecordChange { befores, after, archive, .. } = *self.change;
+        let settings = befores.iter().chain([after]).map(|snapshot| snapshot.setting).collect();
+        StateCheck { record: &self.new, log: &self.log, archive, settings }.fault()
+    }
+
+    /// Whether the state before was not the fold of its log.
+    fn state_fault_before(&self) -> bool {
+        let RecordChange { befores, archive, .. } = *self.change;
+        let settings = befores.iter().map(|snapshot| snapshot.setting).collect();
+        let (Some(record), Some(log)) = (self.olds.first(), self.old_logs.first()) else { return false };
+        record.blobs() != self.new.blobs() && StateCheck { record, log, archive, settings }.fault().is_some()
+    }
+
+    /// Whether a merge was committed with its conflict.
+    fn is_torn(&self) -> bool {
+        self.log.is_conflicted || self.new.has_torn_state()
+    }
+
+    /// The verdict about a change with a conflict in it, which is for a person to resolve.
+    fn conflicted(&self, proof: Option<Proof>) -> Option<Proof> {
+        if !self.is_torn() || self.olds.iter().any(|old| old.blobs() == self.new.blobs()) {
+            return proof;
         }
-        if steps.len() == 1 && self.is_rebased(step, &loaded)? {
-            let reconstructions = self.reconstructions(&loaded, old, steps, index)?;
-            for (files, by) in reconstructions.iter().flat_map(|files| [(files, &[][..]), (files, &told)]) {
-                if let Some(mut proven) = attempt(files, by)? {
-                    let why = "it was made on other files, and set upon those that are here";
-                    (proven.why, proven.standing) = (Some(why.to_owned()), Standing::Unverifiable);
-                    return Ok(proven);
-                }
-            }
-        }
-        Ok(match (excuse, impossible) {
-            (None, _) => verdict(Standing::Forged, refused),
-            (Some(_), Some(disproof)) => verdict(Standing::Forged, Some(disproof.message)),
-            (Some(why), None) => verdict(Standing::Unverifiable, Some(why)),
+        let way_out = command(&["orch", "resolve", self.change.task.id.as_str()]);
+        let why = format!("the conflict of a merge was committed; {way_out}");
+        let forged = proof.filter(|proof| proof.standing == Standing::Forged);
+        Some(forged.unwrap_or_else(|| Proof::bare(Standing::Unverifiable, why)))
+    }
+
+    /// The state in the end.
+    fn end(&self) -> Option<State> {
+        let RecordChange { befores, archive, .. } = *self.change;
+        let pool = archive.logs();
+        let name = self.log.heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
+        befores.iter().find_map(|before| {
+            let loaded = before.setting.workflow(&name).ok();
+            pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow()), &self.log.heads).ok()?
         })
     }
 
-    /// Whether every file that is other than the evidence of a step was made so by others, after it had
-    /// been that evidence: a rebase sets a step upon what was done meanwhile. An open task is judged
-    /// anew on that, a finished one never.
-    fn is_rebased(&self, step: &RecordedStep, loaded: &Loaded) -> Result<bool, Error> {
-        let RecordChange { task, parents, before, after } = self.change;
-        let phase = step.state.phase.as_deref();
-        let phase = phase.and_then(|phase| loaded.workflow()?.phase_named(phase));
-        if phase.is_none_or(|phase| phase.terminal) {
-            return Ok(false);
-        }
-        for (name, digest) in step.entry.evidence.iter().filter(|(name, _)| !is_tree_name(name)) {
-            let (Ok(path), Some(digest)) = (task.file(name), Digest::parse(digest)) else { return Ok(false) };
-            let here = after.source.read(&path, u64::MAX - 1)?;
-            if here.blob() == Some(digest) {
-                continue;
-            }
-            let by_others = here == before.source.read(&path, u64::MAX - 1)?;
-            if !by_others || !self.archive.held_at(parents, &path, digest)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Whether nobody judges the files of the task again.
+    fn is_finished(&self) -> bool {
+        let Some(end) = self.end() else { return true };
+        let named = end.workflow.as_ref();
+        let loaded = named.and_then(|named| self.change.after.setting.workflow(named.name.as_str()).ok());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
+        let phase = end.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
+        phase.is_none_or(|phase| phase.terminal)
     }
 
-    /// Evidence of a step that no later one names, and that the commit does not hold as it was.
-    fn not_kept(&self, steps: &[RecordedStep], index: usize) -> Option<String> {
-        let later = &steps[index + 1..];
-        let is_renewed = |name: &String| {
-            later.iter().flat_map(|step| &step.entry.evidence).any(|(other, _)| other == name)
-        };
-        let evidence = &steps[index].entry.evidence;
-        let kept = |name: &str, digest: &str| {
-            if is_tree_name(name) {
-                return true;
-            }
-            let RecordChange { task, after, .. } = self.change;
-            let content = task.file(name).ok().and_then(|path| after.source.read(&path, u64::MAX - 1).ok());
-            content.and_then(|content| content.blob()).is_some_and(|blob| blob.to_string() == digest)
-        };
-        evidence
-            .iter()
-            .find(|(name, digest)| !is_renewed(name) && !kept(name, digest))
-            .map(|(name, _)| name.clone())
+    /// The state of another tool that the first event of a task may have taken over.
+    fn foreign(&self, before: &Snapshot<'_>, old: &TaskRecord) -> Option<State> {
+        let value = old.value()?;
+        let first = self
+            .added
+            .first()
+            .and_then(|id| Some(self.change.archive.logs().event(id)?.workflow.name.to_string()))?;
+        old.foreign(&self.change.archive.phase_key(before.setting, &first, &value))
     }
+}
+
+/// Whether a verdict stands, whatever the state says.
+fn is_settled(proof: Option<&Proof>) -> bool {
+    proof.is_some_and(|proof| {
+        proof.standing == Standing::Forged || (proof.standing == Standing::Restored && proof.steps.is_empty())
+    })
 }
 
 fn restored_from(commit: Digest) -> Proof {
     Proof::bare(Standing::Restored, format!("as in {}", commit.short()))
-}
-
-fn unknown_workflow(name: &str, digest: Digest) -> String {
-    format!("workflow {name}@{} is not the one that stood here before the step", digest.short())
 }

@@ -1,11 +1,10 @@
 //! What a task held when a step was taken, as far as git and the step's own record tell.
 
 use super::archive::Archive;
-use super::proof::Proving;
-use super::records::RecordedStep;
+use super::steps::{NewStep, Replaying};
 use crate::base::{ArtifactName, Digest, PhaseId, RepoPath};
 use crate::decide::{HistoryEntry, State};
-use crate::scan::{FileSet, Observed, Source};
+use crate::scan::{FileSet, Observed};
 use crate::survey::code::{code_out_of_reach, told};
 use crate::survey::{Error, Loaded, TaskRef};
 use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
@@ -125,52 +124,93 @@ impl Restoring<'_> {
     }
 }
 
-impl Proving<'_> {
-    /// What the task may have held at a step in the middle of several: a squash keeps only the end,
-    /// but every step names its evidence, and records more. The rest may have been there or not.
-    pub(super) fn reconstructions(
-        &self,
-        loaded: &Loaded,
-        old: &dyn Source,
-        steps: &[RecordedStep],
-        index: usize,
-    ) -> Result<Vec<FileSet>, Error> {
-        let task = self.change.task;
-        let limit = self.change.after.setting.config.limit_bytes;
-        let latest = FileSet::of(self.change.after.source, &task.directory, limit)?;
+impl Replaying<'_> {
+    /// What the task may have held at a step in the middle of several, `line` being the steps that lead to
+    /// it: a squash keeps only the end, but every step names its evidence, and records more. The rest may
+    /// have been there or not.
+    pub(super) fn on_the_way(&self, loaded: &Loaded, line: &[&NewStep]) -> Result<Vec<FileSet>, Error> {
+        let task = self.task;
+        let limit = self.after.setting.config.limit_bytes;
+        let latest = FileSet::of(self.after.source, &task.directory, limit)?;
         let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
-        let mut named = FileSet::of(old, &task.directory, limit)?;
+        let mut named = FileSet::of(self.old, &task.directory, limit)?;
         let mut recorded = named.clone();
-        let mut own = FileSet::default();
-        let mut spent = FileSet::default();
-        for (number, step) in steps.iter().enumerate().take(index + 1) {
+        let (mut own, mut spent) = (FileSet::default(), FileSet::default());
+        for (number, step) in line.iter().enumerate() {
             restoring.recorded(step.noted.seen(), &mut recorded)?;
-            restoring.evidence(&step.entry, &mut named)?;
-            restoring.evidence(&step.entry, &mut recorded)?;
-            if number == index {
-                restoring.evidence(&step.entry, &mut own)?;
+            restoring.evidence(step.entry(), &mut named)?;
+            restoring.evidence(step.entry(), &mut recorded)?;
+            if number + 1 == line.len() {
+                restoring.evidence(step.entry(), &mut own)?;
                 spent = recorded.clone();
                 restoring.recorded(step.noted.spent(), &mut spent)?;
             }
         }
-        let evidence = steps.iter().flat_map(|step| &step.entry.evidence);
+        let evidence = self.steps.iter().flat_map(|step| &step.entry().evidence);
         let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
-        let with_rest = |files: &FileSet| {
-            let mut files = files.clone();
-            for path in latest.paths().filter(|path| !evidence.contains(path)) {
-                if let Some(bytes) = latest.bytes(path) {
-                    files.put(path.clone(), bytes.to_vec());
+        let mut with_rest = named.clone();
+        for path in latest.paths().filter(|path| !evidence.contains(path)) {
+            if let Some(bytes) = latest.bytes(path) {
+                with_rest.put(path.clone(), bytes.to_vec());
+            }
+        }
+        Ok(vec![with_rest, named, own, recorded, spent])
+    }
+
+    /// What the task may have held at a step of another branch: what it held after the step before, or what
+    /// any of the commits here hold, or what all steps before it recorded, each with what the step names and
+    /// records itself; or that alone.
+    pub(super) fn elsewhere(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
+        let limit = self.after.setting.config.limit_bytes;
+        let directory = &self.task.directory;
+        let latest = FileSet::of(self.after.source, directory, limit)?;
+        let mut grounds: Vec<FileSet> = Vec::new();
+        for previous in &step.event.after {
+            grounds.extend(self.held_after.borrow().get(previous).cloned());
+            if let Some(tree) = self.archive.after_event(self.parents, self.task, *previous)? {
+                grounds.push(FileSet::of(&tree, directory, limit)?);
+            }
+        }
+        if !step.event.after.is_empty() {
+            // Files that no step names may have been there by then.
+            let mut with_rest = grounds.last().cloned().unwrap_or_default();
+            for path in latest.paths() {
+                if with_rest.bytes(path).is_none() {
+                    with_rest.put(path.clone(), latest.bytes(path).unwrap_or_default().to_vec());
                 }
             }
-            files
-        };
-        Ok(vec![with_rest(&named), named, own, recorded, spent])
+            grounds.push(with_rest);
+        }
+        for source in self.befores.iter().map(|snapshot| snapshot.source) {
+            grounds.push(FileSet::of(source, directory, limit)?);
+        }
+        let restoring = Restoring { task: self.task, archive: self.archive, loaded, latest: &latest };
+        let all = NotedDigests::since(None, step.before.as_ref().unwrap_or(&step.state));
+        let mut known = FileSet::default();
+        restoring.recorded(all.seen(), &mut known)?;
+        grounds.extend([latest.clone(), known, FileSet::default()]);
+        let mut held: Vec<FileSet> = Vec::new();
+        for ground in grounds {
+            let mut named = ground.clone();
+            restoring.evidence(step.entry(), &mut named)?;
+            let mut recorded = ground;
+            restoring.recorded(step.noted.seen(), &mut recorded)?;
+            restoring.evidence(step.entry(), &mut recorded)?;
+            let mut spent = recorded.clone();
+            restoring.recorded(step.noted.spent(), &mut spent)?;
+            for files in [named, recorded, spent] {
+                if !held.contains(&files) {
+                    held.push(files);
+                }
+            }
+        }
+        Ok(held)
     }
 
     /// Evidence that is other bytes here than the record says.
     pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
         entry.evidence.iter().find_map(|(name, recorded)| {
-            let path = self.change.task.file(name).ok()?;
+            let path = self.task.file(name).ok()?;
             let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
             let present = match trees.into_iter().find(|tree| tree.path == *name) {
                 Some(tree) => tree.digest,
@@ -186,11 +226,10 @@ impl Proving<'_> {
         })
     }
 
-    /// Why a step that does not derive may be honest all the same.
+    /// Why a step that does not derive may be honest all the same; `line` are the steps that lead to it.
     pub(super) fn excuse(
         &self,
-        steps: &[RecordedStep],
-        index: usize,
+        line: &[&NewStep],
         workflow: &Workflow,
         observed: &Observed,
     ) -> Option<String> {
@@ -200,33 +239,16 @@ impl Proving<'_> {
         if let Some(why) = code_out_of_reach(&observed.facts) {
             return Some(why);
         }
-        // A squash keeps only the end. What a step in the middle rests on stands in its own record,
-        // and in those of the steps before it.
-        let in_middle = if steps.len() > 1 { &steps[..=index] } else { &[] };
-        for (name, digest) in in_middle.iter().flat_map(|step| &step.entry.evidence) {
-            let digest = Digest::parse(digest)?;
-            if is_tree_name(name) {
-                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
-            }
-            if !matches!(self.archive.blob(digest), Ok(Some(_))) {
-                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
-            }
+        let own = line.last()?;
+        let is_alone = self.steps.len() == 1 && !own.is_aside;
+        // A commit keeps only the end. What a step in the middle or on another branch rests on stands in its
+        // own record, and in those of the steps before it.
+        if !is_alone && let Some(missing) = self.not_in_git(line, workflow) {
+            return Some(missing);
         }
-        let own = steps.get(index)?;
-        let told = told(workflow, &own.entry, &own.state);
-        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
-        for (name, digest) in own.noted.digests().filter(|_| steps.len() > 1) {
-            // Code is looked for in the trees of commits.
-            if is_told(name, digest) {
-                continue;
-            }
-            if !matches!(self.archive.blob(digest), Ok(Some(_))) {
-                return Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()));
-            }
-        }
-        let entry = &own.entry;
         // Any rule of the phase may have asked before the one that fired.
-        let guards: Vec<&Guard> = entry.from.iter().flat_map(|from| expressions_in(workflow, from)).collect();
+        let from = own.entry().from.iter();
+        let guards: Vec<&Guard> = from.flat_map(|from| expressions_in(workflow, from)).collect();
         let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
         let asked = |artifact: &Artifact| guards.iter().any(|guard| reads(guard, artifact.name.as_str()));
         let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
@@ -235,6 +257,29 @@ impl Proving<'_> {
         }
         let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
         filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
+    }
+
+    /// What the last of these steps rests on, and what it recorded, and this clone does not have.
+    fn not_in_git(&self, line: &[&NewStep], workflow: &Workflow) -> Option<String> {
+        let is_here = |digest| matches!(self.archive.blob(digest), Ok(Some(_)));
+        let own = line.last()?;
+        // On another branch more may have been recorded than stands in these steps.
+        let evidence = line.iter().flat_map(|step| &step.entry().evidence);
+        for (name, digest) in evidence {
+            let digest = Digest::parse(digest)?;
+            if is_tree_name(name) {
+                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
+            }
+            if !is_here(digest) {
+                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
+            }
+        }
+        let told = told(workflow, own.entry(), &own.state);
+        // Code is looked for in the trees of commits.
+        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
+        let mut noted = own.noted.digests().filter(|(name, digest)| !is_told(name, *digest));
+        let (name, digest) = noted.find(|(_, digest)| !is_here(*digest))?;
+        Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()))
     }
 }
 

@@ -68,16 +68,6 @@ pub fn united_lines(ours: &str, theirs: &str) -> String {
     united
 }
 
-/// The lines of a transcript that may hold conflict markers: those of both sides, each once.
-#[must_use]
-pub fn without_markers(transcript: &[u8]) -> Vec<u8> {
-    let text = std::str::from_utf8(transcript).ok();
-    match text.and_then(sides) {
-        Some(sides) => united_lines(&sides.ours, &sides.theirs).into_bytes(),
-        None => transcript.to_vec(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

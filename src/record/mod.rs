@@ -5,15 +5,25 @@
 //! always gives the same bytes.
 
 mod conflict;
-mod recover;
+mod fold;
+mod json_patch;
+mod log;
+mod log_event;
+mod reading;
 mod seal;
 mod state;
+#[cfg(test)]
+mod tests;
 mod transcript;
 
-pub use conflict::{ConflictSides, sides, united_lines, without_markers};
-pub use recover::rebuild;
-pub use state::{StateFault, phase_key_in, read_state, write_state};
-pub use transcript::{Event, read_transcript, settled_lines, transcript_line, with_line};
+pub use conflict::{ConflictSides, sides, united_lines};
+pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
+pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
+pub use log::{EventLog, LogExtent, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
+pub use log_event::{LogEvent, NotAnEvent};
+pub use reading::{RecordReading, StateDefect, StateText, read_record};
+pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};
+pub use transcript::transcript_line;
 
 /// The file that holds a task's state.
 pub const STATE_FILE: &str = "state.json";

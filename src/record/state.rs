@@ -1,16 +1,18 @@
 //! `state.json`: pretty-printed, stable key order, final newline, sealed.
 
+use super::log::LogExtent;
 use super::seal;
 use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
     WorkflowRef, document,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// What is wrong with a recorded state, and where in its JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{pointer}: {message}")]
 pub struct StateFault {
     /// Stable code: `state-invalid`, `state-version` or `state-seal`.
     pub code: Code,
@@ -20,16 +22,30 @@ pub struct StateFault {
     pub message: String,
 }
 
-/// The text of `state.json`. `schema` goes into `$schema`.
+/// The text of a `state.json` that lies beside a log of this size. `schema` goes into `$schema`.
 #[must_use]
-pub fn write_state(state: &State, phase_key: &str, schema: &str) -> String {
+pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
     let mut members = Map::new();
     members.insert("$schema".to_owned(), Value::from(schema));
     if let Value::Object(own) = document(state, phase_key) {
-        members.extend(own.into_iter().filter(|(key, _)| key != "$schema"));
+        for (key, value) in own.into_iter().filter(|(key, _)| key != "$schema") {
+            if key == "rev" && !state.foreign {
+                let LogExtent { lines, bytes } = log;
+                members.insert("heads".to_owned(), state.heads.iter().map(Digest::to_string).collect());
+                members.insert("transcript".to_owned(), json!({"lines": lines, "bytes": bytes}));
+            }
+            members.insert(key, value);
+        }
     }
     let text = serde_json::to_string_pretty(&Value::Object(members)).unwrap_or_default();
     seal::put_on(&format!("{text}\n"))
+}
+
+/// The size of the log that a state says it was written with.
+#[must_use]
+pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
+    let count = |key: &str| value.get("transcript")?.get(key)?.as_u64();
+    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")? })
 }
 
 /// Where a state that `orch` wrote holds its phase: it stands behind the workflow.
@@ -42,9 +58,13 @@ pub fn phase_key_in(value: &Value) -> Option<&str> {
 
 /// Reads a state from its parsed JSON and its text, which the seal is checked against.
 ///
-/// A foreign file (no `version`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
+/// A foreign file (no `heads`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
 pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<StateFault>> {
-    let state = read_unsealed(value, phase_key)?;
+    let mut reader = StateReader { faults: Vec::new() };
+    let state = reader.state(value, phase_key);
+    if !reader.faults.is_empty() {
+        return Err(reader.faults);
+    }
     if !state.foreign && seal::is_whole(text) != Some(true) {
         let message = "it was edited by hand: its seal is broken".to_owned();
         return Err(vec![StateFault { code: Code::StateSeal, pointer: "/seal".to_owned(), message }]);
@@ -52,19 +72,38 @@ pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, V
     Ok(state)
 }
 
-/// Reads a state that no seal vouches for.
-pub(super) fn read_unsealed(value: &Value, phase_key: &str) -> Result<State, Vec<StateFault>> {
+/// Reads the part of a state that events change, as [`standing_document`](crate::decide::standing_document)
+/// writes it. The rest of the state stays empty.
+pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
     let mut reader = StateReader { faults: Vec::new() };
-    let state = reader.state(value, phase_key);
-    if reader.faults.is_empty() { Ok(state) } else { Err(reader.faults) }
+    let empty = Value::Object(Map::new());
+    let run = document.get("run").map(|run| reader.run(Some(run), false));
+    let state = State {
+        task: document.get("task").and_then(Value::as_str).map(str::to_owned),
+        title: document.get("title").and_then(Value::as_str).map(str::to_owned),
+        actors: reader.actors(Some(document.get("actors").unwrap_or(&empty)), false),
+        waived: waived(document.get("waived")),
+        errors: document.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
+        run: run.unwrap_or_default(),
+        extra: document.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
+        ..State::default()
+    };
+    reader.faults.into_iter().next().map_or(Ok(state), Err)
+}
+
+fn waived(value: Option<&Value>) -> BTreeMap<ArtifactName, u64> {
+    let members = value.and_then(Value::as_object).into_iter().flatten();
+    members.filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?))).collect()
 }
 
 /// Keys that `orch` writes at the top; every other key belongs to the workflow or to others.
-const OWN_KEYS: [&str; 13] = [
+const OWN_KEYS: [&str; 15] = [
     "$schema",
     "version",
     "task",
     "title",
+    "heads",
+    "transcript",
     "rev",
     "seal",
     "workflow",
@@ -112,17 +151,15 @@ impl StateReader {
         if !foreign && phase.is_none() {
             self.invalid("", format!("`{phase_key}` is missing"));
         }
-        let waived = members.get("waived").and_then(Value::as_object).into_iter().flatten();
         State {
             task: text(members, "task").or_else(|| text(members, "task_id")),
             title: text(members, "title"),
-            rev: rev.unwrap_or(0),
+            heads: self.heads(members.get("heads")),
+            rev: rev.filter(|_| !foreign).unwrap_or(0),
             workflow: self.workflow(members.get("workflow"), foreign),
             phase,
             actors: self.actors(members.get("actors"), foreign),
-            waived: waived
-                .filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?)))
-                .collect(),
+            waived: waived(members.get("waived")),
             next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
@@ -137,6 +174,17 @@ impl StateReader {
         }
     }
 
+    fn heads(&mut self, value: Option<&Value>) -> Vec<Digest> {
+        let Some(value) = value else { return Vec::new() };
+        let heads = value.as_array().and_then(|heads| {
+            heads.iter().map(|head| head.as_str().and_then(Digest::parse)).collect::<Option<Vec<_>>>()
+        });
+        if heads.is_none() {
+            self.invalid("/heads", "`heads` should be a list of event ids");
+        }
+        heads.unwrap_or_default()
+    }
+
     fn run(&mut self, value: Option<&Value>, foreign: bool) -> RunRecord {
         let Some(value) = value.filter(|_| !foreign) else { return RunRecord::default() };
         let run = run_record(value);
@@ -147,15 +195,12 @@ impl StateReader {
     }
 
     fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
-        match members.get("version") {
-            None => return true,
-            Some(version) if version.as_u64() == Some(STATE_VERSION) => {}
-            Some(version) => {
-                let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
-                self.fault(Code::StateVersion, "/version", message);
-            }
+        let version = members.get("version");
+        if let Some(version) = version.filter(|version| version.as_u64() != Some(STATE_VERSION)) {
+            let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
+            self.fault(Code::StateVersion, "/version", message);
         }
-        false
+        !members.contains_key("heads")
     }
 
     fn workflow(&mut self, value: Option<&Value>, foreign: bool) -> Option<WorkflowRef> {
@@ -242,12 +287,12 @@ impl StateReader {
     }
 
     fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
-        let Some(items) = value.and_then(Value::as_array) else { return Vec::new() };
+        // What another tool tells of the past is no event of the log.
+        let Some(items) = value.and_then(Value::as_array).filter(|_| !foreign) else { return Vec::new() };
         let mut entries = Vec::new();
         for (index, item) in items.iter().enumerate() {
             match history_entry(item) {
                 Some(entry) => entries.push(entry),
-                None if foreign => {}
                 None => self.invalid(format!("/history/{index}"), "it is not a history entry"),
             }
         }
@@ -329,6 +374,7 @@ mod tests {
         State {
             task: Some("t/1".to_owned()),
             title: Some("A title".to_owned()),
+            heads: vec![digest],
             rev: 7,
             workflow: Some(WorkflowRef { name: WorkflowName::new("w").expect("valid"), digest }),
             phase: Some("planning".to_owned()),
@@ -367,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let text = write_state(&state(), "phase", "schema");
+        let text = write_state(&state(), "phase", "schema", LogExtent::default());
         let value: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(read_state(&value, &text, "phase"), Ok(state()));
         assert!(text.ends_with("}\n"));
@@ -375,7 +421,8 @@ mod tests {
 
     #[test]
     fn a_hand_edit_is_found() {
-        let text = write_state(&state(), "phase", "schema").replace("\"planning\",", "\"done\",");
+        let text = write_state(&state(), "phase", "schema", LogExtent::default())
+            .replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");
         assert_eq!(faults[0].code, Code::StateSeal);
@@ -399,8 +446,9 @@ mod tests {
             (json!([]), ""),
             (json!({"version": 2}), "/version"),
             (json!({"phase": 3}), "/phase"),
-            (json!({"version": 1, "rev": "x"}), "/rev"),
-            (json!({"version": 1, "rev": 1, "phase": "a", "actors": {"a/b": {}}}), "/actors/a~1b/attempt"),
+            (json!({"heads": [], "rev": "x"}), "/rev"),
+            (json!({"heads": ["x"], "rev": 1}), "/heads"),
+            (json!({"heads": [], "rev": 1, "phase": "a", "actors": {"a/b": {}}}), "/actors/a~1b/attempt"),
         ] {
             let faults = read_state(&value, "", "phase").expect_err("faulty");
             assert!(faults.iter().any(|fault| fault.pointer == pointer), "{value}: {faults:?}");

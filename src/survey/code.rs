@@ -2,7 +2,7 @@
 //!
 //! A step is taken on the code of the commit before it, since its own commit holds none.
 
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, state_in};
 use super::{CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath};
 use crate::config::Roots;
@@ -44,9 +44,9 @@ impl Snapshot<'_> {
             let mut fact = tree_fact(artifact, digest);
             let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
             if let Some((head, baselines)) = changed {
-                let record = task.state_path();
+                let record = task.transcript_path();
                 let held = store.read_at(head, &record)?;
-                let present = observed.state.as_ref().map(|state| state.bytes.as_slice());
+                let present = observed.transcript.as_deref();
                 let is_committed =
                     held.is_some_and(|held| !is_now || present.is_some_and(|now| is_same(&held, now)));
                 let start = if is_committed { Start::Changed(record) } else { Start::Was(baselines) };
@@ -128,7 +128,6 @@ impl Snapshot<'_> {
         let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
             return Ok(None);
         };
-        let record = task.state_path();
         for one in step.iter().filter(|one| one.is_evidence && phase.produces.contains(&one.artifact)) {
             let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
             else {
@@ -137,12 +136,9 @@ impl Snapshot<'_> {
             let entered = state.actor(&phase.id).and_then(|actor| *actor.entered_with.get(&one.artifact)?);
             let Some(entered) = entered else { continue };
             let says_so = |commit| {
-                let text = store.read_at(commit, &record).ok().flatten();
-                let value: Option<Value> = text.and_then(|text| serde_json::from_slice(&text).ok());
-                let names = ["actors", phase.id.as_str(), "entered_with", one.artifact.as_str()];
-                let found =
-                    value.as_ref().and_then(|value| names.iter().try_fold(value, |at, name| at.get(name)));
-                found.and_then(Value::as_str).and_then(Digest::parse) == Some(entered)
+                let state = state_in(store, commit, task, workflow).ok().flatten();
+                let actor = state.as_ref().and_then(|state| state.actor(&phase.id));
+                actor.and_then(|actor| *actor.entered_with.get(&one.artifact)?) == Some(entered)
             };
             if !self.stood(scope, &[head], entered, says_so)? {
                 let name = tree_name(one.artifact.as_str());

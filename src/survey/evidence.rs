@@ -9,7 +9,7 @@ impl Workspace {
     /// Findings about declared artifacts that git ignores: no transition could carry them as proof.
     pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
-        let paths = ignored(store, judged, &judged.task.state_path())?;
+        let paths = ignored(store, judged, &judged.task.transcript_path())?;
         Ok(paths
             .into_iter()
             .map(|path| {
@@ -54,12 +54,12 @@ pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 /// What to do about a declared artifact that git ignores.
 pub(crate) const IGNORED_HINT: &str = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
 
-/// The declared artifacts, and the state, that git ignores and does not know yet.
-pub(crate) fn ignored(store: &Store, judged: &Sight, state: &RepoPath) -> Result<Vec<RepoPath>, Error> {
+/// The declared artifacts, and the log, that git ignores and does not know yet.
+pub(crate) fn ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<Vec<RepoPath>, Error> {
     let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
     let mut found = Vec::new();
     let head = store.source_at(judged.head_commit());
-    for path in declared.chain(std::iter::once(state)) {
+    for path in declared.chain(std::iter::once(log)) {
         if head.blob_at(path)?.is_none() && store.is_ignored(path)? {
             found.push(path.clone());
         }

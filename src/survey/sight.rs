@@ -1,14 +1,15 @@
 //! One look at one task: what was seen, and what the rules make of it.
 
 use super::costs::Counted;
+use super::evidence::with_own_line_endings;
 use super::snapshot::{Reading, Snapshot};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::decide::{
-    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, Settled, State, Step, conclude,
-    evaluate, judge,
+    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, STALE_STATE, Settled, State, Step,
+    conclude, evaluate, judge,
 };
-use crate::record::SUGGESTION_FILE;
+use crate::record::{SUGGESTION_FILE, has_lost_events};
 use crate::run::RunFiles;
 use crate::scan::{Entry, FileStamp, Observed, StateFile};
 use crate::store::{Head, Store, durable};
@@ -34,9 +35,9 @@ pub struct Sight {
     pub observed: Observed,
     /// What the rules say, and what may be typed now.
     pub decision: Decision,
-    /// Whether the current branch knows no state of it: judged, but never written or committed.
+    /// Whether the current branch holds no log of it: judged, but never written or committed.
     pub untracked: bool,
-    /// Whether the current branch holds exactly this state.
+    /// Whether the current branch holds exactly this log.
     pub is_committed: bool,
     /// What is known of its runner.
     pub runner: Option<Runner>,
@@ -73,6 +74,12 @@ impl Sight {
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.state()?.title.as_deref()
+    }
+
+    /// Whether `state.json` does not hold the state that the log folds to.
+    #[must_use]
+    pub fn is_state_stale(&self) -> bool {
+        self.decision.diagnostics.iter().any(|found| STALE_STATE.contains(&found.code))
     }
 
     /// Whether committed code may move it.
@@ -159,18 +166,24 @@ impl Workspace {
     ) -> Result<Sight, Error> {
         let Reading { compiled, mut recorded, observed, entries } = reading;
         self.costs.looked();
-        let path = task.state_path();
+        let path = task.transcript_path();
         let at_head = match (&self.store, &head, is_present && self.commits()) {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
-        if recorded == Recorded::New && at_head.flatten().is_some() {
-            // A state that the branch knows and the work directory lacks was lost, not never there.
-            recorded = Recorded::Lost;
+        let lies_there = match (&self.store, &observed.transcript) {
+            (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&path, log)?),
+            _ => None,
+        };
+        if let (Some(store), Some(Some(held))) = (&self.store, at_head)
+            && lies_there != Some(held)
+            && !matches!(recorded, Recorded::Broken(_))
+        {
+            recorded = still_whole(store, task, &observed, held, recorded)?;
         }
-        let untracked = at_head.map_or(observed.state.is_none(), |blob| blob.is_none());
-        let is_committed = match (at_head, &observed.state, &self.store) {
-            (Some(Some(blob)), Some(state), Some(store)) => store.digest(&path, &state.bytes)? == blob,
+        let untracked = at_head.map_or(!observed.has_transcript, |blob| blob.is_none());
+        let is_committed = match (at_head, &observed.transcript, &self.store) {
+            (Some(Some(held)), Some(_), Some(_)) => lies_there == Some(held),
             // What a commit holds is committed; what is staged is not yet.
             (None, Some(_), Some(_)) => !is_present,
             _ => false,
@@ -225,13 +238,13 @@ impl Workspace {
             self.under_circumstances((false, false), &before.last_run, |circumstances| {
                 conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances)
             });
-        let path = before.task.state_path();
+        let path = before.task.transcript_path();
         let is_committed = match (&self.store, placed.commit) {
-            (Some(store), Some(_)) => !store.alters(&path, &text).unwrap_or(true),
+            (Some(store), Some(_)) => !store.alters(&path, &placed.transcript).unwrap_or(true),
             _ => false,
         };
         let commit = placed.commit.filter(|_| is_committed);
-        let own = [path, before.task.transcript_path()];
+        let own = [before.task.state_path(), path];
         let key = before.key.after(placed.head, &own, placed.stamps);
         let observed = Observed {
             facts: facts.into_owned(),
@@ -327,6 +340,27 @@ impl SightKey {
         }
         Self { head, ..self }
     }
+}
+
+/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
+fn still_whole(
+    store: &Store,
+    task: &TaskRef,
+    observed: &Observed,
+    held: Digest,
+    recorded: Recorded,
+) -> Result<Recorded, Error> {
+    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
+    let held = store.blob(held)?.unwrap_or_default();
+    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    let path = task.transcript_path();
+    let message = "it has lost events that HEAD holds; a log only grows";
+    let restore = command(&["git", "restore", "--", path.as_str()]);
+    let recover = command(&["orch", "recover", task.id.as_str()]);
+    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
+    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
 /// What counts of what lies in a task's directory: not the copy of the suggestion, which is derived, and

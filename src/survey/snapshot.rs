@@ -6,10 +6,14 @@ use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::Setting;
 use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
-use crate::base::{Code, Diagnostic, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
-use crate::decide::Recorded;
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE, read_state, sides};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
+use crate::decide::{Recorded, State};
+use crate::record::{
+    FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText, TRANSCRIPT_FILE,
+    read_record, sides,
+};
 use crate::scan::{Entry, Observed, Source, ValidationCache, conflict, observe, parse_json};
+use crate::store::Store;
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
@@ -200,7 +204,8 @@ impl Snapshot<'_> {
             let workflow = &compiled.workflow;
             let (_, mut observed) = Snapshot { source: &glance, ..*self }.observe_by(task, &loaded)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
-            let recorded = recorded(task, workflow, &observed)?;
+            let (recorded, notes) = recorded(task, workflow, &observed)?;
+            observed.facts.diagnostics.extend(notes);
             self.look_at_code(task, workflow, &recorded, &mut observed)?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
@@ -248,37 +253,122 @@ fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
     Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
 
-/// What is recorded of a task, as far as its own files tell.
-pub(crate) fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> Result<Recorded, Error> {
-    let Some(file) = &observed.state else {
-        return Ok(if observed.has_transcript { Recorded::Lost } else { Recorded::New });
-    };
-    if !file.problems.is_empty() {
-        return Ok(Recorded::Broken(file.problems.clone()));
+/// What is recorded of a task, as far as its own files tell, and what the reader should know of it.
+pub(crate) fn recorded(
+    task: &TaskRef,
+    workflow: &Workflow,
+    observed: &Observed,
+) -> Result<(Recorded, Vec<Diagnostic>), Error> {
+    if observed.has_transcript && observed.transcript.is_none() {
+        let place = Place::file(&task.transcript_path());
+        let unreadable =
+            Diagnostic::error(Code::Unreadable, "it cannot be read, and holds the task's record");
+        return Ok((Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new()));
     }
     let path = task.state_path();
-    if let Some(conflicted) = conflicted(task, &path, &file.bytes) {
-        return Ok(Recorded::Broken(vec![conflicted]));
-    }
-    let transcript = observed.transcript.as_deref().unwrap_or_default();
-    if let Some(conflicted) = conflicted(task, &task.transcript_path(), transcript) {
-        return Ok(Recorded::Broken(vec![conflicted]));
-    }
-    let (value, problems) = parse_json(&path, &file.bytes);
-    let Some(value) = value else { return Ok(Recorded::Broken(with_ways_out(task, problems))) };
-    let text = String::from_utf8_lossy(&file.bytes);
-    Ok(match read_state(&value, &text, &workflow.phase_key) {
-        Ok(state) => Recorded::Known(Box::new(state)),
-        Err(faults) => {
-            let diagnostics = faults.into_iter().map(|fault| {
-                let (offset, length) = crate::scan::span(&text, &fault.pointer).unwrap_or((0, 0));
-                let mut place = Place::at(path.as_str(), &text, offset, length);
-                place.pointer = Some(fault.pointer);
-                Diagnostic::error(fault.code, fault.message).at(place)
-            });
-            Recorded::Broken(with_ways_out(task, diagnostics.collect()))
+    let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
+    let text = bytes.map(String::from_utf8_lossy);
+    let (value, problems) = bytes.map_or((None, Vec::new()), |bytes| parse_json(&path, bytes));
+    let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
+    let log = observed.transcript.as_deref();
+    let broken = |problems| Ok((Recorded::Broken(with_ways_out(task, problems)), Vec::new()));
+    match read_record(workflow, file, log, &mut FoldCache::default()) {
+        RecordReading::New => Ok((Recorded::New, Vec::new())),
+        RecordReading::Current(state) | RecordReading::Foreign(state) => {
+            Ok((Recorded::Known(state), Vec::new()))
         }
+        RecordReading::Folded { state, because } => {
+            let note = match bytes.and_then(|bytes| conflicted(task, &path, bytes)) {
+                Some(found) => Diagnostic { hint: found.hint, ..folded_note(&path, &because) },
+                None => folded_note(&path, &because),
+            };
+            Ok((Recorded::Known(state), vec![note]))
+        }
+        RecordReading::LogGone => Ok((Recorded::Lost, Vec::new())),
+        RecordReading::StateFaults(faults) => {
+            let text = text.as_deref().unwrap_or_default();
+            broken(faults.into_iter().map(|fault| state_fault(&path, text, fault)).collect())
+        }
+        RecordReading::StateUnreadable => {
+            let unread = observed.state.iter().flat_map(|file| file.problems.clone());
+            let conflicted = bytes.and_then(|bytes| conflicted(task, &path, bytes));
+            let found: Vec<Diagnostic> = unread.chain(conflicted).collect();
+            broken(if found.is_empty() { problems } else { found })
+        }
+        RecordReading::LogFaults(faults) => {
+            let log = log.unwrap_or_default();
+            let path = task.transcript_path();
+            let found = match conflicted(task, &path, log) {
+                Some(conflicted) => vec![conflicted],
+                None => faults.iter().map(|fault| log_fault(&path, log, fault)).collect(),
+            };
+            broken(found)
+        }
+        RecordReading::Disputed { conflict, .. } => {
+            let message = format!("two branches moved this task, and a person has to pick one: {conflict}");
+            let resolve = command(&["orch", "resolve", task.id.as_str()]);
+            let found = Diagnostic::error(conflict.code(), message)
+                .at(Place::file(&task.transcript_path()))
+                .hint(format!("{resolve} --ours --reason \"why\", or --theirs"));
+            broken(vec![found])
+        }
+    }
+}
+
+/// The state of a task as a commit holds it; `None` where it holds none, or none that can be read.
+pub(crate) fn state_in(
+    store: &Store,
+    commit: Digest,
+    task: &TaskRef,
+    workflow: &Workflow,
+) -> Result<Option<State>, Error> {
+    let log = store.read_at(commit, &task.transcript_path())?;
+    let text = store.read_at(commit, &task.state_path())?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let value: Option<serde_json::Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
+    let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
+    Ok(match read_record(workflow, file, log.as_deref(), &mut FoldCache::default()) {
+        RecordReading::Current(state)
+        | RecordReading::Foreign(state)
+        | RecordReading::Folded { state, .. } => Some(*state),
+        _ => None,
     })
+}
+
+/// What is said where the state is not read from its own file.
+fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
+    let place = Place::file(path);
+    match because {
+        StateDefect::Edited { difference } => {
+            let what = difference.as_deref().unwrap_or("only its layout differs");
+            let message = format!("it was edited by hand, and the log decides: {what}");
+            Diagnostic::warning(because.code(), message).at(place).hint("the next transition writes it anew")
+        }
+        StateDefect::Missing => {
+            let message = format!("{} is missing; this answer is folded from {TRANSCRIPT_FILE}", path.name());
+            Diagnostic::note(because.code(), message)
+        }
+        StateDefect::Unreadable | StateDefect::OtherHeads => {
+            let message = format!("it is out of date; this answer is folded from {TRANSCRIPT_FILE}");
+            Diagnostic::note(because.code(), message).at(place)
+        }
+    }
+}
+
+fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
+    let (offset, length) = crate::scan::span(text, &fault.pointer).unwrap_or((0, 0));
+    let mut place = Place::at(path.as_str(), text, offset, length);
+    place.pointer = Some(fault.pointer);
+    Diagnostic::error(fault.code, fault.message).at(place)
+}
+
+fn log_fault(path: &RepoPath, log: &[u8], fault: &LogFault) -> Diagnostic {
+    let lines = log.split_inclusive(|byte| *byte == b'\n');
+    let offset: usize = lines.take(fault.line.saturating_sub(1)).map(<[u8]>::len).sum();
+    let place = match std::str::from_utf8(log) {
+        Ok(text) => Place::at(path.as_str(), text, offset, 0),
+        Err(_) => Place::file(path),
+    };
+    Diagnostic::error(fault.kind.code(), fault.kind.to_string()).at(place)
 }
 
 /// The workflow that a state names, without judging the rest of it; of one with conflict markers, that
@@ -313,8 +403,8 @@ fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> 
 }
 
 fn with_ways_out(task: &TaskRef, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let state = shell_word(&format!("{}/{STATE_FILE}", task.directory));
-    let way = format!("git restore {state}, or: orch recover {}", shell_word(task.id.as_str()));
+    let log = shell_word(&format!("{}/{TRANSCRIPT_FILE}", task.directory));
+    let way = format!("git restore -- {log}, or: orch recover {}", shell_word(task.id.as_str()));
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.hint.is_none()) {
         diagnostic.hint = Some(way.clone());
     }

@@ -48,7 +48,7 @@ impl Workspace {
         }
     }
 
-    /// For each task, the commit that last changed its state as it is now; one walk for all.
+    /// For each task, the commit that last changed its log as it is now; one walk for all.
     pub fn committed(&self, judged: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
             return Ok(vec![None; judged.len()]);
@@ -58,7 +58,7 @@ impl Workspace {
         let mut commits: Vec<Option<Digest>> = judged.iter().map(|one| one.commit).collect();
         let asked = |(_, one): &(usize, &Sight)| one.is_committed && one.commit.is_none();
         for (index, one) in judged.iter().enumerate().filter(asked) {
-            paths.push(one.task.state_path());
+            paths.push(one.task.transcript_path());
             owners.push(index);
         }
         if paths.is_empty() {
@@ -74,10 +74,10 @@ impl Workspace {
         Ok(commits)
     }
 
-    /// Finds out which commits last changed the states of many tasks, so that it is known when one is
+    /// Finds out which commits last changed the logs of many tasks, so that it is known when one is
     /// asked about. Where that fails, it is found out then.
     pub(crate) fn find_commits(&self, tasks: &[TaskRef]) {
-        let paths: Vec<_> = tasks.iter().map(TaskRef::state_path).collect();
+        let paths: Vec<_> = tasks.iter().map(TaskRef::transcript_path).collect();
         if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
             let _ = store.last_changes(&paths);
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The words for what became of a record.
 #[cfg(test)]
 const HOW: [&str; 8] =
-    ["ours", "theirs", "merged", "chosen-ours", "chosen-theirs", "transcript", "disputed", "failed"];
+    ["ours", "theirs", "merged", "chosen-ours", "chosen-theirs", "renewed", "disputed", "failed"];
 
 /// The envelope of an `orch resolve`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub struct Resolution {
     /// Whether its record is whole again.
     pub settled: bool,
     /// `ours` or `theirs` where only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`,
-    /// `transcript`, `disputed`, or `failed`.
+    /// `renewed`, `disputed`, or `failed`.
     #[cfg_attr(test, schemars(extend("enum" = HOW)))]
     pub how: &'static str,
     /// The phases of the two sides, ours first.
@@ -49,7 +49,7 @@ pub struct Resolution {
     pub reason: String,
     /// Whether its two files were marked as resolved in the index.
     pub staged: bool,
-    /// The commit that was made, where no operation of git is going on.
+    /// The commit that records the choice of a side, where no operation of git is going on.
     pub commit: Option<String>,
     /// Other files of the task that are left to people.
     pub left: Vec<Finding>,

@@ -31,11 +31,13 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The top-level keys of `state.json` that belong to `orch`.
-pub const RESERVED_KEYS: [&str; 15] = [
+pub const RESERVED_KEYS: [&str; 16] = [
     "$schema",
     "version",
     "task",
     "title",
+    "heads",
+    "transcript",
     "rev",
     "seal",
     "workflow",
@@ -45,7 +47,6 @@ pub const RESERVED_KEYS: [&str; 15] = [
     "history",
     "errors",
     "run",
-    "next_seq",
     "updated_at",
 ];
 

@@ -5,12 +5,12 @@ mod evasions;
 mod loops;
 mod odd;
 mod random;
+pub mod records;
 
 use crate::harness::{World, missing, started};
 use crate::terminal::Terminal;
-use orch::decide::State;
-use orch::record::{read_state, transcript_line, write_state};
-use serde_json::Value;
+use records::{LOG, put, relinked, retell, state, tell, tell_lines, without_last};
+use serde_json::{Value, json};
 
 /// The standings of all changes, oldest first.
 fn standings(world: &World) -> Vec<String> {
@@ -247,31 +247,12 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     }
     // The same record in the name of a program is none.
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    let lines = world.read("tasks/t/transcript.jsonl");
-    let kept: Vec<&str> = lines.lines().collect();
-    world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
     let mut state = state(&world);
     state.history.last_mut().expect("an entry").actor.kind = orch::decide::ActorKind::Orch;
-    put(&world, &state, true);
+    retell(&world, &state);
     world.commit("nobody was asked");
     let change = last(&world, "forged");
     assert!(change["why"].as_str().expect("why").contains("asks for a person"), "{change:#}");
-}
-
-/// The state of the task, taken apart.
-fn state(world: &World) -> State {
-    let text = world.read("tasks/t/state.json");
-    read_state(&serde_json::from_str(&text).expect("JSON"), &text, "phase").expect("whole")
-}
-
-/// Writes a state with a proper seal and, if asked, the transcript's line for it.
-fn put(world: &World, state: &State, with_line: bool) {
-    let schema = "system/schemas/state.schema.json";
-    world.write("tasks/t/state.json", write_state(state, "phase", schema));
-    if with_line {
-        let transcript = world.read("tasks/t/transcript.jsonl") + &transcript_line(state, "phase");
-        world.write("tasks/t/transcript.jsonl", transcript);
-    }
 }
 
 /// A whole forged step: everything that `orch` writes, and no evidence that it was due.
@@ -286,15 +267,14 @@ fn skip(world: &World, to: &str, rule: &str) {
     state.actors.get_mut("planning").expect("there").status = orch::decide::ActorStatus::Done;
     state.actors.insert(to.to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
     state.history.push(entry);
-    state.rev += 1;
     state.phase = Some(to.to_owned());
-    put(world, &state, true);
+    tell(world, &state);
 }
 
 #[test]
 fn every_forgery_is_named() {
     type Forge = fn(&World);
-    let forgeries: [(&str, Forge, &str); 12] = [
+    let forgeries: [(&str, Forge, &str); 23] = [
         (
             "a hand edit",
             |world| {
@@ -310,9 +290,28 @@ fn every_forgery_is_named() {
             |world| {
                 let mut state = state(world);
                 state.phase = Some("test".to_owned());
-                put(world, &state, false);
+                put(world, &state);
             },
-            "without a recorded step",
+            "state.json is not the fold of its log: /phase should be",
+        ),
+        (
+            "a hand edit that names no events",
+            |world| {
+                let mut state = state(world);
+                state.phase = Some("test".to_owned());
+                state.heads.clear();
+                put(world, &state);
+            },
+            "does not name the events",
+        ),
+        (
+            "a state of events that are not there",
+            |world| {
+                let mut state = state(world);
+                state.heads = vec![orch::base::Digest::of_blob(b"nowhere")];
+                put(world, &state);
+            },
+            "which transcript.jsonl does not hold",
         ),
         ("a skipped review", |world| skip(world, "codegen", "plan-accepted"), "plan-review.json"),
         ("a skip to the end", |world| skip(world, "done", "accepted"), "do not lead"),
@@ -325,10 +324,7 @@ fn every_forgery_is_named() {
                 let entry = state.history.last_mut().expect("an entry");
                 entry.kind = orch::decide::Kind::Advance;
                 entry.rule = Some("plan-accepted".to_owned());
-                let lines = world.read("tasks/t/transcript.jsonl");
-                let kept: Vec<&str> = lines.lines().collect();
-                world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
-                put(world, &state, true);
+                retell(world, &state);
             },
             "do not lead",
         ),
@@ -350,10 +346,7 @@ fn every_forgery_is_named() {
                 let mut state = state(world);
                 let entry = state.history.last_mut().expect("an entry");
                 entry.evidence = vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
-                let lines = world.read("tasks/t/transcript.jsonl");
-                let kept: Vec<&str> = lines.lines().collect();
-                world.write("tasks/t/transcript.jsonl", format!("{}\n", kept[..kept.len() - 1].join("\n")));
-                put(world, &state, true);
+                retell(world, &state);
             },
             "which is not here",
         ),
@@ -368,17 +361,101 @@ fn every_forgery_is_named() {
             "which is not here",
         ),
         (
-            "a rewritten transcript",
-            |world| {
-                let text = world.read("tasks/t/transcript.jsonl").replace("\"human\"", "\"agent\"");
-                world.write("tasks/t/transcript.jsonl", text);
-            },
-            "rewritten",
+            "a rewritten line",
+            |world| world.write(LOG, world.read(LOG).replace("\"human\"", "\"agent\"")),
+            "the line was changed",
         ),
-        ("a lost record", |world| world.remove("tasks/t/state.json"), "was removed"),
+        (
+            "a rewritten line, and all ids made anew",
+            |world| {
+                tell_lines(
+                    world,
+                    &relinked(&world.read(LOG), |_, event| event["actor"]["name"] = json!("Bob")),
+                )
+            },
+            "which only grows, lost an event: create to planning",
+        ),
+        (
+            "a line taken out",
+            |world| world.write(LOG, world.read(LOG).split_inclusive('\n').skip(1).collect::<String>()),
+            "which the log does not hold",
+        ),
+        (
+            "a line taken out, and the rest linked again",
+            |world| {
+                let rest: String = world.read(LOG).split_inclusive('\n').skip(1).collect();
+                let first = |number: usize, event: &mut Value| {
+                    event["seq"] = json!(number + 1);
+                    if number == 0 {
+                        event["after"] = json!([]);
+                    }
+                };
+                world.write(LOG, relinked(&rest, first));
+            },
+            "which only grows, lost an event: create to planning",
+        ),
+        ("a line cut off", |world| world.write(LOG, without_last(&world.read(LOG))), "does not hold"),
+        (
+            "a line that is no event",
+            |world| world.write(LOG, world.read(LOG) + "{\"approved_by\":\"everybody\"}\n"),
+            "does not begin with `id` and `after`",
+        ),
+        (
+            "junk in an event",
+            |world| {
+                world.plan_review("t", true, 1);
+                world.orch(&["next", "t"]).succeeds();
+                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                let lines = world.read(LOG);
+                let last = lines.lines().count() - 1;
+                let hide = |number: usize, event: &mut Value| {
+                    if number == last {
+                        event["approved_by"] = json!("everybody");
+                    }
+                };
+                tell_lines(world, &relinked(&lines, hide));
+            },
+            "holds what no step puts there",
+        ),
+        (
+            "changes that are not those of the step",
+            |world| {
+                world.plan_review("t", true, 1);
+                world.orch(&["next", "t"]).succeeds();
+                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                let lines = world.read(LOG);
+                let last = lines.lines().count() - 1;
+                let pad = |number: usize, event: &mut Value| {
+                    let changes = event["changes"].as_array_mut().expect("changes");
+                    if number == last {
+                        changes.insert(0, json!({"op": "remove", "path": "/data"}));
+                        changes.insert(0, json!({"op": "add", "path": "/data", "value": {}}));
+                    }
+                };
+                tell_lines(world, &relinked(&lines, pad));
+            },
+            "holds what no step puts there",
+        ),
+        ("a lost record", |world| world.remove(LOG), "without the log that it folds"),
+        (
+            "a lost log and a lost state",
+            |world| {
+                world.remove(LOG);
+                world.remove("tasks/t/state.json");
+            },
+            "was removed",
+        ),
+        (
+            "a state without a history",
+            |world| world.write("tasks/t/state.json", "{\"phase\": \"done\"}\n"),
+            "does not name the events",
+        ),
         (
             "a record without a history",
-            |world| world.write("tasks/t/state.json", "{\"phase\": \"done\"}\n"),
+            |world| {
+                world.remove(LOG);
+                world.write("tasks/t/state.json", "{\"phase\": \"done\"}\n");
+            },
             "without a history",
         ),
         (
@@ -395,7 +472,7 @@ fn every_forgery_is_named() {
                 copy("state.json");
                 copy("transcript.jsonl");
             },
-            "is not here",
+            "/task should be \"t\", and is \"u\"",
         ),
     ];
     for (what, forge, why) in forgeries {
@@ -411,5 +488,33 @@ fn every_forgery_is_named() {
         assert!(change["why"].as_str().expect("why").contains(why), "{what}: {change:#}");
         world.orch(&["check", "--commit", "HEAD"]).ends(1);
         world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1);
+    }
+}
+
+#[test]
+fn the_order_of_lines_and_a_lost_or_older_copy_say_nothing() {
+    type Change = fn(&World);
+    let changes: [(&str, Change); 4] = [
+        ("lines the other way round", |world| {
+            let lines = world.read(LOG);
+            let turned: Vec<&str> = lines.split_inclusive('\n').rev().collect();
+            world.write(LOG, turned.concat());
+        }),
+        ("lines twice", |world| world.write(LOG, world.read(LOG).repeat(2))),
+        ("no copy", |world| world.remove("tasks/t/state.json")),
+        ("an older copy", |world| {
+            world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t/state.json"]);
+        }),
+    ];
+    for (what, change) in changes {
+        let world = started("plan_review");
+        change(&world);
+        world.git(&["add", "-A"]);
+        world.orch(&["check", "--staged"]).succeeds();
+        world.git(&["commit", "-q", "-m", what]);
+        assert_eq!(standings(&world), ["proven", "proven"], "{what}");
+        world.plan_review("t", true, 1);
+        world.orch(&["next", "t"]).succeeds();
+        last(&world, "proven");
     }
 }

@@ -169,6 +169,12 @@ impl World {
         self.json(&format!("tasks/{task}/state.json"))["phase"].as_str().expect("a phase").to_owned()
     }
 
+    /// The phase that a task is in as `orch` reads it.
+    pub fn phase_suggested(&self, task: &str) -> String {
+        let phase = self.orch_json(&["suggest", task])["suggestions"][0]["currentPhase"].clone();
+        phase.as_str().unwrap_or_default().to_owned()
+    }
+
     /// What git says is neither committed nor ignored.
     pub fn dirty(&self) -> String {
         self.git(&["status", "--porcelain"])

@@ -218,6 +218,22 @@ codes! {
         "The rules lead round in a circle without using up evidence.",
         "Each rule of the circle fires on the same unchanged files.",
         "Change a rule so that it waits for something new: `orch explain TASK` names the phases.";
+    LogChanged = "log-changed", NotNow,
+        "A line of the log is not the one that its id was computed from.",
+        "The line was edited, or damaged on the disk.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    LogIncomplete = "log-incomplete", NotNow,
+        "An event of the log follows one that the log does not hold.",
+        "Lines were removed from the log, or only some were copied.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    LogInconsistent = "log-inconsistent", NotNow,
+        "An event of the log does not follow from those before it.",
+        "Its number or its changes do not fit; orch writes no such event.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    LogInvalid = "log-invalid", NotNow,
+        "A line of the log is no event.",
+        "The line was written by hand, or cut off by a crash.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
     MarkdownHeadings = "markdown-headings", Finding,
         "A Markdown file has more headings than are read.",
         "The number is limited.",
@@ -346,6 +362,10 @@ codes! {
         "The recorded phase has another name now.",
         "The workflow lists the recorded name among the `aliases` of a phase.",
         "Nothing has to be done; the next transition records the new name.";
+    RecordLost = "record-lost", NotNow,
+        "The log of the task is gone.",
+        "`transcript.jsonl` was deleted or emptied, while `state.json` or HEAD says that there was one.",
+        "Bring it back: `git restore -- PATH`, or `orch recover TASK`.";
     RefsUnreadable = "refs-unreadable", Usage,
         "The list of refs cannot be read.",
         "`orch check --stdin-refs` could not read its standard input as text.",
@@ -410,10 +430,6 @@ codes! {
         "A schema refers to another document.",
         "A `$ref` names a URL or file; only references within the document are followed.",
         "Copy the part under `$defs`, and refer to it there.";
-    SideBroken = "side-broken", NotNow,
-        "One side of a conflicted state cannot be used.",
-        "The conflict was edited, or a side was damaged before the merge.",
-        "Bring the conflict back: `git checkout -m -- FILE`; or give up one side: `orch recover TASK`.";
     SigningFailed = "signing-failed", Held,
         "The commit cannot be signed.",
         "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",
@@ -450,6 +466,14 @@ codes! {
         "The schema of the state refuses the values that a new task starts with.",
         "A default is missing or does not fit its type.",
         "Correct the defaults or the schema under `[state]` of the workflow.";
+    StateEdited = "state-edited", Finding,
+        "`state.json` was edited by hand, and the log decides.",
+        "Its seal is broken, or it says something else than the log.",
+        "Nothing has to be done: the next transition writes it anew. To change a state, use the commands of orch.";
+    StateFolded = "state-folded", Finding,
+        "The state was folded from the log, because `state.json` does not hold it.",
+        "A merge or a rebase left it out of date, it has conflict markers, or it was deleted.",
+        "Nothing has to be done: the next transition writes it anew. During a merge: `orch resolve`.";
     StateForked = "state-forked", NotNow,
         "Two branches recorded different steps with the same number.",
         "The transcript holds both, and no record joins them.",
@@ -458,10 +482,6 @@ codes! {
         "`state.json` does not have the form that orch writes.",
         "A value is missing or of the wrong type, often because the file was edited by hand.",
         "Take it back from git: `git restore FILE`, or rebuild it: `orch recover TASK`.";
-    StateLost = "state-lost", NotNow,
-        "`state.json` is gone, although the task has a transcript.",
-        "The file was removed, or never checked out.",
-        "Rebuild it: `orch recover TASK`, or take it back: `git restore FILE`.";
     StateSchema = "state-schema", NotNow,
         "The next state would not fit the schema of the workflow.",
         "A rule sets a value that the schema under `[state]` refuses.",

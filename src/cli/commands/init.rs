@@ -50,7 +50,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         let block = format!("{BLOCK_START}\n{}{BLOCK_END}\n", include_str!("agents_block.md"));
         made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
     }
-    let driver = merge_driver(args, &workspace, &mut made)?;
+    let driver = merge_driver(args, &workspace)?;
     if context.global.json {
         ui.answer(&pretty(&InitAnswer { made: made.paths.clone() }))?;
     } else if made.paths.is_empty() {
@@ -74,11 +74,10 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 }
 
 /// Which of a task's files git ignores: what is derived, and what is half-written.
-const IGNORED: &str =
-    "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken\n.orch-tmp*\n";
+const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\n.orch-tmp*\n";
 
-/// How git merges the files of orch: a transcript is only ever appended to, and a state is derived
-/// where `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
+/// How git merges the files of orch: a log is the union of both sides. A state is left as it is where
+/// `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
 const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
 const ATTRIBUTES_START: &str = "# orch:begin";
 const ATTRIBUTES_END: &str = "# orch:end";
@@ -190,30 +189,16 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
     system.text(path)
 }
 
-/// Makes this program the merge driver of tasks' records if that is asked for; whether it is one now.
+/// Makes this program the merge driver of tasks' states if that is asked for; whether it is one now.
 ///
-/// The shared attributes unite the lines of a transcript. In this clone it gets the line that joins
-/// them, too.
-fn merge_driver(args: &InitArgs, workspace: &Workspace, made: &mut Made) -> Result<bool, Failure> {
+/// Git itself unites the lines of a transcript.
+fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
     let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
         let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
         // Git starts it by the shell, and puts in the names of files.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
         store.set_merge_driver(DRIVER, &command).map_err(crate::survey::Error::from)?;
-        let lines = workspace.config().roots.bases().map(|base| {
-            let pattern = join(base.as_str(), "**/transcript.jsonl");
-            let pattern = if pattern.contains([' ', '"', '\\']) { format!("{pattern:?}") } else { pattern };
-            format!("{pattern} merge={DRIVER}\n")
-        });
-        let block = format!("{ATTRIBUTES_START}\n{}{ATTRIBUTES_END}\n", lines.collect::<String>());
-        made.block_at(
-            &store.own_attributes(),
-            ".git/info/attributes",
-            &block,
-            ATTRIBUTES_START,
-            ATTRIBUTES_END,
-        )?;
     }
     Ok(store.has_merge_driver(DRIVER))
 }

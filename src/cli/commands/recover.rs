@@ -1,16 +1,17 @@
-//! `orch recover`: rebuilds a lost or broken state.
+//! `orch recover`: brings back a lost or broken record.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
 use crate::view::{RecoveryAnswer, pretty};
 
-/// Rebuild the lost or broken state of a task.
+/// Bring back the lost or broken record of a task.
 ///
-/// Takes the state from git history, or else from `transcript.jsonl`, or else from the task's files if the
-/// workflow declares `[state.rebuild]`. Keeps a broken `state.json` as `state.json.broken`. Nothing is
+/// Takes the events from git history and from what is left of `transcript.jsonl`, and writes `state.json`
+/// anew. If there are none, rebuilds the state from the task's files if the workflow declares
+/// `[state.rebuild]`. Keeps broken files as `transcript.jsonl.broken` and `state.json.broken`. Nothing is
 /// committed.
 ///
-/// Exits with 3 if the state is intact.
+/// Exits with 3 if the record is intact.
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
     /// The task.
@@ -22,17 +23,17 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let task = workspace.task(&args.task)?;
     let (from, text, exit) = match context.writer(&workspace).recover(&task)? {
         Recovered::NotNeeded => {
-            ("none", "the state is whole; nothing was done".to_owned(), ExitCode::Nothing)
+            ("none", "the record is whole; nothing was done".to_owned(), ExitCode::Nothing)
         }
         Recovered::FromGit(commit) => {
-            ("git", format!("state.json is restored from commit {}", commit.short()), ExitCode::Fine)
+            ("git", format!("transcript.jsonl is restored from commit {}", commit.short()), ExitCode::Fine)
         }
         Recovered::FromFiles => {
-            let text = "state.json begins anew, with what the files of the task hold".to_owned();
+            let text = "the record begins anew, with what the files of the task hold".to_owned();
             ("files", text, ExitCode::Fine)
         }
         Recovered::FromTranscript => {
-            ("transcript", "state.json is rebuilt from transcript.jsonl".to_owned(), ExitCode::Fine)
+            ("transcript", "state.json is folded anew from transcript.jsonl".to_owned(), ExitCode::Fine)
         }
     };
     if context.global.json {

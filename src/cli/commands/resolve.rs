@@ -13,10 +13,11 @@ use crate::workflow::Owner;
 /// Run it after a merge, rebase, cherry-pick, revert or stash, or after merging the target branch of a pull
 /// request that the host could not merge.
 ///
-/// The state is derived, not picked: if one side moved the task, its state stands; if both did, the task
-/// returns to the earlier of the two phases, everything that either side used up stays used up, and the rules
-/// evaluate the merged artifacts. During a merge, `orch resolve` stages `state.json` and `transcript.jsonl`
-/// and nothing else; otherwise it commits them. Resolve conflicts in other files yourself.
+/// Unites the events of both sides and folds the state from them: if one side moved the task, its state
+/// stands; if both did, the task returns to the earlier of the two phases, everything that either side used up
+/// stays used up, and the rules evaluate the merged artifacts. During a merge, `orch resolve` stages
+/// `state.json` and `transcript.jsonl` and nothing else; otherwise it writes them, and commits only the choice
+/// of a side. Resolve conflicts in other files yourself.
 ///
 /// Exits with 1 if a task needs you to choose a side, and with 3 if there is nothing to resolve.
 #[derive(Debug, Args)]
@@ -44,7 +45,7 @@ impl ResolveArgs {
 pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        context.writer(&workspace).torn_tasks()?
+        context.writer(&workspace).conflicted_tasks()?
     } else {
         args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
@@ -107,7 +108,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
         ResolvedBy::Chosen(side) => {
             format!("{} was chosen, and what the other used up stays used up", name(side))
         }
-        ResolvedBy::Transcript => "the lines of both sides are kept".to_owned(),
+        ResolvedBy::Renewed => "the log was whole; state.json is folded from it anew".to_owned(),
     };
     Resolution {
         task: task.id.to_string(),
@@ -118,7 +119,7 @@ fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
             ResolvedBy::Merged => "merged",
             ResolvedBy::Chosen(MergeSide::Ours) => "chosen-ours",
             ResolvedBy::Chosen(MergeSide::Theirs) => "chosen-theirs",
-            ResolvedBy::Transcript => "transcript",
+            ResolvedBy::Renewed => "renewed",
         },
         sides: settlement.phases.to_vec(),
         current_phase: settlement.judged.decision.phase.as_ref().map(ToString::to_string),

@@ -1,6 +1,7 @@
 //! Code as evidence in history: what proves it, what moves it honestly, and how it is forged.
 
-use super::{last, put, standings, state};
+use super::records::{retell, state};
+use super::{last, standings};
 use crate::harness::World;
 use orch::base::{ArtifactName, Digest};
 use serde_json::Value;
@@ -70,10 +71,7 @@ fn code_counted_from_where_it_never_was_is_not_proven() {
         let code = forged_state.actors.get_mut("code").expect("the phase");
         code.entered_with.insert(change, Some(digest));
         world.git(&["reset", "-q", "--soft", "HEAD~1"]);
-        let lines = world.read("tasks/t/transcript.jsonl");
-        let kept: Vec<&str> = lines.lines().take(1).collect();
-        world.write("tasks/t/transcript.jsonl", format!("{}\n", kept.join("\n")));
-        put(&world, &forged_state, true);
+        retell(&world, &forged_state);
         world.commit("entered with other code");
         // A rebase may have brought the step here, so that code from before is believed where nothing
         // rests on it; a step that does is not proven.

@@ -1,6 +1,7 @@
 //! Action loops under audit: what a run records is honest, and what nobody did is told.
 
-use super::{last, put, standings, state};
+use super::records::{state, tell};
+use super::{last, standings};
 use crate::harness::World;
 use orch::base::{ActionName, PhaseId};
 use orch::decide::{Actor, ActorKind, By, Kind, Mode, State};
@@ -199,7 +200,7 @@ impl Invented {
         state.history.push(entry);
         (state.rev, state.phase) = (state.rev + 1, Some(self.to.to_owned()));
         (self.change)(&mut state);
-        put(world, &state, true);
+        tell(world, &state);
         world.commit("by hand");
     }
 }

@@ -1,4 +1,4 @@
-//! A state that is lost or broken: named, never reset, rebuilt on order.
+//! A record that is lost or broken: named, never reset, brought back on order.
 
 use crate::harness::World;
 
@@ -10,58 +10,99 @@ fn walked() -> World {
 }
 
 const STATE: &str = "tasks/t/state.json";
+const LOG: &str = "tasks/t/transcript.jsonl";
 
-/// Breaks the state of a world.
+/// Breaks a file of a world.
 type Break = Box<dyn Fn(&World)>;
 
-/// Breaks a state in each way; none of them may pass for another state.
-fn broken() -> Vec<(&'static str, Break)> {
+/// Breaks a state in each way; what is said of it, and that the log decides.
+fn broken_states() -> Vec<(&'static str, Break)> {
+    let half = |world: &World| {
+        let text = world.read(STATE);
+        world.write(STATE, &text[..text.len() / 2]);
+    };
+    let edited =
+        |world: &World| world.write(STATE, world.read(STATE).replace("\"attempt\": 1", "\"attempt\": 7"));
+    let conflicted = |world: &World| {
+        let text = world.read(STATE);
+        world.write(STATE, format!("<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> other\n"));
+    };
     vec![
-        ("state-lost", Box::new(|world: &World| world.remove(STATE))),
+        ("state-folded", Box::new(|world: &World| world.remove(STATE))),
+        ("state-edited", Box::new(edited)),
+        ("state-folded", Box::new(half)),
+        ("state-folded", Box::new(|world: &World| world.write(STATE, ""))),
+        ("state-folded", Box::new(conflicted)),
+    ]
+}
+
+/// Breaks a log in each way.
+fn broken_logs() -> Vec<(&'static str, Break)> {
+    vec![
+        ("record-lost", Box::new(|world: &World| world.remove(LOG))),
+        ("record-lost", Box::new(|world: &World| world.write(LOG, ""))),
+        ("log-changed", Box::new(|world: &World| world.write(LOG, world.read(LOG).replace("Ann", "Bob")))),
         (
-            "seal",
-            Box::new(|world: &World| world.write(STATE, world.read(STATE).replace("\"review\"", "\"test\""))),
-        ),
-        (
-            "",
+            "log-invalid",
             Box::new(|world: &World| {
-                let text = world.read(STATE);
-                world.write(STATE, &text[..text.len() / 2]);
+                let text = world.read(LOG);
+                world.write(LOG, &text[..text.len() - 20]);
             }),
         ),
-        ("", Box::new(|world: &World| world.write(STATE, ""))),
         (
-            "conflict",
+            "log-incomplete",
             Box::new(|world: &World| {
-                let text = world.read(STATE);
-                world.write(STATE, format!("<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> other\n"));
+                let text = world.read(LOG);
+                world.write(LOG, text.split_inclusive('\n').skip(1).collect::<String>());
             }),
         ),
     ]
 }
 
 #[test]
-fn every_broken_state_is_an_error_that_moves_nothing_and_is_recovered_from_git() {
-    for (code, breaks) in broken() {
+fn a_broken_state_is_folded_from_the_log_and_the_next_move_writes_it_anew() {
+    for (index, (code, breaks)) in broken_states().into_iter().enumerate() {
         let world = walked();
-        let whole = world.read(STATE);
+        breaks(&world);
+        let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+        assert_eq!(suggestion["currentPhase"], "review", "{index}: {suggestion:#}");
+        assert_eq!(suggestion["diagnostics"][0]["code"], code, "{index}: {suggestion:#}");
+        world.code_review("t", true, 1);
+        world.orch(&["next", "t"]).succeeds().says("review -> test");
+        assert_eq!((world.phase("t").as_str(), world.dirty().as_str()), ("test", ""), "{index}");
+    }
+}
+
+#[test]
+fn recover_writes_the_state_anew_and_keeps_what_was_there() {
+    let world = walked();
+    let whole = world.read(STATE);
+    world.orch(&["recover", "t"]).ends(3);
+    world.write(STATE, "{ mine");
+    world.orch(&["recover", "t"]).succeeds().says("transcript");
+    assert_eq!((world.read("tasks/t/state.json.broken").as_str(), world.read(STATE)), ("{ mine", whole));
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn every_broken_log_is_an_error_that_moves_nothing_and_is_recovered_from_git() {
+    for (code, breaks) in broken_logs() {
+        let world = walked();
+        let whole = (world.read(STATE), world.read(LOG));
         let head = world.git(&["rev-parse", "HEAD"]);
         breaks(&world);
         world.code_review("t", true, 1);
         let suggestion = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
         assert_eq!(suggestion["kind"], "error", "{code}: {suggestion:#}");
         assert!(suggestion.to_string().contains(code), "{code}: {suggestion:#}");
-        // What a merge left in pieces has a better way out, though these pieces are the same.
-        let way_out = if code == "conflict" { "resolve" } else { "recover" };
-        assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", way_out, "t"]), "{code}");
+        assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "recover", "t"]), "{code}");
         world.orch(&["check", "t"]).ends(1);
-        let refused = world.orch(&["next", "t"]);
-        assert_eq!(refused.code, 1, "{code}: {refused:?}");
+        world.orch(&["next", "t"]).ends(1);
         world.orch(&["next", "t", "--override", "force", "--to", "test"]).ends(1);
         world.orch(&["watch", "--once"]).succeeds();
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{code}");
         world.orch(&["recover", "t"]).succeeds().says("commit");
-        assert_eq!(world.read(STATE), whole, "{code}");
+        assert_eq!((world.read(STATE), world.read(LOG)), whole, "{code}");
         world.orch(&["recover", "t"]).ends(3);
         world.orch(&["next", "t"]).succeeds().says("review -> test");
         assert_eq!(world.dirty(), "", "{code}");
@@ -69,43 +110,34 @@ fn every_broken_state_is_an_error_that_moves_nothing_and_is_recovered_from_git()
 }
 
 #[test]
-fn without_git_the_transcript_rebuilds_it() {
-    for (code, breaks) in broken() {
-        let world = World::without_git();
-        world.orch(&["init"]).succeeds();
-        world.orch(&["new", "t"]).succeeds();
-        world.walk_to("t", "test");
-        world.tests("t", 1, 1);
-        world.orch(&["next", "t"]).succeeds();
-        let before = world.json(STATE);
+fn without_git_what_is_left_of_the_log_is_kept() {
+    let world = World::without_git();
+    world.orch(&["init"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "test");
+    world.tests("t", 1, 1);
+    world.orch(&["next", "t"]).succeeds();
+    let before = world.json(STATE);
+    for (_, breaks) in broken_states() {
         breaks(&world);
-        world.orch(&["next", "t"]).ends(1);
         world.orch(&["recover", "t"]).succeeds().says("transcript");
-        let after = world.json(STATE);
-        for key in ["phase", "actors", "rev", "task"] {
-            assert_eq!(after[key], before[key], "{code}: {key}");
-        }
-        // What was used up is still used up.
-        world.orch(&["next", "t"]).ends(3);
+        assert_eq!(world.json(STATE), before);
     }
+    // What was used up is still used up.
+    world.orch(&["next", "t"]).ends(3);
+    let log = world.read(LOG);
+    world.write(LOG, format!("{log}not json\n"));
+    world.orch(&["next", "t"]).ends(1);
+    world.orch(&["recover", "t"]).succeeds().says("transcript");
+    assert_eq!((world.read(LOG), world.json(STATE)), (log, before));
 }
 
 #[test]
-fn what_was_broken_is_kept_beside_it() {
+fn a_fault_in_the_log_has_a_line() {
     let world = walked();
-    world.write(STATE, "{ mine");
-    world.orch(&["recover", "t"]).succeeds();
-    assert_eq!(world.read("tasks/t/state.json.broken"), "{ mine");
-    assert_eq!(world.dirty(), "");
-}
-
-#[test]
-fn a_fault_in_the_state_has_a_line_and_a_column() {
-    let world = walked();
-    let text = world.read(STATE).replacen("\"rev\": 4", "\"rev\": oops", 1);
-    world.write(STATE, &text);
-    let line = text.lines().position(|line| line.contains("oops")).expect("it is there") + 1;
-    world.orch(&["check", "t"]).ends(1).says(&format!("tasks/t/state.json:{line}:"));
+    let lines: Vec<String> = world.read(LOG).lines().map(str::to_owned).collect();
+    world.write(LOG, format!("{}\noops\n", lines.join("\n")));
+    world.orch(&["check", "t"]).ends(1).says(&format!("tasks/t/transcript.jsonl:{}:", lines.len() + 1));
 }
 
 #[test]

@@ -93,6 +93,7 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
         }
         "delete" => assert!(world.files.remove(rest).is_some(), "{rest} is not there"),
         "at" => world.reach(rest),
+        "lose" if rest == "log" => world.transcript.clear(),
         "lose" => world.state = None,
         "commit" => {
             let (tasks, code) = rest.split_once(": ").expect("`//- commit TASKS: CODE`");

@@ -8,7 +8,9 @@ use orch::decide::{
     ActorKind, By, Decision, Facts, FileFact, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
     derive, evaluate, initial_state, settle,
 };
-use orch::record::{read_state, rebuild, transcript_line, write_state};
+use orch::record::{
+    EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, record_steps, write_state,
+};
 use orch::workflow::{Document, Format, System, Workflow, compile, tree_name};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -113,20 +115,34 @@ impl World {
         }
     }
 
-    /// What stands where `state.json` belongs.
+    /// What `state.json` and `transcript.jsonl` together say.
     pub fn recorded(&self) -> Recorded {
-        let Some(text) = &self.state else {
-            return if self.transcript.is_empty() { Recorded::New } else { Recorded::Lost };
-        };
-        let Ok(value) = serde_json::from_str::<Value>(text) else {
-            return Recorded::Broken(vec![Diagnostic::error(Code::JsonSyntax, "state.json is no JSON")]);
-        };
-        match read_state(&value, text, &self.workflow.phase_key) {
-            Ok(state) => Recorded::Known(Box::new(state)),
-            Err(faults) => Recorded::Broken(
-                faults.into_iter().map(|fault| Diagnostic::error(fault.code, fault.message)).collect(),
-            ),
+        match self.reading() {
+            RecordReading::New => Recorded::New,
+            RecordReading::Current(state)
+            | RecordReading::Folded { state, .. }
+            | RecordReading::Foreign(state) => Recorded::Known(state),
+            RecordReading::LogGone => Recorded::Lost,
+            RecordReading::StateUnreadable => {
+                Recorded::Broken(vec![Diagnostic::error(Code::JsonSyntax, "state.json is no JSON")])
+            }
+            broken => Recorded::Broken(vec![Diagnostic::error(Code::LogInvalid, format!("{broken:?}"))]),
         }
+    }
+
+    /// The same, as the files say it.
+    pub fn reading(&self) -> RecordReading {
+        let value = self.state.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let file = self.state.as_ref().map(|text| StateText { text, value: value.as_ref() });
+        let log = Some(self.transcript.as_bytes());
+        read_record(&self.workflow, file, log, &mut FoldCache::default())
+    }
+
+    /// The log, which must be whole.
+    pub fn log(&self) -> EventLog {
+        let (log, faults) = EventLog::parse(self.transcript.as_bytes());
+        assert_eq!(faults, Vec::new(), "{}", self.transcript);
+        log
     }
 
     /// The state as recorded; the initial one where nothing usable is.
@@ -155,16 +171,15 @@ impl World {
     pub fn apply(&mut self, transition: &Transition) {
         let stamp = self.stamp();
         let next = apply(&self.workflow, &self.known(), &self.facts(), transition, &stamp);
-        self.record(&next);
+        self.record(&[next]);
     }
 
     /// Settles the task as `orch` does by itself, recording each step.
     pub fn settle(&mut self) -> Settled {
         let (stamp, facts) = (self.stamp(), self.facts());
         let settled = settle(&self.workflow, &self.recorded(), &facts, &stamp, &|due| !due.by_human);
-        for step in &settled.steps {
-            self.record(&step.state);
-        }
+        let states: Vec<State> = settled.steps.iter().map(|step| step.state.clone()).collect();
+        self.record(&states);
         settled
     }
 
@@ -175,10 +190,12 @@ impl World {
         }
     }
 
-    /// Rebuilds the state from the transcript; whether that gave one.
+    /// Writes the state anew as the log folds it; whether that gave one.
     pub fn recover(&mut self) -> bool {
-        let Some(Ok(state)) = rebuild(&self.transcript, &self.workflow.phase_key) else { return false };
-        self.state = Some(write_state(&state, &self.workflow.phase_key, "schema"));
+        let log = self.log();
+        let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
+        let Ok(Some(state)) = folded else { return false };
+        self.put(&state);
         true
     }
 
@@ -205,10 +222,26 @@ impl World {
         panic!("no way to {phase}");
     }
 
-    fn record(&mut self, state: &State) {
-        self.state = Some(write_state(state, &self.workflow.phase_key, "schema"));
-        self.transcript.push_str(&transcript_line(state, &self.workflow.phase_key));
+    /// Records the states that a row of transitions led to.
+    pub fn record(&mut self, steps: &[State]) {
+        let (before, log) = (self.known(), self.log());
+        let first = before.heads.first().map(|id| log.state_at(id, &mut FoldCache::default()));
+        let base = first.map_or_else(|| before.clone(), |state| state.expect("a whole log"));
+        let recorded = record_steps(&before, &base, steps);
+        assert_eq!(recorded.len(), steps.len());
+        let Some(last) = recorded.last() else { return };
+        recorded.iter().for_each(|step| self.transcript.push_str(&step.event.line()));
+        self.put(&last.state);
         self.commits.clear();
+        let log = self.log();
+        let folded = log.fold(&self.workflow, &log.heads(), &mut FoldCache::default());
+        assert_eq!(folded, Ok(Some(last.state.clone())), "what was recorded is not what the log folds to");
+        assert_eq!(self.reading(), RecordReading::Current(Box::new(last.state.clone())));
+    }
+
+    fn put(&mut self, state: &State) {
+        let extent = LogExtent::of(self.transcript.as_bytes());
+        self.state = Some(write_state(state, &self.workflow.phase_key, "schema", extent));
     }
 }
 

@@ -291,7 +291,7 @@ impl Simulation<'_> {
         let problems = self.machine.schema.validate(&own);
         assert!(problems.is_empty(), "{problems:#?}\n{own:#}");
         let phase_key = &self.machine.workflow.phase_key;
-        let text = write_state(&self.state, phase_key, "schema");
+        let text = write_state(&self.state, phase_key, "schema", orch::record::LogExtent::default());
         let value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(read_state(&value, &text, phase_key).expect("a state"), self.state);
     }

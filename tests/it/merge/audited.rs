@@ -1,13 +1,10 @@
 //! Merges under audit: honest ones of every kind, and every way of forging one.
 
 use super::{Way, bring_together, coded, finish, forked, reviewed, rolled_back, standings};
+use crate::audit::records::{STATE, put, state, tell};
 use crate::harness::World;
 use orch::base::PhaseId;
 use orch::decide::{ActorStatus, State};
-use orch::record::{read_state, transcript_line, write_state};
-
-const STATE: &str = "tasks/t/state.json";
-const TRANSCRIPT: &str = "tasks/t/transcript.jsonl";
 
 #[test]
 fn branches_that_meet_again_and_again_stay_proven() {
@@ -63,13 +60,14 @@ fn without_the_other_branch_a_rebase_is_verified_by_its_evidence() {
     let world = forked("plan_review", rolled_back, coded);
     bring_together(&world, Way::Rebase);
     world.git(&["branch", "-q", "-D", "main"]);
-    assert_eq!(standings(&world).last().map(String::as_str), Some("merged"));
+    assert_eq!(standings(&world).last().map(String::as_str), Some("proven"));
     let clone = world.path("../clone");
     let clone = clone.to_str().expect("UTF-8");
     let source = format!("file://{}", world.root().display());
     world.git(&["clone", "-q", "--single-branch", "-b", "work", &source, clone]);
     let audit = world.orch_json(&["-C", clone, "audit"]);
-    assert!(audit["counts"]["forged"].is_null() && audit["counts"]["merged"].is_u64(), "{audit:#}");
+    let counts = &audit["counts"];
+    assert!(counts["forged"].is_null() && counts["unverifiable"].is_null(), "{audit:#}");
 }
 
 #[test]
@@ -83,32 +81,14 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
         state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Done;
         state.actors.insert("codegen".to_owned(), orch::decide::Actor { attempt: 1, ..Default::default() });
         state.history.push(entry);
-        state.rev += 1;
         state.phase = Some("codegen".to_owned());
-        let line = transcript_line(&state, "phase");
-        world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &line);
-        world.write(STATE, write_state(&state, "phase", "system/schemas/state.schema.json"));
+        tell(world, &state);
         world.commit("who needs a review");
     }
     let world = forked("plan_review", rolled_back, skipped);
     bring_together(&world, Way::Rebase);
     assert_eq!(world.phase("t"), "planning", "a merge leads nobody further than both sides are");
-    world.orch(&["audit"]).ends(1).says("on what it names");
-}
-
-/// The state of the task, taken apart.
-fn state(world: &World) -> State {
-    let text = world.read(STATE);
-    read_state(&serde_json::from_str(&text).expect("JSON"), &text, "phase").expect("whole")
-}
-
-/// Writes a state with a proper seal, and its line in the place of the transcript's last.
-fn put(world: &World, state: &State) {
-    world.write(STATE, write_state(state, "phase", "system/schemas/state.schema.json"));
-    let lines = world.read(TRANSCRIPT);
-    let kept: Vec<&str> = lines.lines().collect();
-    let line = transcript_line(state, "phase");
-    world.write(TRANSCRIPT, format!("{}\n{line}", kept[..kept.len() - 1].join("\n")));
+    world.orch(&["audit"]).ends(1).says("forged");
 }
 
 /// An edit of the merged state, before the merge is concluded.
@@ -176,11 +156,8 @@ fn a_merge_that_never_was_is_forged() {
     entry.reason = "two branches moved this task".to_owned();
     (entry.from, entry.to) = (Some(entry.to.clone()), PhaseId::new("accept").expect("valid"));
     state.history.push(entry);
-    state.rev += 1;
     state.phase = Some("accept".to_owned());
-    let line = transcript_line(&state, "phase");
-    world.write(TRANSCRIPT, world.read(TRANSCRIPT) + &line);
-    world.write(STATE, write_state(&state, "phase", "system/schemas/state.schema.json"));
+    tell(&world, &state);
     world.commit("joined");
-    world.orch(&["audit"]).ends(1).says("no two branches that it knows make this state");
+    world.orch(&["audit"]).ends(1).says("no two branches that it follows make this state");
 }

@@ -1,10 +1,13 @@
-//! The model test of merging: two branches of one random history, joined, and brought to an end.
+//! The model test of merging: branches of one random history, joined again and again, and brought to an end.
+//!
+//! Git merges the log by union. Everything else follows from the lines.
 
 use super::history::{Chance, disturb};
 use super::{each_history, holds, settle, worker};
 use crate::core::world::{File, LIFECYCLE, World, passing};
-use orch::decide::{Conflict, Kind, Recorded, State, Verdict, choose, merge};
-use orch::record::{rebuild, united_lines, with_line, write_state};
+use orch::base::Digest;
+use orch::decide::{Conflict, Kind, State, Verdict};
+use orch::record::{EventLog, FoldCache, FoldError, RecordReading, record_steps, write_state};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,32 +17,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 struct Came {
     one_moved: AtomicU32,
     joined: AtomicU32,
-    finished_twice: AtomicU32,
+    criss_cross: AtomicU32,
+    disputed: AtomicU32,
 }
 
 #[test]
-fn merges_commute_and_whoever_works_on_gets_done() {
+fn branches_join_in_any_order_and_whoever_works_on_gets_done() {
     let came = Came::default();
-    each_history(&|seed| {
-        live(seed, &came);
-    });
-    let all = [came.one_moved, came.joined, came.finished_twice].map(AtomicU32::into_inner);
+    each_history(&|seed| live(seed, &came));
+    let all = [came.one_moved, came.joined, came.criss_cross, came.disputed].map(AtomicU32::into_inner);
     assert!(all.iter().all(|many| *many > 2) && all[1] > 50, "the histories are too tame: {all:?}");
 }
 
-/// A world whose state can be merged: known, and of `orch`.
-fn branch(world: &World, chance: &mut Chance, most: u64) -> Option<World> {
+/// Lets some things happen on a branch.
+fn branch(world: &World, chance: &mut Chance, most: u64) -> World {
     let mut world = world.clone();
     for _ in 0..chance.below(most) {
         if chance.below(3) == 0 { disturb(&mut world, chance).clear() } else { work(&mut world, chance) }
     }
-    if !matches!(world.recorded(), Recorded::Known(_)) {
-        world.recover();
-    }
-    match world.recorded() {
-        Recorded::Known(state) if !state.foreign => Some(world),
-        _ => None,
-    }
+    world
 }
 
 /// Somebody writes what is expected, and the task moves on.
@@ -53,114 +49,140 @@ fn work(world: &mut World, chance: &mut Chance) {
 
 fn live(seed: u64, came: &Came) {
     let mut chance = Chance::new(seed);
-    let Some(base) = branch(&World::new(Arc::clone(&LIFECYCLE)), &mut chance, 8) else { return };
-    let (Some(ours), Some(theirs)) = (branch(&base, &mut chance, 8), branch(&base, &mut chance, 8)) else {
+    let base = branch(&World::new(Arc::clone(&LIFECYCLE)), &mut chance, 8);
+    if base.transcript.is_empty() {
         return;
-    };
-    let known = base.known();
-    let (a, b) = (ours.known(), theirs.known());
-    laws(&known, &a, &b, seed);
-    let merged = match merge(&LIFECYCLE, Some(&known), &a, &b) {
-        Ok(merged) => merged,
-        Err(conflict) => {
-            assert!(matches!(conflict, Conflict::Finished { .. }), "seed {seed}: {conflict}");
-            came.finished_twice.fetch_add(1, Ordering::Relaxed);
-            let mut world = joined(&base, &ours, &theirs, &mut chance);
-            let chosen = choose(&LIFECYCLE, &a, &b, "it is the better one", &world.stamp()).expect("chosen");
-            put(&mut world, &chosen, seed);
-            assert!(matches!(world.decide().verdict, Verdict::Done { .. }), "seed {seed}");
-            return;
-        }
-    };
-    let mut world = joined(&base, &ours, &theirs, &mut chance);
-    if a != known && b != known && merged.history.last().is_some_and(|last| last.kind == Kind::Merge) {
-        came.joined.fetch_add(1, Ordering::Relaxed);
-        follows_from_both(&a, &b, &merged, seed);
-    } else {
-        came.one_moved.fetch_add(1, Ordering::Relaxed);
     }
-    put(&mut world, &merged, seed);
+    let (mut ours, mut theirs) = (branch(&base, &mut chance, 8), branch(&base, &mut chance, 8));
+    for round in 0..3 {
+        let (a, b) = (merged(&ours, &theirs, &mut chance, seed), merged(&theirs, &ours, &mut chance, seed));
+        assert_eq!(told(&a), told(&b), "seed {seed}: the sides disagree");
+        came.count(&ours, &theirs, &a);
+        let disputed = matches!(a.reading(), RecordReading::Disputed { .. });
+        if disputed || chance.below(2) == 0 {
+            return finish(a, &ours, seed);
+        }
+        // Both sides go on from the same join, so that their next merge has several bases.
+        came.criss_cross.fetch_add(u32::from(round > 0 && a.log().heads().len() > 1), Ordering::Relaxed);
+        (ours, theirs) = (branch(&a, &mut chance, 5), branch(&b, &mut chance, 5));
+    }
+    let last = merged(&ours, &theirs, &mut chance, seed);
+    finish(last, &ours, seed);
+}
+
+impl Came {
+    fn count(&self, ours: &World, theirs: &World, merged: &World) {
+        let which = match merged.reading() {
+            RecordReading::Disputed { .. } => &self.disputed,
+            _ if merged.log().heads().len() > 1 => &self.joined,
+            _ if ours.transcript != theirs.transcript => &self.one_moved,
+            _ => return,
+        };
+        which.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a record says, whatever lies in `state.json`.
+fn told(world: &World) -> Result<Option<State>, FoldError> {
+    let log = world.log();
+    log.fold(&LIFECYCLE, &log.heads(), &mut FoldCache::default())
+}
+
+/// A person picks a side where the rules cannot; then the task is brought to its end.
+fn finish(mut world: World, ours: &World, seed: u64) {
+    if let RecordReading::Disputed { conflict, heads } = world.reading() {
+        assert!(matches!(conflict, Conflict::Finished { .. }), "seed {seed}: {conflict}");
+        return pick(&mut world, ours, &heads, seed);
+    }
     holds(&world, seed, "merge");
     settle(&mut world, seed);
     worker::finish(&mut world, seed);
 }
 
-/// What is true of every merge.
-fn laws(base: &State, a: &State, b: &State, seed: u64) {
-    let both = |base: Option<&State>| (merge(&LIFECYCLE, base, a, b), merge(&LIFECYCLE, base, b, a));
-    for base in [Some(base), None] {
-        let (one, other) = both(base);
-        match (one, other) {
-            (Ok(one), Ok(other)) => assert_eq!(text(&one), text(&other), "seed {seed}"),
-            (Err(_), Err(_)) => {}
-            (one, other) => panic!("seed {seed}: {one:?}\n{other:?}"),
-        }
-    }
-    assert_eq!(merge(&LIFECYCLE, Some(base), a, a).as_ref(), Ok(a), "seed {seed}");
-    assert_eq!(merge(&LIFECYCLE, Some(base), a, base).as_ref(), Ok(a), "seed {seed}: only one moved");
-    assert_eq!(merge(&LIFECYCLE, Some(base), base, b).as_ref(), Ok(b), "seed {seed}: only one moved");
-    // Whoever merges again what is merged already gets nothing new.
-    if let Ok(merged) = merge(&LIFECYCLE, Some(base), a, b) {
-        for side in [a, b] {
-            assert_eq!(merge(&LIFECYCLE, Some(side), &merged, side).as_ref(), Ok(&merged), "seed {seed}");
-        }
-    }
+/// Records that a person picked the side of `ours`.
+fn pick(world: &mut World, ours: &World, heads: &[Digest], seed: u64) {
+    let (log, cache) = (world.log(), &mut FoldCache::default());
+    let own = ours.log().heads();
+    let others: Vec<Digest> = heads.iter().filter(|head| !own.contains(head)).copied().collect();
+    let state = log.choose(&LIFECYCLE, (&own, &others), "it is the better one", &world.stamp(), cache);
+    // A side that is disputed itself has to be settled first.
+    let Ok(state) = state else { return };
+    let state = state.expect("chosen");
+    assert_eq!(state.heads, heads, "seed {seed}");
+    let first = log.state_at(&heads[0], cache).expect("whole");
+    let recorded = record_steps(&state, &first, [&state]);
+    assert_eq!(recorded[0].event.entry.kind, Kind::Merge, "seed {seed}");
+    world.transcript.push_str(&recorded[0].event.line());
+    assert_eq!(told(world), Ok(Some(recorded[0].state.clone())), "seed {seed}");
+    assert!(matches!(world.decide().verdict, Verdict::Done { .. }), "seed {seed}");
 }
 
-/// Nothing that was used up is fresh again, nobody is further than before, and both stories are told.
-fn follows_from_both(a: &State, b: &State, merged: &State, seed: u64) {
-    let used = |state: &State| -> BTreeSet<String> {
-        let actors = state.actors.iter();
-        actors
-            .flat_map(|(phase, actor)| actor.spent.iter().map(move |(name, spent)| (phase, name, spent)))
-            .flat_map(|(phase, name, spent)| {
-                spent.iter().map(move |digest| format!("{phase}/{name}@{digest}"))
-            })
-            .collect()
-    };
-    let all: BTreeSet<String> = used(a).union(&used(b)).cloned().collect();
-    assert_eq!(used(merged), all, "seed {seed}");
-    assert!(merged.rev > a.rev.max(b.rev) && merged.next_seq > a.next_seq.max(b.next_seq), "seed {seed}");
-    assert!([a, b].iter().any(|side| side.phase == merged.phase), "seed {seed}: a phase that nobody is in");
-    let last = [a, b].map(|side| side.history.last().expect("moved"));
-    let window = merged.history.iter().rev().take(10);
-    let told = last.iter().filter(|entry| window.clone().any(|told| told == **entry)).count();
-    assert!(told >= 1, "seed {seed}: {merged:#?}");
-}
-
-/// The files as git would merge them, conflicts settled by chance, and both transcripts' lines.
-fn joined(base: &World, ours: &World, theirs: &World, chance: &mut Chance) -> World {
+/// Both sides as git merges them by union, the lines of the log in any order.
+fn merged(ours: &World, theirs: &World, chance: &mut Chance, seed: u64) -> World {
     let mut world = ours.clone();
-    let paths: BTreeSet<&String> =
-        ours.files.keys().chain(theirs.files.keys()).chain(base.files.keys()).collect();
-    let mut files: BTreeMap<String, File> = BTreeMap::new();
-    for path in paths {
-        let (was, a, b) = (base.files.get(path), ours.files.get(path), theirs.files.get(path));
-        let stands = match (a == was, b == was) {
-            (_, true) => a,
-            (true, _) => b,
-            _ if chance.below(2) == 0 => a,
-            _ => b,
-        };
-        files.extend(stands.map(|file| (path.clone(), file.clone())));
+    world.files = merged_files(ours, theirs);
+    let mut lines: Vec<&str> = ours.transcript.lines().chain(theirs.transcript.lines()).collect();
+    for at in (1..lines.len()).rev() {
+        lines.swap(at, usize::try_from(chance.below(at as u64 + 1)).expect("small"));
     }
-    world.files = files;
-    world.transcript = united_lines(&ours.transcript, &theirs.transcript);
+    world.transcript = lines.iter().map(|line| format!("{line}\n")).collect();
+    match chance.below(4) {
+        0 => world.state = None,
+        1 => world.state.clone_from(&theirs.state),
+        2 => world.state = Some("<<<<<<< HEAD".to_owned()),
+        _ => {}
+    }
+    joins_both(ours, theirs, &world, seed);
     world
 }
 
-/// Records a merged state, and proves that its transcript tells the same.
-fn put(world: &mut World, state: &State, seed: u64) {
-    let phase_key = &LIFECYCLE.phase_key;
-    world.state = Some(write_state(state, phase_key, "schema"));
-    let lines = with_line(world.transcript.clone().into_bytes(), state, phase_key);
-    world.transcript = String::from_utf8(lines).expect("UTF-8");
-    let again = rebuild(&world.transcript, phase_key).expect("a step").unwrap_or_else(|faults| {
-        panic!("seed {seed}: {faults:?}");
-    });
+/// Nothing that was used up is fresh again, nobody is further than before, and everything is told.
+fn joins_both(ours: &World, theirs: &World, merged: &World, seed: u64) {
+    let both: BTreeSet<&str> = ours.transcript.lines().chain(theirs.transcript.lines()).collect();
+    assert_eq!(merged.log().len(), both.len(), "seed {seed}");
+    let (Ok(Some(a)), Ok(Some(b)), Ok(Some(state))) = (told(ours), told(theirs), told(merged)) else {
+        return;
+    };
+    let used = |state: &State| -> BTreeSet<(String, Digest)> {
+        let actors = state.actors.values().flat_map(|actor| &actor.spent);
+        actors.flat_map(|(name, spent)| spent.iter().map(move |digest| (name.to_string(), *digest))).collect()
+    };
+    if merged.log().heads().len() > 1 {
+        assert_eq!(used(&state), used(&a).union(&used(&b)).cloned().collect(), "seed {seed}");
+        assert!([&a, &b].iter().any(|side| side.phase == state.phase), "seed {seed}: a phase nobody is in");
+    }
+    assert_eq!(state.rev, a.rev.max(b.rev), "seed {seed}");
+    assert_eq!(state.history.last().map(|last| last.seq), Some(state.rev), "seed {seed}");
+    any_order(&merged.log(), &state, seed);
+}
+
+/// The order of the heads makes no difference, and a cache neither.
+fn any_order(log: &EventLog, state: &State, seed: u64) {
+    let mut heads = log.heads();
+    let mut cache = FoldCache::default();
+    for event in log.in_order() {
+        log.state_at(&event.id, &mut cache).expect("whole");
+    }
+    for head in &heads {
+        let anew = log.state_at(head, &mut FoldCache::default());
+        assert_eq!(log.state_at(head, &mut cache), anew, "seed {seed}");
+    }
+    heads.reverse();
+    // An event that another follows adds nothing to the heads.
+    heads.extend(log.events().next().map(|event| event.id));
+    let again = log.fold(&LIFECYCLE, &heads, &mut cache).expect("joined").expect("a state");
+    let text = |state: &State| {
+        write_state(state, &LIFECYCLE.phase_key, "schema", orch::record::LogExtent::default())
+    };
     assert_eq!(text(&again), text(state), "seed {seed}");
 }
 
-fn text(state: &State) -> String {
-    write_state(state, &LIFECYCLE.phase_key, "schema")
+/// The files as git would merge them; where both changed one, the one that sorts first stands.
+fn merged_files(ours: &World, theirs: &World) -> BTreeMap<String, File> {
+    let paths: BTreeSet<&String> = ours.files.keys().chain(theirs.files.keys()).collect();
+    let one = |path: &&String| {
+        let sides = [ours.files.get(*path), theirs.files.get(*path)];
+        sides.into_iter().flatten().min_by_key(|file| (&file.text, file.refused)).cloned()
+    };
+    paths.iter().filter_map(|path| Some(((*path).clone(), one(path)?))).collect()
 }

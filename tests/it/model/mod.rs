@@ -118,7 +118,7 @@ fn replays(world: &World, before: &Recorded, facts: &Facts, after: &State, seed:
 /// No phase is entered without its needs or a waiver, and the state survives its own file.
 fn entered(world: &World, transition: &Transition, after: &State, seed: u64) {
     let phase_key = &world.workflow.phase_key;
-    let text = write_state(after, phase_key, "schema");
+    let text = write_state(after, phase_key, "schema", orch::record::LogExtent::default());
     let value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(read_state(&value, &text, phase_key).as_ref(), Ok(after), "seed {seed}: not read back");
     let target = world.workflow.phase(&transition.to).expect("known");

@@ -3,15 +3,16 @@
 
 use super::forgeries;
 use super::past::{
-    Past, TASKS, Tree, below, files_of_record, is_declared, look, put, state, text, transplant, whole, write,
+    Past, TASKS, Tree, below, files_of_record, ids, is_declared, look, put, state, text, transplant, whole,
+    write,
 };
 use crate::core::world::{LIFECYCLE, passing};
-use crate::model::{PATHS, refusing};
+use crate::model::{Chance, PATHS, refusing};
 use orch::decide::{
-    ActorKind, Kind, Recorded, State, apply, confirm, create, evaluate, initial_state, merge as merge_states,
-    override_to, reopen, rollback, settle,
+    ActorKind, HISTORY_WINDOW, Recorded, Stamp, State, apply, choose, confirm, create, evaluate,
+    initial_state, override_to, reopen, rollback, settle,
 };
-use orch::record::{united_lines, with_line};
+use orch::record::{EventLog, FoldCache, FoldError, LogEvent, united_lines};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,9 +70,9 @@ fn delete(past: &mut Past, task: &str) {
     }
 }
 
-/// Whether the branch knows a state of the task; of any other nothing is written by itself.
+/// Whether the branch knows a record of the task; of any other nothing is written by itself.
 fn is_born(past: &Past, task: &str) -> bool {
-    text(past.tree(), task, "state.json").is_some()
+    files_of_record(past.tree(), task) != [None, None]
 }
 
 /// Writes what is expected, and lets `orch` move.
@@ -230,6 +231,8 @@ fn merge(past: &mut Past) {
         .into_iter()
         .flat_map(|tip| past.ancestors(tip))
         .any(|commit| past.commits[commit].is_forged);
+    let stamp = past.stamp(ActorKind::Human);
+    let mut chance = Chance::new(past.chance.below(u64::MAX));
     let [base, one, two] = [common, ours, theirs].map(|commit| &past.commits[commit].tree);
     let mut tree = one.clone();
     let paths: Vec<&String> = base.keys().chain(one.keys()).chain(two.keys()).collect();
@@ -248,11 +251,21 @@ fn merge(past: &mut Past) {
         if own == other || own == then || other == then {
             continue;
         }
-        let way = past.chance.below(4);
-        match join(base, one, two, task).filter(|_| way < 2 && !is_forged) {
+        let way = chance.below(4);
+        let by_hand = chance.below(3) == 0;
+        let stamp = by_hand.then_some(&stamp);
+        match join(one, two, task, stamp).filter(|_| way < 2 && !is_forged) {
             Some((state, lines)) => {
-                put(&mut tree, task, &state, &lines);
-                joined.extend(state.history.last().filter(|last| last.kind == Kind::Merge).map(|_| task));
+                match chance.below(6) {
+                    // The state is a copy, which a merge may leave as one side has it, or lose.
+                    0 => write(&mut tree, task, "transcript.jsonl", lines),
+                    1 => {
+                        write(&mut tree, task, "transcript.jsonl", lines);
+                        tree.remove(&format!("tasks/{task}/state.json"));
+                    }
+                    _ => put(&mut tree, task, &state, &lines),
+                }
+                joined.push(task);
             }
             None => {
                 transplant(&mut tree, if way.is_multiple_of(2) { one } else { two }, task);
@@ -273,15 +286,29 @@ fn merge(past: &mut Past) {
     past.other = None;
 }
 
-/// What both sides recorded of a task, joined; `None` where a person would have to choose.
-fn join(base: &Tree, ours: &Tree, theirs: &Tree, task: &str) -> Option<(State, String)> {
-    let common = state(base, task);
+/// What both sides recorded of a task, joined; where the rules cannot, or where `stamp` says who, by the
+/// choice of a person.
+fn join(ours: &Tree, theirs: &Tree, task: &str, stamp: Option<&Stamp>) -> Option<(State, String)> {
     let (one, other) = (state(ours, task)?, state(theirs, task)?);
-    let merged = merge_states(&LIFECYCLE, common.as_ref(), &one, &other).ok()?;
     let lines = |tree: &Tree| text(tree, task, "transcript.jsonl").unwrap_or_default();
-    let united = united_lines(&lines(ours), &lines(theirs));
-    let lines = with_line(united.into_bytes(), &merged, "phase");
-    Some((merged, String::from_utf8(lines).expect("text")))
+    let mut united = united_lines(&lines(ours), &lines(theirs));
+    let (log, mut cache) = (EventLog::parse(united.as_bytes()).0, FoldCache::default());
+    let heads = log.heads();
+    let folded = match log.fold(&LIFECYCLE, &heads, &mut cache) {
+        Err(FoldError::Disputed { .. }) => None,
+        folded => Some(folded.expect("whole logs")?),
+    };
+    let Some(stamp) = stamp.filter(|_| heads.len() > 1) else { return Some((folded?, united)) };
+    let mut chosen = choose(&LIFECYCLE, &one, &other, "it is better", stamp).ok()?;
+    let mut history = log.history(&heads);
+    history.extend(chosen.history.pop());
+    history.drain(..history.len().saturating_sub(HISTORY_WINDOW));
+    chosen.history = history;
+    let first = log.state_at(&heads[0], &mut cache).expect("whole");
+    let event = LogEvent::new(heads, Some(&first), &chosen)?;
+    united += &event.line();
+    let log = EventLog::parse(united.as_bytes()).0;
+    Some((log.state_at(&event.id, &mut cache).expect("whole"), united))
 }
 
 /// `git merge --squash` of the last few commits, whose branch is kept or not.
@@ -333,9 +360,8 @@ fn cherry_pick(past: &mut Past) {
             .filter(|task| files_of_record(before, task) != files_of_record(after, task))
             .collect();
         let grew = |task: &&str| {
-            let [old, new] =
-                [before, after].map(|tree| text(tree, task, "transcript.jsonl").unwrap_or_default());
-            new.len() > old.len() && new.starts_with(&*old)
+            let [old, new] = [before, after].map(|tree| ids(tree, task));
+            new.len() > old.len() && new.is_superset(&old)
         };
         if !fits || moved.is_empty() || !moved.iter().all(grew) {
             continue;

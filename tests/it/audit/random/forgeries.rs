@@ -1,8 +1,10 @@
 //! Every way of forging a record that comes to mind, from the careless to the careful.
 
 use super::past::{
-    Past, TASKS, Tree, below, digest, files_of_record, look, put, state, text, transplant, write,
+    Past, TASKS, Tree, below, digest, files_of_record, has_honest_state, log, look, put, state, text,
+    transplant, write,
 };
+use crate::audit::records::{SCHEMA, line_of, parsed, relinked, without_last};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
 use orch::base::{ArtifactName, Digest};
@@ -10,27 +12,33 @@ use orch::decide::{
     ActorKind, ActorStatus, By, Evidence, HistoryEntry, Kind, Recorded, State, Transition, apply, confirm,
     evaluate, override_to, reopen, rollback, settle,
 };
-use orch::record::{read_transcript, transcript_line};
-use serde_json::{Value, json};
+use orch::record::{FoldCache, LogExtent, write_state};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// What a forgery makes of the tree of HEAD; `None` where there is nothing to forge in that way.
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
 
 /// Forgeries in a commit of their own.
-const OWN: [(&str, Forge); 17] = [
+const OWN: [(&str, Forge); 23] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
-    ("a state tampered with, and the transcript as well", tamper_with_both),
+    ("a state tampered with, and the log as well", tamper_with_both),
+    ("a state that names no events", unname_heads),
+    ("a state that says it folds more than it does", hide_behind_size),
     ("a skipped phase, with its whole record", skip),
     ("an approval by an agent", approve_as_agent),
     ("an order that would be refused", order_refused),
     ("several steps, one of them a skip", fold_a_skip),
-    ("a transcript line altered", alter_line),
-    ("a transcript cut off", truncate),
-    ("a transcript line taken out", take_line_out),
-    ("a state removed, the files left", remove_state),
+    ("a line altered", alter_line),
+    ("a line altered, and all ids made anew", alter_and_relink),
+    ("a log cut off", truncate),
+    ("a line taken out", take_line_out),
+    ("a line taken out, and the rest linked again", take_out_and_relink),
+    ("a line that is no event", add_junk_line),
+    ("an event that follows nothing that is there", follow_nothing),
+    ("a log removed, the files left", remove_log),
     ("a state without a history", replace_by_foreign),
     ("another task's record", copy_record),
     ("another branch's record", take_from_branch),
@@ -39,12 +47,14 @@ const OWN: [(&str, Forge); 17] = [
 ];
 
 /// Forgeries of the last commit, which must be a transition by the rules.
-const AMENDED: [(&str, Forge); 5] = [
+const AMENDED: [(&str, Forge); 7] = [
     ("evidence swapped under a transition", swap_evidence),
     ("evidence removed from a transition", remove_evidence),
     ("the entry of a transition changed", change_entry),
     ("the state of a transition tampered with", tamper_with_transition),
     ("what nobody reads put into the state of a transition", hide_junk),
+    ("what nobody reads put into the event of a transition", hide_junk_in_event),
+    ("changes that change nothing put into an event", pad_changes),
 ];
 
 /// Every forgery by name.
@@ -69,6 +79,10 @@ pub fn forge(past: &mut Past) {
         };
         let Some(tree) = forge(past, task).filter(|tree| tree != past.tree()) else { continue };
         // What an ancestor held may be put back, also if it was forged there; but for a finished task.
+        let stood = |one: &usize| below(&past.commits[*one].tree, task).eq(below(&tree, task));
+        if past.ancestors(parent).iter().any(stood) {
+            continue;
+        }
         if name == FINISHED || !was_recorded(past, parent, &tree, task) {
             past.commit(vec![parent], tree, name);
             return past.forged();
@@ -76,10 +90,14 @@ pub fn forge(past: &mut Past) {
     }
 }
 
-/// Whether a commit or one that it builds on has this record of a task.
+/// Whether a commit or one that it builds on has this record of a task. A state that folds its log is a copy
+/// of it, whichever events it names.
 fn was_recorded(past: &Past, commit: usize, tree: &Tree, task: &str) -> bool {
-    let record = files_of_record(tree, task);
-    past.ancestors(commit).into_iter().any(|one| files_of_record(&past.commits[one].tree, task) == record)
+    let (record, is_honest) = (files_of_record(tree, task), has_honest_state(tree, task));
+    past.ancestors(commit).into_iter().any(|one| {
+        let held = files_of_record(&past.commits[one].tree, task);
+        held == record || (is_honest && held[1] == record[1])
+    })
 }
 
 /// Forges something in the merge that was just made.
@@ -102,7 +120,12 @@ pub fn forge_merge(past: &mut Past) {
 pub fn forge_joined(past: &mut Past, joined: &[&'static str]) {
     let task = *past.chance.pick(joined);
     let parents = past.commits[past.head].parents.clone();
-    let forge = *past.chance.pick(&[tamper_with_state, tamper_with_both]);
+    // What is new here was made on the other branch, and only a side that is there can lose anything.
+    let forge = if parents.len() > 1 {
+        *past.chance.pick(&[tamper_with_state, tamper_with_both])
+    } else {
+        tamper_with_state
+    };
     let Some(tree) = forge(past, task) else { return };
     if files_of_record(&tree, task) != files_of_record(past.tree(), task) {
         past.commit(parents, tree, JOINED);
@@ -113,7 +136,7 @@ pub fn forge_joined(past: &mut Past, joined: &[&'static str]) {
 /// Whether the last commit holds exactly one step of the task, by the rules and not forged.
 fn is_by_rules(past: &Past, task: &str) -> bool {
     let (Some(parent), Some(state)) = (past.parent(), state(past.tree(), task)) else { return false };
-    let lines = |tree: &Tree| text(tree, task, "transcript.jsonl").map_or(0, |text| text.lines().count());
+    let lines = |tree: &Tree| log(tree, task).len();
     let last = state.history.last().map(|entry| entry.kind);
     !past.commits[past.head].is_forged
         && lines(past.tree()) == lines(&past.commits[parent].tree) + 1
@@ -126,10 +149,21 @@ fn recorded(past: &Past, task: &str) -> Option<(State, String)> {
     Some((state(past.tree(), task)?, text(past.tree(), task, "transcript.jsonl")?.to_string()))
 }
 
-/// The transcript without its last line.
-fn without_last(transcript: &str) -> String {
-    let lines: Vec<&str> = transcript.split_inclusive('\n').collect();
-    lines[..lines.len().saturating_sub(1)].concat()
+/// Writes a log with one more event, which leads from a state to another, and that.
+fn tell(tree: &mut Tree, task: &str, lines: &str, before: &State, state: &State) -> Option<State> {
+    let lines = format!("{lines}{}", line_of(lines, before, state)?);
+    let head = parsed(&lines).events().last()?.id;
+    let state = State { heads: vec![head], ..state.clone() };
+    put(tree, task, &state, &lines);
+    Some(state)
+}
+
+/// Writes a log whose last event leads to another state than it did, and that.
+fn retell(tree: &mut Tree, task: &str, state: &State, lines: &str) -> Option<State> {
+    let kept = without_last(lines);
+    let (log, mut cache) = (parsed(&kept), FoldCache::default());
+    let before = log.fold(&LIFECYCLE, &log.heads(), &mut cache).ok()?.unwrap_or_default();
+    tell(tree, task, &kept, &before, state)
 }
 
 fn other_phase(past: &mut Past, state: &State) -> String {
@@ -168,8 +202,7 @@ fn tamper_with_both(past: &mut Past, task: &str) -> Option<Tree> {
     let (mut state, transcript) = recorded(past, task)?;
     tamper(&mut state, &mut past.chance)?;
     let mut tree = past.tree().clone();
-    let transcript = without_last(&transcript) + &transcript_line(&state, "phase");
-    put(&mut tree, task, &state, &transcript);
+    retell(&mut tree, task, &state, &transcript)?;
     Some(tree)
 }
 
@@ -267,15 +300,15 @@ fn skipped(past: &mut Past, task: &str) -> Option<State> {
 }
 
 fn skip(past: &mut Past, task: &str) -> Option<Tree> {
-    let (_, transcript) = recorded(past, task)?;
+    let (before, transcript) = recorded(past, task)?;
     let state = skipped(past, task)?;
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    tell(&mut tree, task, &transcript, &before, &state)?;
     Some(tree)
 }
 
 fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
-    let (state, mut transcript) = recorded(past, task)?;
+    let (state, transcript) = recorded(past, task)?;
     let mut tree = past.tree().clone();
     let record = passing("revert_record", past.chance.below(1 << 20), &BTreeMap::new());
     write(&mut tree, task, "revert/record.json", record);
@@ -284,19 +317,21 @@ fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
     let order = override_to(&LIFECYCLE, &state, &facts, Some("revert"), "away with it").ok()?;
     let stamp = past.stamp(ActorKind::Agent);
     let ordered = apply(&LIFECYCLE, &state, &facts, &order, &stamp);
-    transcript += &transcript_line(&ordered, "phase");
+    let ordered = tell(&mut tree, task, &transcript, &state, &ordered)?;
+    let transcript = text(&tree, task, "transcript.jsonl")?;
     let decision = evaluate(&LIFECYCLE, &Recorded::Known(Box::new(ordered.clone())), &facts);
     let transition = decision.transition().filter(|due| due.by_human)?;
     let state = apply(&LIFECYCLE, &ordered, &facts, transition, &stamp);
-    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    tell(&mut tree, task, &transcript, &ordered, &state)?;
     Some(tree)
 }
 
 fn fold_a_skip(past: &mut Past, task: &str) -> Option<Tree> {
-    let (_, mut transcript) = recorded(past, task)?;
+    let (before, transcript) = recorded(past, task)?;
     let facts = look(past.tree(), task).facts;
     let skipped = skipped(past, task)?;
-    transcript += &transcript_line(&skipped, "phase");
+    let mut tree = past.tree().clone();
+    let skipped = tell(&mut tree, task, &transcript, &before, &skipped)?;
     // What follows from it is right by itself: by the rules, or by an order.
     let stamp = past.stamp(ActorKind::Orch);
     let recorded = Recorded::Known(Box::new(skipped.clone()));
@@ -306,9 +341,11 @@ fn fold_a_skip(past: &mut Past, task: &str) -> Option<Tree> {
         let order = rollback(&LIFECYCLE, &skipped, &facts, Some("planning"), "again").ok()?;
         states.push(apply(&LIFECYCLE, &skipped, &facts, &order, &stamp));
     }
-    states.iter().for_each(|state| transcript += &transcript_line(state, "phase"));
-    let mut tree = past.tree().clone();
-    put(&mut tree, task, states.last()?, &transcript);
+    let mut before = skipped;
+    for state in states {
+        let lines = text(&tree, task, "transcript.jsonl")?;
+        before = tell(&mut tree, task, &lines, &before, &state)?;
+    }
     Some(tree)
 }
 
@@ -338,9 +375,10 @@ fn order_refused(past: &mut Past, task: &str) -> Option<Tree> {
         Err(_) => made_up,
     };
     let stamp = past.stamp(ActorKind::Human);
-    let state = apply(&LIFECYCLE, &state, &facts, &transition, &stamp);
+    let before = state;
+    let state = apply(&LIFECYCLE, &before, &facts, &transition, &stamp);
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    tell(&mut tree, task, &transcript, &before, &state)?;
     Some(tree)
 }
 
@@ -381,17 +419,123 @@ fn take_line_out(past: &mut Past, task: &str) -> Option<Tree> {
     Some(tree)
 }
 
-fn remove_state(past: &mut Past, task: &str) -> Option<Tree> {
+fn take_out_and_relink(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let mut lines: Vec<&str> = transcript.split_inclusive('\n').collect();
+    if lines.len() < 3 {
+        return None;
+    }
+    let out = 1 + usize::try_from(past.chance.below(lines.len() as u64 - 2)).expect("small");
+    let gone: Value = serde_json::from_str(lines.remove(out)).ok()?;
+    let relinked = relinked(&lines.concat(), |_, event| {
+        if event["after"] == json!([gone["id"]]) {
+            event["after"] = gone["after"].clone();
+        }
+        let seq = event["seq"].as_u64().unwrap_or_default();
+        if seq > gone["seq"].as_u64().unwrap_or_default() {
+            event["seq"] = json!(seq - 1);
+        }
+    });
+    let mut tree = past.tree().clone();
+    put_fold(&mut tree, task, &relinked);
+    Some(tree)
+}
+
+fn alter_and_relink(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let altered = usize::try_from(past.chance.below(transcript.lines().count() as u64)).expect("small");
+    let relinked = relinked(&transcript, |number, event| {
+        if number == altered {
+            event["reason"] = json!("everybody said so");
+        }
+    });
+    let mut tree = past.tree().clone();
+    put_fold(&mut tree, task, &relinked);
+    Some(tree)
+}
+
+/// Writes a log, and the state that it folds to, where it does.
+fn put_fold(tree: &mut Tree, task: &str, lines: &str) {
+    let log = parsed(lines);
+    write(tree, task, "transcript.jsonl", lines);
+    if let Ok(Some(state)) = log.fold(&LIFECYCLE, &log.heads(), &mut FoldCache::default()) {
+        put(tree, task, &state, lines);
+    }
+}
+
+fn add_junk_line(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let junk = *past.chance.pick(&["approved by everybody", "{}", "{\"approved_by\":\"everybody\"}", "[1]"]);
+    let mut tree = past.tree().clone();
+    write(&mut tree, task, "transcript.jsonl", format!("{transcript}{junk}\n"));
+    Some(tree)
+}
+
+fn follow_nothing(past: &mut Past, task: &str) -> Option<Tree> {
+    let (mut before, transcript) = recorded(past, task)?;
+    let state = skipped(past, task)?;
+    before.heads = vec![Digest::of_blob(b"nowhere")];
+    let mut tree = past.tree().clone();
+    tell(&mut tree, task, &transcript, &before, &state)?;
+    Some(tree)
+}
+
+fn unname_heads(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, transcript) = recorded(past, task)?;
+    let mut tree = past.tree().clone();
+    put(&mut tree, task, &State { heads: Vec::new(), ..state }, &transcript);
+    Some(tree)
+}
+
+/// A state that is older than its log, with the size of that, so that readers do not fold.
+fn hide_behind_size(past: &mut Past, task: &str) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let log = log(past.tree(), task);
+    let older = log.events().filter(|event| !log.heads().contains(&event.id)).last()?.id;
+    let state = log.state_at(&older, &mut FoldCache::default()).ok()?;
+    let extent = LogExtent::of(transcript.as_bytes());
+    let mut tree = past.tree().clone();
+    write(&mut tree, task, "state.json", write_state(&state, "phase", SCHEMA, extent));
+    Some(tree)
+}
+
+fn hide_junk_in_event(past: &mut Past, task: &str) -> Option<Tree> {
+    edit_last(past, task, |event| drop(event.insert("approved_by".to_owned(), json!("everybody"))))
+}
+
+fn pad_changes(past: &mut Past, task: &str) -> Option<Tree> {
+    edit_last(past, task, |event| {
+        let padding = json!([{"op": "add", "path": "/data", "value": {}}, {"op": "remove", "path": "/data"}]);
+        let changes = event.entry("changes").or_insert_with(|| json!([]));
+        if let Some((changes, padding)) = changes.as_array_mut().zip(padding.as_array()) {
+            changes.splice(..0, padding.iter().cloned());
+        }
+    })
+}
+
+fn edit_last(past: &mut Past, task: &str, edit: fn(&mut Map<String, Value>)) -> Option<Tree> {
+    let (_, transcript) = recorded(past, task)?;
+    let last = transcript.lines().count().checked_sub(1)?;
+    let relinked = relinked(&transcript, |number, event| {
+        if let Some(event) = event.as_object_mut().filter(|_| number == last) {
+            edit(event);
+        }
+    });
+    let mut tree = past.tree().clone();
+    put_fold(&mut tree, task, &relinked);
+    Some(tree)
+}
+
+fn remove_log(past: &mut Past, task: &str) -> Option<Tree> {
     recorded(past, task)?;
     let mut tree = past.tree().clone();
-    tree.remove(&format!("tasks/{task}/state.json"));
+    tree.remove(&format!("tasks/{task}/transcript.jsonl"));
     if past.chance.below(2) == 0 {
-        tree.remove(&format!("tasks/{task}/transcript.jsonl"));
+        tree.remove(&format!("tasks/{task}/state.json"));
     }
-    // A task that is gone as it was before it began, or with all its files, is nobody's loss.
-    let ancestors = past.ancestors(past.head);
-    let was_so = |commit: &usize| below(&past.commits[*commit].tree, task).eq(below(&tree, task));
-    (below(&tree, task).next().is_some() && !ancestors.iter().any(was_so)).then_some(tree)
+    // A task that is gone with all its files is nobody's loss.
+    let is_left = below(&tree, task).next().is_some();
+    is_left.then_some(tree)
 }
 
 fn replace_by_foreign(past: &mut Past, task: &str) -> Option<Tree> {
@@ -416,10 +560,14 @@ fn take_from_branch(past: &mut Past, task: &str) -> Option<Tree> {
     let (own, transcript) = recorded(past, task)?;
     let other = &past.commits[past.other?].tree;
     let (state, told) = (state(other, task)?, text(other, task, "transcript.jsonl")?);
-    // Steps that are later than all that was done here might have been taken anew.
-    let apart = transcript.lines().zip(told.lines()).position(|(own, other)| own != other)?;
-    let first = read_transcript(told.lines().nth(apart)?).into_iter().next()?;
-    if first.entry.at > own.history.last()?.at {
+    // What goes on from here is a rebase, and steps that are later than all that was done here might have
+    // been taken anew.
+    let kept = log(past.tree(), task);
+    let others = log(other, task);
+    let new =
+        others.events().filter(|event| kept.get(&event.id).is_none()).map(|event| event.entry.at).min()?;
+    let is_longer = kept.events().all(|event| others.get(&event.id).is_some());
+    if is_longer || new > own.history.last()?.at || transcript.is_empty() {
         return None;
     }
     let mut tree = past.tree().clone();
@@ -445,9 +593,10 @@ fn begin_again(past: &mut Past, task: &str) -> Option<Tree> {
     let mut transition = made_up(past, &state, Kind::Create)?;
     transition.from = None;
     let stamp = past.stamp(ActorKind::Human);
-    let state = apply(&LIFECYCLE, &state, &seen.facts, &transition, &stamp);
+    let before = state;
+    let state = apply(&LIFECYCLE, &before, &seen.facts, &transition, &stamp);
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &state, &(transcript + &transcript_line(&state, "phase")));
+    tell(&mut tree, task, &transcript, &before, &state)?;
     Some(tree)
 }
 
@@ -493,7 +642,7 @@ fn change_entry(past: &mut Past, task: &str) -> Option<Tree> {
     }
     state.phase = Some(entry.to.to_string());
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &state, &(without_last(&transcript) + &transcript_line(&state, "phase")));
+    retell(&mut tree, task, &state, &transcript)?;
     Some(tree)
 }
 
@@ -505,7 +654,7 @@ fn tamper_with_transition(past: &mut Past, task: &str) -> Option<Tree> {
         return None;
     }
     let mut tree = past.tree().clone();
-    put(&mut tree, task, &state, &(without_last(&transcript) + &transcript_line(&state, "phase")));
+    retell(&mut tree, task, &state, &transcript)?;
     Some(tree)
 }
 

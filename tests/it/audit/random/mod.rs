@@ -8,12 +8,12 @@ mod forgeries;
 mod past;
 mod stream;
 
-use crate::core::world::LIFECYCLE;
 use crate::harness::World;
 use crate::setting::number;
 use orch::base::{Code, Digest};
 use orch::decide::{Kind, Proof, ProvenStep, Standing};
 use orch::history::{Audit, Checked, Checker, audit};
+use orch::record::LogEvent;
 use orch::survey::{Caller, Workspace};
 use past::Past;
 use std::collections::{BTreeMap, HashSet};
@@ -226,12 +226,16 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
         .filter(|(path, _)| path.starts_with("tasks/"))
         .map(|(_, text)| past::digest(text))
         .collect();
-    // Every digest in the lines that tell the steps: the evidence, and what was recorded beside it.
+    // Every digest in the events of the steps: the evidence, and what was recorded beside it.
     let tree = &past.commits[commit].tree;
-    let transcript = past::text(tree, task, "transcript.jsonl").unwrap_or_default();
-    let told = transcript.lines().rev().take(proof.steps.len());
-    let mut words = told.flat_map(|line| line.split('"')).filter(|word| Digest::parse(word).is_some());
-    let workflow = LIFECYCLE.digest.to_string();
+    let log = past::log(tree, task);
+    let is_told = |event: &&LogEvent| proof.steps.iter().any(|step| step.entry == event.entry);
+    let told: Vec<String> = log
+        .events()
+        .filter(is_told)
+        .flat_map(|event| event.changes.iter().map(|change| change.to_value().to_string()))
+        .collect();
+    let mut words = told.iter().flat_map(|line| line.split('"')).filter(|word| Digest::parse(word).is_some());
     let took_over = |step: &ProvenStep| {
         step.entry.kind == Kind::Create
             && step.standing == Standing::Unverifiable
@@ -244,8 +248,7 @@ fn lacks_evidence(past: &Past, commit: usize, task: &str, proof: &Proof) -> bool
     let is_here = |(name, digest): (&&str, &&str)| {
         past::text(tree, task, name).is_some_and(|text| past::digest(&text) == **digest)
     };
-    let lacks_some =
-        words.any(|digest| digest != workflow && !kept.contains(digest)) || !evidence.iter().all(is_here);
+    let lacks_some = words.any(|digest| !kept.contains(digest)) || !evidence.iter().all(is_here);
     (proof.steps.len() > 1 && lacks_some) || proof.steps.iter().any(took_over)
 }
 

@@ -2,13 +2,15 @@
 //!
 //! It does what `orch` does to a repository, with the same functions of the core and no repository.
 
+use crate::audit::records::{SCHEMA, is_fold, steps_from};
 use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
 use orch::base::{Digest, RepoPath, TaskId, Timestamp};
 use orch::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
-use orch::record::{read_state, settled_lines, transcript_line, write_state};
+use orch::record::{EventLog, FoldCache, LogExtent, RecordReading, StateText, read_record, write_state};
 use orch::scan::{FileSet, Matcher, ReadLimits, Schemas, ValidationCache, observe};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
 /// The files of a commit or of the work directory: text by path.
@@ -115,9 +117,8 @@ impl Past {
         if files_of_record(before, task) == files_of_record(tree, task) {
             return true;
         }
-        let [old, new] = [before, tree].map(|tree| text(tree, task, "transcript.jsonl").unwrap_or_default());
-        let common = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
-        match new.lines().count() - common {
+        let [old, new] = [before, tree].map(|tree| ids(tree, task));
+        match new.difference(&old).count() {
             0 => state(tree, task).is_none_or(|state| state.phase.as_deref() != Some("done")),
             1 => {
                 let declared = tree.iter().filter(|(path, _)| is_declared(path, task));
@@ -166,16 +167,23 @@ impl Past {
     /// Records steps of a task in the work directory; with `commit`, each in a commit of its own with
     /// the task's declared files, as `orch` does.
     pub fn record(&mut self, task: &str, steps: &[State], commit: bool) {
-        let mut before = whole(&self.work, task).map_or(1, |state| state.next_seq);
-        for (number, state) in steps.iter().enumerate() {
-            let transcript = text(&self.work, task, "transcript.jsonl").unwrap_or_default();
-            let mut lines = settled_lines(transcript.as_bytes(), before);
-            lines.extend(transcript_line(state, "phase").into_bytes());
-            let lines = String::from_utf8(lines).expect("text");
-            before = state.next_seq;
+        let mut lines = text(&self.work, task, "transcript.jsonl").unwrap_or_default().to_string();
+        let before = whole(&self.work, task).unwrap_or_default();
+        for (number, step) in steps_from(&lines, &before, steps).into_iter().enumerate() {
+            lines += &step.event.line();
             let declared = self.work.iter().filter(|(path, _)| is_declared(path, task));
             let declared = declared.map(|(path, text)| (path.clone(), Arc::clone(text))).collect();
             self.made_on.insert((task.to_owned(), Arc::from(lines.as_str())), declared);
+            // The state may be left behind, or be lost: it is a copy.
+            let copy = self.chance.below(16);
+            let put = |tree: &mut Tree| match copy {
+                0 => write(tree, task, "transcript.jsonl", lines.as_str()),
+                1 => {
+                    write(tree, task, "transcript.jsonl", lines.as_str());
+                    tree.remove(&format!("tasks/{task}/state.json"));
+                }
+                _ => put(tree, task, &step.state, &lines),
+            };
             if commit {
                 let mut tree = self.tree().clone();
                 if number == 0 {
@@ -183,10 +191,10 @@ impl Past {
                     let declared = self.work.iter().filter(|(path, _)| is_declared(path, task));
                     tree.extend(declared.map(|(path, text)| (path.clone(), Arc::clone(text))));
                 }
-                put(&mut tree, task, state, &lines);
+                put(&mut tree);
                 let mut work = std::mem::take(&mut self.work);
-                put(&mut work, task, state, &lines);
-                let entry = state.history.last().expect("an entry");
+                put(&mut work);
+                let entry = step.event.entry;
                 self.commit(
                     vec![self.head],
                     tree,
@@ -194,10 +202,27 @@ impl Past {
                 );
                 self.work = work;
             } else {
-                put(&mut self.work, task, state, &lines);
+                put(&mut self.work);
             }
         }
     }
+}
+
+/// The log of a task as far as its lines are events.
+pub fn log(tree: &Tree, task: &str) -> EventLog {
+    let text = text(tree, task, "transcript.jsonl").unwrap_or_default();
+    EventLog::parse(text.as_bytes()).0
+}
+
+/// The ids of its events.
+pub fn ids(tree: &Tree, task: &str) -> HashSet<Digest> {
+    log(tree, task).events().map(|event| event.id).collect()
+}
+
+/// Whether the state of a task is the fold of the events that it names, or is not there.
+pub fn has_honest_state(tree: &Tree, task: &str) -> bool {
+    let lines = text(tree, task, "transcript.jsonl").unwrap_or_default();
+    text(tree, task, "state.json").is_none_or(|state| is_fold(&state, &lines, &LIFECYCLE))
 }
 
 /// Whether a commit records that a task took over a foreign state which was never committed.
@@ -219,19 +244,29 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
     let limits = ReadLimits::default();
     let observed = observe(&files, &LIFECYCLE, &MATCHER, &SCHEMAS, &VERDICTS, &id, &directory, &limits)
         .expect("files in memory can be read");
-    let recorded = match whole(tree, task) {
-        Some(state) => Recorded::Known(Box::new(state)),
-        None if observed.state.is_some() => Recorded::Broken(Vec::new()),
-        None if observed.has_transcript => Recorded::Lost,
-        None => Recorded::New,
+    let recorded = match reading(tree, task) {
+        RecordReading::New => Recorded::New,
+        RecordReading::LogGone => Recorded::Lost,
+        _ => whole(tree, task).map_or(Recorded::Broken(Vec::new()), |state| Recorded::Known(Box::new(state))),
     };
     Seen { recorded, facts: observed.facts }
 }
 
 /// The state of a task, if it is whole; it may be another tool's.
 pub fn whole(tree: &Tree, task: &str) -> Option<State> {
-    let text = text(tree, task, "state.json")?;
-    read_state(&serde_json::from_str(&text).ok()?, &text, "phase").ok()
+    match reading(tree, task) {
+        RecordReading::Current(state)
+        | RecordReading::Folded { state, .. }
+        | RecordReading::Foreign(state) => Some(*state),
+        _ => None,
+    }
+}
+
+fn reading(tree: &Tree, task: &str) -> RecordReading {
+    let (state, log) = (text(tree, task, "state.json"), text(tree, task, "transcript.jsonl"));
+    let value = state.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let file = state.as_deref().map(|text| StateText { text, value: value.as_ref() });
+    read_record(&LIFECYCLE, file, log.as_deref().map(str::as_bytes), &mut FoldCache::default())
 }
 
 /// The state of a task that is under `orch`'s care and whole.
@@ -249,9 +284,10 @@ pub fn write(tree: &mut Tree, task: &str, name: &str, text: impl Into<Arc<str>>)
     tree.insert(format!("tasks/{task}/{name}"), text.into());
 }
 
-/// Writes a state, with a proper seal, and a transcript.
+/// Writes a state, with a proper seal, and a log.
 pub fn put(tree: &mut Tree, task: &str, state: &State, transcript: &str) {
-    write(tree, task, "state.json", write_state(state, "phase", "system/schemas/state.schema.json"));
+    let extent = LogExtent::of(transcript.as_bytes());
+    write(tree, task, "state.json", write_state(state, "phase", SCHEMA, extent));
     write(tree, task, "transcript.jsonl", transcript);
 }
 

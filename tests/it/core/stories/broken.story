@@ -91,32 +91,26 @@ rev 1 ticket="A-1" rounds=1
 //- settle
 -#0 error json-syntax: state.json is no JSON
   option orch recover t-1
-  option git restore -- tasks/t-1/state.json
+  option git restore -- tasks/t-1/transcript.jsonl
   json-syntax: state.json is no JSON
 
-## a state edited by hand
-//- state
-{"version": 1, "rev": 3, "phase": "done", "actors": {}, "seal": "x"}
-//- settle
--#0 error state-seal: it was edited by hand: its seal is broken
-  option orch recover t-1
-  option git restore -- tasks/t-1/state.json
-  state-seal: it was edited by hand: its seal is broken
-
-## a lost state is an error, and comes back from the transcript
+## a lost state is folded from the log
 //- at codegen
 //- lose state
 //- settle
--#0 error state-lost: state.json is gone, but transcript.jsonl says there was one
-  option orch recover t-1
-  option git restore -- tasks/t-1/state.json
-  state-lost: state.json is gone, but transcript.jsonl says there was one (orch recover t-1)
-//- recover
-recovered: true
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
   option orch next t-1 --override WHY
+
+## a lost log is an error
+//- at codegen
+//- lose log
+//- settle
+-#0 error record-lost: transcript.jsonl is gone, and it is the record of this task
+  option orch recover t-1
+  option git restore -- tasks/t-1/transcript.jsonl
+  record-lost: transcript.jsonl is gone, and it is the record of this task (orch recover t-1)
 
 ## a guard that fails is an error, not false
 //- machine

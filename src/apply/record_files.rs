@@ -1,0 +1,140 @@
+//! The two files of a task's record as they are written: the log with its new events, and the state.
+
+use super::Writer;
+use crate::base::{Code, Diagnostic, Digest, RepoPath};
+use crate::decide::{Decision, State, Step};
+use crate::record::{
+    EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
+};
+use crate::scan::FileStamp;
+use crate::store::{Head, durable};
+use crate::survey::evidence::with_own_line_endings;
+use crate::survey::{Error, Placed, Sight, TaskRef};
+use crate::workflow::Workflow;
+
+/// Both files after a step.
+pub(super) struct RecordFiles {
+    /// The state as the log folds to it.
+    pub folded: State,
+    /// The bytes of the log.
+    pub log: Vec<u8>,
+    /// The bytes of the state.
+    pub state: Vec<u8>,
+}
+
+impl RecordFiles {
+    /// What was put into place of a task for its last step.
+    pub(super) fn placed(
+        self,
+        decision: Decision,
+        commit: Option<Digest>,
+        head: Option<Head>,
+        stamps: &[(RepoPath, FileStamp)],
+    ) -> Placed<'_> {
+        Placed { state: (self.folded, self.state), transcript: self.log, decision, commit, head, stamps }
+    }
+}
+
+impl Writer<'_> {
+    /// The record of a task after each of some steps, the first of which follows the heads of its state.
+    pub(super) fn record_files(&self, judged: &Sight, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
+        let workflow = judged.workflow();
+        let log = log_before(judged.observed.transcript.as_deref().unwrap_or_default());
+        self.record_after(workflow, judged.state(), log, steps)
+    }
+
+    /// The record after each of some steps, the first of which follows the heads of its state in this log.
+    /// `known` is a state of the task that need not be folded again.
+    pub(super) fn record_after(
+        &self,
+        workflow: &Workflow,
+        known: Option<&State>,
+        log: Vec<u8>,
+        steps: &[Step],
+    ) -> Result<Vec<RecordFiles>, Error> {
+        let Some(first) = steps.first() else { return Ok(Vec::new()) };
+        let base = base_of(known, &first.state, &log)?;
+        let recorded = record_steps(&first.state, &base, steps.iter().map(|step| &step.state));
+        if recorded.len() < steps.len() {
+            let message = "a step has no history entry or workflow, so it cannot be recorded";
+            return Err(Diagnostic::error(Code::StateInvalid, message).into());
+        }
+        Ok(self.files_after(workflow, log, &recorded))
+    }
+
+    /// The files after each of some steps that follow a log.
+    pub(super) fn files_after(
+        &self,
+        workflow: &Workflow,
+        mut log: Vec<u8>,
+        steps: &[RecordedStep],
+    ) -> Vec<RecordFiles> {
+        let after = steps.iter().map(|step| {
+            log.extend(step.event.line().into_bytes());
+            let state = self.state_text(workflow, &step.state, &log);
+            RecordFiles { folded: step.state.clone(), state, log: log.clone() }
+        });
+        after.collect()
+    }
+
+    /// The text of `state.json` beside a log.
+    pub(super) fn state_text(&self, workflow: &Workflow, state: &State, log: &[u8]) -> Vec<u8> {
+        let schema = self.workspace.state_schema();
+        write_state(state, &workflow.phase_key, &schema, LogExtent::of(log)).into_bytes()
+    }
+
+    /// Writes both files in the work directory, and nothing else; returns their stamps. The log comes first:
+    /// a crash in between leaves a state that is folded anew.
+    pub(super) fn write_record(
+        &self,
+        task: &TaskRef,
+        files: &RecordFiles,
+    ) -> Result<Vec<(RepoPath, FileStamp)>, Error> {
+        let mut stamps = Vec::new();
+        for (path, bytes) in [(task.transcript_path(), &files.log), (task.state_path(), &files.state)] {
+            let stamp = durable::write_atomic(&path.under(&self.workspace.root), bytes)?;
+            stamps.extend(stamp.map(|stamp| (path, stamp)));
+        }
+        Ok(stamps)
+    }
+
+    /// Writes `state.json` anew where it does not hold the state that the log folds to.
+    pub(crate) fn renew_state(&self, judged: &Sight) -> Result<(), Error> {
+        let (workflow, Some(state)) = (judged.workflow(), judged.state()) else { return Ok(()) };
+        if judged.untracked || !judged.is_state_stale() {
+            return Ok(());
+        }
+        let log = judged.observed.transcript.as_deref().unwrap_or_default();
+        let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
+        durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text).map(drop)
+    }
+}
+
+/// The log to append to: as it lies there, without the markers of a merge, ending with a newline.
+pub(super) fn log_before(bytes: &[u8]) -> Vec<u8> {
+    let united = std::str::from_utf8(bytes).ok().and_then(sides);
+    let mut log = match united {
+        Some(sides) => united_lines(&sides.ours, &sides.theirs).into_bytes(),
+        None => with_own_line_endings(bytes.into()).into_owned(),
+    };
+    if log.last().is_some_and(|last| *last != b'\n') {
+        log.push(b'\n');
+    }
+    log
+}
+
+/// The state that the changes of the next event are made against: after the first of its heads.
+fn base_of(known: Option<&State>, next: &State, log: &[u8]) -> Result<State, Error> {
+    match (next.heads.as_slice(), known) {
+        ([], _) => Ok(State::default()),
+        ([_], Some(known)) if known.heads == next.heads => Ok(known.clone()),
+        ([first, ..], _) => state_after(log, first),
+    }
+}
+
+fn state_after(log: &[u8], id: &Digest) -> Result<State, Error> {
+    EventLog::parse(log)
+        .0
+        .state_at(id, &mut FoldCache::default())
+        .map_err(|fault| Diagnostic::error(fault.kind.code(), fault.to_string()).into())
+}

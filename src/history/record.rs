@@ -1,0 +1,222 @@
+//! What a side keeps of a task beside its artifacts: its log, and the state that is the fold of it.
+
+use super::archive::Archive;
+use super::logs::{LogBytes, LogPool, ReadLog};
+use crate::base::{Code, Digest, RepoPath};
+use crate::decide::{HistoryEntry, State, difference, document};
+use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
+use crate::scan::{Content, Source};
+use crate::survey::setting::Setting;
+use crate::survey::{Error, TaskRef};
+use crate::workflow::{Workflow, is_tree_name};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A file of a record.
+pub(super) struct RecordFile {
+    pub blob: Digest,
+    pub bytes: Vec<u8>,
+}
+
+/// What a side keeps of a task beside its artifacts.
+#[derive(Default)]
+pub(super) struct TaskRecord {
+    pub state: Option<RecordFile>,
+    /// The log; none where it is empty.
+    pub log: Option<RecordFile>,
+}
+
+/// Why a record cannot be read.
+pub(super) enum Unread {
+    /// It is not in this clone.
+    Elsewhere(String),
+    /// It is no file.
+    NoFile(String),
+    /// Nothing can be read.
+    Failed(Error),
+}
+
+impl From<Unread> for Error {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Failed(error) => error,
+            Unread::Elsewhere(why) | Unread::NoFile(why) => Self::new(Code::NotInClone, why),
+        }
+    }
+}
+
+impl PartialEq for TaskRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.blobs() == other.blobs()
+    }
+}
+
+impl TaskRecord {
+    /// What a source holds of a task's record.
+    ///
+    /// # Errors
+    ///
+    /// It is there and cannot be read.
+    pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
+        let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
+            match source.read(&path, u64::MAX - 1).map_err(|error| Unread::Failed(error.into()))? {
+                Content::Bytes(bytes) => Ok(Some(RecordFile { blob: Digest::of_blob(&bytes), bytes })),
+                Content::Missing => Ok(None),
+                Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
+                Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
+                Content::TooLarge(size) => Err(Unread::Elsewhere(format!("{path} has {size} bytes"))),
+            }
+        };
+        let log = read(task.transcript_path())?.filter(|log| !log.bytes.trim_ascii().is_empty());
+        Ok(Self { state: read(task.state_path())?, log })
+    }
+
+    /// The blobs of the state and of the log.
+    pub(super) fn blobs(&self) -> (Option<Digest>, Option<Digest>) {
+        let blob = |file: &Option<RecordFile>| file.as_ref().map(|file| file.blob);
+        (blob(&self.state), blob(&self.log))
+    }
+
+    /// The log; an empty one where there is none. `older` is one that it may continue.
+    pub(super) fn read(&self, pool: &LogPool, older: Option<&Self>) -> Arc<ReadLog> {
+        let older = older.and_then(Self::log_bytes);
+        self.log_bytes().map(|log| pool.read(log, older)).unwrap_or_default()
+    }
+
+    fn log_bytes(&self) -> Option<LogBytes<'_>> {
+        self.log.as_ref().map(|file| LogBytes { blob: file.blob, bytes: &file.bytes })
+    }
+
+    /// The state as JSON; `None` where there is none.
+    pub(super) fn value(&self) -> Option<Value> {
+        serde_json::from_slice(&self.state.as_ref()?.bytes).ok()
+    }
+
+    /// The state that another tool wrote, where there is no log; `phase_key` is where it holds its phase.
+    pub(super) fn foreign(&self, phase_key: &str) -> Option<State> {
+        let value = self.value().filter(|value| self.log.is_none() && is_foreign(value))?;
+        read_state(&value, "", phase_key).ok()
+    }
+
+    /// Whether a merge left its conflict in the state.
+    pub(super) fn has_torn_state(&self) -> bool {
+        let text = self.state.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
+        text.and_then(sides).is_some()
+    }
+}
+
+/// Whether `orch` did not write this state.
+pub(super) fn is_foreign(state: &Value) -> bool {
+    state.get("heads").is_none()
+}
+
+/// A `state.json` to be held against the log beside it.
+pub(super) struct StateCheck<'a> {
+    pub record: &'a TaskRecord,
+    pub log: &'a ReadLog,
+    pub archive: &'a Archive<'a>,
+    /// The settings that may have joined its heads.
+    pub settings: Vec<&'a Setting>,
+}
+
+impl StateCheck<'_> {
+    /// What the state says otherwise than its log; `None` where it is the fold of the events that it names,
+    /// or is not there.
+    pub(super) fn fault(&self) -> Option<String> {
+        let file = self.record.state.as_ref()?;
+        let Some(value) = self.record.value() else { return Some("state.json is not JSON".to_owned()) };
+        let text = String::from_utf8_lossy(&file.bytes).replace("\r\n", "\n");
+        let heads = match self.heads(&value) {
+            Ok(heads) => heads,
+            Err(why) => return Some(why),
+        };
+        let mut why = None;
+        for setting in &self.settings {
+            match self.differs(setting, &heads, &value, &text) {
+                None => return None,
+                differs => why = why.or(differs),
+            }
+        }
+        why
+    }
+
+    /// The events that the state says it folds.
+    fn heads(&self, value: &Value) -> Result<Vec<Digest>, String> {
+        let pool = self.archive.logs();
+        let named = value.get("heads").and_then(Value::as_array);
+        let heads = named.and_then(|heads| heads.iter().map(|id| Digest::parse(id.as_str()?)).collect());
+        let Some(heads): Option<Vec<Digest>> = heads.filter(|heads: &Vec<Digest>| !heads.is_empty()) else {
+            return Err("state.json does not name the events that it is folded from".to_owned());
+        };
+        if let Some(lost) = heads.iter().find(|id| !pool.holds(self.log, id)) {
+            let lost = lost.short();
+            return Err(format!(
+                "state.json is folded from event {lost}, which transcript.jsonl does not hold"
+            ));
+        }
+        let log = self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes));
+        // A reader believes a state of this very size of the log without folding it.
+        if log_extent_in(value) == log && heads != pool.sorted(self.log.heads.iter().copied()) {
+            return Err(
+                "state.json says that it folds all of transcript.jsonl, and leaves out a branch".to_owned()
+            );
+        }
+        Ok(heads)
+    }
+
+    fn differs(&self, setting: &Setting, heads: &[Digest], value: &Value, text: &str) -> Option<String> {
+        let pool = self.archive.logs();
+        let name = heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
+        let loaded = setting.workflow(&name).ok();
+        let workflow: Option<&Workflow> = loaded.as_ref().and_then(|loaded| loaded.workflow());
+        let folded = match pool.fold(workflow, heads) {
+            Ok(folded) => folded?,
+            Err(why) => return Some(format!("state.json folds events that have no state: {}", why.why())),
+        };
+        let phase_key = self.archive.phase_key(setting, &name, value);
+        let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let extent = log_extent_in(value).unwrap_or_default();
+        let canonical = write_state(&folded, &phase_key, schema, extent);
+        if canonical == *text {
+            return None;
+        }
+        let said = read_state(value, text, &phase_key).map_err(|faults| faults.into_iter().next());
+        Some(match said {
+            Ok(said) => {
+                let [told, said] = [&folded, &said].map(|state| document(state, &phase_key));
+                match difference(&told, &said, "") {
+                    Some(why) => format!("state.json is not the fold of its log: {why}"),
+                    None => "state.json holds what no step puts there".to_owned(),
+                }
+            }
+            Err(fault) => {
+                let why = fault.map(|fault| format!("{}: {}", fault.pointer, fault.message));
+                format!("state.json is not the fold of its log: {}", why.unwrap_or_default())
+            }
+        })
+    }
+}
+
+/// What the end of a finished task rests on and is not there: nobody judges that task again.
+pub(super) fn missing_end(
+    task: &TaskRef,
+    state: &State,
+    near: &Setting,
+    source: &dyn Source,
+    archive: &Archive<'_>,
+) -> Option<String> {
+    let named = state.workflow.as_ref()?;
+    let loaded = archive.workflow(near, named.name.as_str(), named.digest)?;
+    let phase = loaded.workflow()?.phase_named(state.phase.as_deref()?)?;
+    let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
+    let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
+    // Code goes on, and is proven by the commit before the step.
+    let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name));
+    files.find_map(|(name, digest)| {
+        let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
+            Content::Absent | Content::TooLarge(_) => true,
+            content => content.blob().is_some_and(|blob| blob.to_string() == *digest),
+        };
+        (!is_there).then(|| format!("the end rests on {name}@{digest:.10}, which is not here"))
+    })
+}

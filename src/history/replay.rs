@@ -1,0 +1,62 @@
+//! Replaying commits: every change of a task's record is derived anew from its commit alone.
+
+use super::archive::Archive;
+use super::compared::Compared;
+use super::side::SideCache;
+use crate::decide::{Proof, Standing};
+use crate::scan::ValidationCache;
+use crate::store::{Store, Visited};
+use crate::survey::{Error, TaskRef};
+
+/// One change of a task's record in one commit.
+pub struct Audited {
+    /// The commit.
+    pub commit: Visited,
+    /// The task.
+    pub task: TaskRef,
+    /// What replaying it came to.
+    pub proof: Proof,
+}
+
+/// What became of the records of tasks in these commits, parents before their children.
+pub(super) fn replay(
+    store: &Store,
+    archive: &Archive<'_>,
+    validations: &ValidationCache,
+    commits: &[Visited],
+) -> Result<Vec<Audited>, Error> {
+    let mut sides = SideCache::new(store, archive);
+    let mut changes = Vec::new();
+    for commit in commits {
+        let after = sides.of(commit.id)?;
+        let befores = sides.before(commit)?;
+        let differing = after.differing(store);
+        let compared = Compared {
+            befores: &befores,
+            after: after.snapshot(validations),
+            differing: &differing,
+            validations,
+        };
+        let (_, recorded) = compared.tasks()?;
+        for task in compared.uncovered() {
+            if !archive.knows(&task, &after.source)? {
+                let why = "its record was out of sight, and changed since it was last looked at";
+                let proof = Proof::bare(Standing::Unverifiable, why);
+                changes.push(Audited { commit: commit.clone(), task, proof });
+            }
+        }
+        for task in recorded {
+            let proof = if commit.is_boundary {
+                let why = "the history before it is not in this clone";
+                Some(Proof::bare(Standing::Unverifiable, why))
+            } else {
+                compared.prove(&task, archive)?
+            };
+            archive.note(&task, &after.source)?;
+            if let Some(proof) = proof {
+                changes.push(Audited { commit: commit.clone(), task, proof });
+            }
+        }
+    }
+    Ok(changes)
+}

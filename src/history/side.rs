@@ -1,0 +1,73 @@
+//! What a commit holds, and the settings in it: one side of a change.
+
+use super::archive::Archive;
+use crate::base::{Digest, RepoPath};
+use crate::scan::ValidationCache;
+use crate::store::{Store, TreeSource, Visited};
+use crate::survey::CodeAt;
+use crate::survey::Error;
+use crate::survey::setting::Setting;
+use crate::survey::snapshot::Snapshot;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How many sides are kept: a parent is mostly looked at shortly before its child.
+const SIDES_KEPT: usize = 8;
+
+/// One side of a change: what a commit holds, and the settings in it.
+pub(super) struct Side<'s> {
+    pub source: TreeSource<'s>,
+    pub setting: Arc<Setting>,
+}
+
+impl<'s> Side<'s> {
+    pub(super) fn new(archive: &Archive<'_>, source: TreeSource<'s>) -> Result<Self, Error> {
+        let setting = archive.setting(&source)?;
+        Ok(Self { source, setting })
+    }
+
+    /// The files below a directory that it holds otherwise than another side.
+    pub(super) fn differing<'a>(
+        &'a self,
+        store: &'a Store,
+    ) -> impl Fn(&Self, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a {
+        |before, directory| Ok(store.changed(&before.source, &self.source, directory)?)
+    }
+
+    pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
+        let code = CodeAt::Commit(self.source.store(), self.source.commit());
+        Snapshot { setting: &self.setting, source: &self.source, validations, code, costs: None }
+    }
+}
+
+/// The sides of changes, of which the last are kept: what follows in one change is followed in the next.
+pub(super) struct SideCache<'a, 's> {
+    pub store: &'s Store,
+    pub archive: &'a Archive<'s>,
+    recent: VecDeque<Arc<Side<'s>>>,
+}
+
+impl<'a, 's> SideCache<'a, 's> {
+    pub(super) fn new(store: &'s Store, archive: &'a Archive<'s>) -> Self {
+        Self { store, archive, recent: VecDeque::new() }
+    }
+
+    /// What a commit holds.
+    pub(super) fn of(&mut self, commit: Digest) -> Result<Arc<Side<'s>>, Error> {
+        if let Some(known) = self.recent.iter().find(|side| side.source.commit() == Some(commit)) {
+            return Ok(Arc::clone(known));
+        }
+        let side = Arc::new(Side::new(self.archive, self.store.tree_source(commit))?);
+        self.recent.push_front(Arc::clone(&side));
+        self.recent.truncate(SIDES_KEPT);
+        Ok(side)
+    }
+
+    /// What the parents of a commit hold; of the first commit, nothing.
+    pub(super) fn before(&mut self, commit: &Visited) -> Result<Vec<Arc<Side<'s>>>, Error> {
+        if commit.parents.is_empty() {
+            return Ok(vec![Arc::new(Side::new(self.archive, self.store.empty_source())?)]);
+        }
+        commit.parents.iter().map(|parent| self.of(*parent)).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! One line of `transcript.jsonl`: an event, what it changed, and the events that it follows.
+
+use super::json_patch::{JsonPatchOp, diff};
+use super::state::history_entry;
+use crate::base::{Digest, WorkflowName};
+use crate::decide::{HistoryEntry, State, WorkflowRef, history_value, standing_document};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// One event of a task's log.
+///
+/// A line begins with `"id"` and `"after"`. The id is the git blob id of the line's text without the member
+/// `id` and without the newline. It covers the ids of the events before it, so it fixes all of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogEvent {
+    /// Its id.
+    pub id: Digest,
+    /// The ids of the events that it follows, ordered by `seq`, then by id: none for the first event, one
+    /// as a rule, several where it joins what branches recorded.
+    pub after: Vec<Digest>,
+    /// What happened. Its `seq` is one more than the largest of the events that it follows.
+    pub entry: HistoryEntry,
+    /// The workflow that decided.
+    pub workflow: WorkflowRef,
+    /// What it changed: operations on the standing document after the *first* event of `after`, or on an
+    /// empty object.
+    ///
+    /// Where it joins several, the patch contains what the join came to. So folding a log needs no
+    /// workflow document, and a document that changes later does not change the past.
+    pub changes: Vec<JsonPatchOp>,
+}
+
+/// Why a line of a log is no event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnEvent {
+    /// It is not JSON, or a member of it has another type.
+    #[error("it is no event: {0}")]
+    Unreadable(String),
+    /// It does not begin with an id, and with the events that it follows.
+    #[error("it does not begin with `id` and `after`")]
+    NoId,
+    /// Its text is not the one that its id was computed from.
+    #[error("its id is {stated}, but its text has the id {computed}: the line was changed")]
+    OtherId {
+        /// The id that it states.
+        stated: Digest,
+        /// The id of its text.
+        computed: Digest,
+    },
+    /// A member holds what it cannot hold.
+    #[error("it is no event: `{0}` is missing or invalid")]
+    Member(&'static str),
+}
+
+/// What stands before the id, and between the id and the rest.
+const BEFORE_ID: &str = "{\"id\":\"";
+const AFTER_ID: &str = "\",";
+/// How many characters an id has.
+const ID_LENGTH: usize = 40;
+
+/// A line as serde reads it.
+#[derive(Deserialize)]
+struct RawEvent {
+    after: Vec<String>,
+    workflow: String,
+    #[serde(default)]
+    changes: Vec<JsonPatchOp>,
+    #[serde(flatten)]
+    entry: Map<String, Value>,
+}
+
+impl LogEvent {
+    /// The event by which `state` came about: its last history entry, recorded after `after`.
+    ///
+    /// `base` is the state at the first of `after`; `None` where there is none. A state without a history
+    /// or a workflow has no event.
+    #[must_use]
+    pub fn new(after: Vec<Digest>, base: Option<&State>, state: &State) -> Option<Self> {
+        let (entry, workflow) = (state.history.last()?.clone(), state.workflow.clone()?);
+        let old = base.map_or_else(|| json!({}), standing_document);
+        let changes = diff(&old, &standing_document(state));
+        let mut event = Self { id: Digest::of_blob(b""), after, entry, workflow, changes };
+        event.id = Digest::of_blob(event.body().as_bytes());
+        Some(event)
+    }
+
+    /// Its line, with the newline.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let body = self.body();
+        format!("{BEFORE_ID}{}{AFTER_ID}{}\n", self.id, &body[1..])
+    }
+
+    /// Its text without the id.
+    fn body(&self) -> String {
+        let mut members = Map::new();
+        members.insert("after".to_owned(), self.after.iter().map(Digest::to_string).collect());
+        let entry = history_value(&self.entry);
+        let mut put = |key: &str, from: &str| {
+            let value = entry.get(from).filter(|value| !holds_nothing(value));
+            members.extend(value.map(|value| (key.to_owned(), value.clone())));
+        };
+        for key in ["seq", "at", "kind", "from", "to", "rule", "reason", "actor"] {
+            put(key, key);
+        }
+        put("evidence", "evidence");
+        put("waives", "waived");
+        put("confirmed", "confirmed");
+        put("action", "action");
+        members.insert("workflow".to_owned(), Value::from(self.workflow.to_string()));
+        if !self.changes.is_empty() {
+            let changes = self.changes.iter().map(JsonPatchOp::to_value).collect();
+            members.insert("changes".to_owned(), changes);
+        }
+        Value::Object(members).to_string()
+    }
+
+    /// The id that a line states, whether it is the id of its text or not.
+    pub(super) fn stated_id(line: &str) -> Option<Digest> {
+        Digest::parse(line.strip_prefix(BEFORE_ID)?.get(..ID_LENGTH)?)
+    }
+
+    /// Reads a line, without its line ending.
+    ///
+    /// # Errors
+    ///
+    /// The line is no event, or its text is not the one that its id was computed from.
+    pub fn read(line: &str) -> Result<Self, NotAnEvent> {
+        let rest = line.strip_prefix(BEFORE_ID);
+        let id = rest.and_then(|rest| rest.get(..ID_LENGTH)).and_then(Digest::parse);
+        let rest = rest.and_then(|rest| rest.get(ID_LENGTH..)?.strip_prefix(AFTER_ID));
+        let (Some(stated), Some(rest)) = (id, rest.filter(|rest| rest.starts_with("\"after\":"))) else {
+            return Err(match serde_json::from_str::<Value>(line) {
+                Err(error) => NotAnEvent::Unreadable(error.to_string()),
+                Ok(_) => NotAnEvent::NoId,
+            });
+        };
+        let body = format!("{{{rest}");
+        let computed = Digest::of_blob(body.as_bytes());
+        if computed != stated {
+            return Err(NotAnEvent::OtherId { stated, computed });
+        }
+        let raw: RawEvent =
+            serde_json::from_str(&body).map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;
+        Self::of_raw(computed, raw)
+    }
+
+    fn of_raw(id: Digest, raw: RawEvent) -> Result<Self, NotAnEvent> {
+        let after: Option<Vec<Digest>> = raw.after.iter().map(|id| Digest::parse(id)).collect();
+        Ok(Self {
+            id,
+            after: after.ok_or(NotAnEvent::Member("after"))?,
+            entry: entry_of(Value::Object(raw.entry))?,
+            workflow: workflow_ref(&raw.workflow).ok_or(NotAnEvent::Member("workflow"))?,
+            changes: raw.changes,
+        })
+    }
+}
+
+/// The entry that the members of an event tell; at fault is the first that is missing or invalid.
+fn entry_of(members: Value) -> Result<HistoryEntry, NotAnEvent> {
+    let entry = history_entry(&members);
+    entry.ok_or_else(|| {
+        let odd = |key: &&&str| !is_usable(key, members.get(**key));
+        let named = ["seq", "at", "kind", "to", "actor"].iter().find(odd);
+        NotAnEvent::Member(named.copied().unwrap_or("from"))
+    })
+}
+
+fn is_usable(key: &str, value: Option<&Value>) -> bool {
+    let Some(value) = value else { return false };
+    let probe = json!({
+        "seq": 1, "at": "2000-01-01T00:00:00Z", "kind": "create", "to": "a", "actor": {"kind": "orch"},
+    });
+    let Value::Object(mut probe) = probe else { return false };
+    probe.insert(key.to_owned(), value.clone());
+    history_entry(&Value::Object(probe)).is_some()
+}
+
+fn holds_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}
+
+fn workflow_ref(text: &str) -> Option<WorkflowRef> {
+    let (name, digest) = text.rsplit_once('@')?;
+    Some(WorkflowRef { name: WorkflowName::new(name).ok()?, digest: Digest::parse(digest)? })
+}
+
+impl fmt::Display for WorkflowRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.digest)
+    }
+}

@@ -1,0 +1,177 @@
+//! What `state.json` and `transcript.jsonl` together say of a task: the log decides.
+
+use super::fold::{FoldCache, FoldError};
+use super::log::{EventLog, LogFault, LogPeek};
+use super::seal;
+use super::state::{StateFault, log_extent_in, read_state};
+use crate::base::{Code, Digest};
+use crate::decide::{Conflict, State, difference, document};
+use crate::workflow::Workflow;
+use serde_json::Value;
+
+/// The text of a `state.json`, parsed as far as it is JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct StateText<'t> {
+    /// Its text.
+    pub text: &'t str,
+    /// Its value; `None` where it is no JSON, as with conflict markers.
+    pub value: Option<&'t Value>,
+}
+
+/// What the two files of a task's record say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordReading {
+    /// There is no log and no state: the task is new.
+    New,
+    /// The state folds the log that lies beside it.
+    Current(Box<State>),
+    /// The state was folded from the log, because the file does not hold it.
+    Folded {
+        /// The state.
+        state: Box<State>,
+        /// What is wrong with the file.
+        because: StateDefect,
+    },
+    /// There is no log, and the state is one that `orch` did not write.
+    Foreign(Box<State>),
+    /// There is no log, and the state has faults.
+    StateFaults(Vec<StateFault>),
+    /// There is no log, and the state is no JSON.
+    StateUnreadable,
+    /// The state folds a log that is gone.
+    LogGone,
+    /// The log has faults.
+    LogFaults(Vec<LogFault>),
+    /// Branches meet that a person has to join.
+    Disputed {
+        /// Why the rules of merging cannot join them.
+        conflict: Conflict,
+        /// The events at which the branches end.
+        heads: Vec<Digest>,
+    },
+}
+
+/// Why a `state.json` does not hold the state of its task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateDefect {
+    /// It is not there.
+    Missing,
+    /// It is no JSON, or holds no state.
+    Unreadable,
+    /// It folds other events than those of the log.
+    OtherHeads,
+    /// It was edited: its seal is broken, or it says something else than the log.
+    Edited {
+        /// The first place where it differs, and how; `None` where only its layout does.
+        difference: Option<String>,
+    },
+}
+
+impl StateDefect {
+    /// A stable code for the finding.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Edited { .. } => Code::StateEdited,
+            Self::Missing | Self::Unreadable | Self::OtherHeads => Code::StateFolded,
+        }
+    }
+}
+
+/// Reads the record of a task from both of its files.
+///
+/// A state whose seal is whole, and that was written with this very log, is believed without reading the
+/// log. In every other case the log decides.
+#[must_use]
+pub fn read_record(
+    workflow: &Workflow,
+    state: Option<StateText<'_>>,
+    log: Option<&[u8]>,
+    cache: &mut FoldCache,
+) -> RecordReading {
+    let Some(bytes) = log.filter(|log| !log.trim_ascii().is_empty()) else {
+        return without_log(workflow, state);
+    };
+    let own = OwnState::of(workflow, state);
+    if own.is_of(bytes)
+        && let Some(state) = own.whole()
+    {
+        return RecordReading::Current(Box::new(state));
+    }
+    let (log, faults) = EventLog::parse(bytes);
+    if !faults.is_empty() {
+        return RecordReading::LogFaults(faults);
+    }
+    let heads = log.heads();
+    if let Some(state) = own.whole().filter(|state| state.heads == heads) {
+        return RecordReading::Current(Box::new(state));
+    }
+    match log.fold(workflow, &heads, cache) {
+        Ok(Some(folded)) => {
+            let because = own.defect(workflow, &folded);
+            RecordReading::Folded { state: Box::new(folded), because }
+        }
+        Ok(None) => without_log(workflow, state),
+        Err(FoldError::Fault(fault)) => RecordReading::LogFaults(vec![fault]),
+        Err(FoldError::Disputed { conflict, heads }) => RecordReading::Disputed { conflict, heads },
+    }
+}
+
+fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReading {
+    let Some(StateText { text, value }) = state else { return RecordReading::New };
+    let Some(value) = value else { return RecordReading::StateUnreadable };
+    if value.get("heads").is_some() {
+        return RecordReading::LogGone;
+    }
+    match read_state(value, text, &workflow.phase_key) {
+        Ok(state) => RecordReading::Foreign(Box::new(state)),
+        Err(faults) => RecordReading::StateFaults(faults),
+    }
+}
+
+/// A `state.json` that lies beside a log.
+struct OwnState<'t> {
+    file: Option<StateText<'t>>,
+    read: Option<State>,
+}
+
+impl<'t> OwnState<'t> {
+    fn of(workflow: &Workflow, file: Option<StateText<'t>>) -> Self {
+        let read = file.and_then(|StateText { text, value }| {
+            let value = value.filter(|value| value.get("heads").is_some())?;
+            read_state(value, text, &workflow.phase_key).ok()
+        });
+        Self { file, read }
+    }
+
+    /// The state, where its seal is whole.
+    fn whole(&self) -> Option<State> {
+        self.read.clone()
+    }
+
+    /// Whether it was written with exactly this log.
+    fn is_of(&self, log: &[u8]) -> bool {
+        let extent = self.file.and_then(|file| log_extent_in(file.value?));
+        let length = u64::try_from(log.len()).unwrap_or(u64::MAX);
+        extent
+            .zip(self.read.as_ref())
+            .is_some_and(|(extent, state)| LogPeek::new(length, log).is_of(extent, &state.heads))
+    }
+
+    fn defect(&self, workflow: &Workflow, folded: &State) -> StateDefect {
+        let Some(StateText { text, value }) = self.file else { return StateDefect::Missing };
+        let Some(value) = value.filter(|value| value.is_object()) else { return StateDefect::Unreadable };
+        let heads: Vec<String> = folded.heads.iter().map(Digest::to_string).collect();
+        let is_edited = seal::is_whole(text) != Some(true) || self.read.is_none();
+        if value.get("heads") != Some(&Value::from(heads)) || !is_edited {
+            return StateDefect::OtherHeads;
+        }
+        let mut said = value.clone();
+        if let Value::Object(members) = &mut said {
+            ["$schema", "seal", "heads", "transcript"]
+                .iter()
+                .for_each(|key| drop(members.shift_remove(*key)));
+        }
+        StateDefect::Edited { difference: difference(&document(folded, &workflow.phase_key), &said, "") }
+    }
+}

@@ -1,0 +1,221 @@
+//! The log as text: its ids, its order, its faults, and what it folds to.
+
+use super::*;
+use crate::base::{ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::decide::{Actor, ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
+use proptest::prelude::{prop_assert_eq, proptest};
+use serde_json::{Value, json};
+
+/// A state one step after another: so many digests are used up, and so many errors known.
+fn step(before: &State, at: i64) -> State {
+    let seq = before.rev + 1;
+    let entry = HistoryEntry {
+        seq,
+        at: Timestamp::from_seconds(at),
+        from: (seq > 1).then(|| PhaseId::new("a").expect("valid")),
+        to: PhaseId::new("a").expect("valid"),
+        kind: if seq > 1 { Kind::Advance } else { Kind::Create },
+        rule: (seq > 1).then(|| "r".to_owned()),
+        reason: format!("step {seq}: ä \"quoted\""),
+        actor: By { kind: ActorKind::Orch, name: "orch".to_owned() },
+        evidence: vec![("plan.json".to_owned(), Digest::of_blob(b"plan").to_string())],
+        waived: Vec::new(),
+        confirmed: None,
+        action: None,
+    };
+    let mut state = State {
+        task: Some("t".to_owned()),
+        rev: seq,
+        next_seq: seq + 1,
+        workflow: Some(WorkflowRef {
+            name: WorkflowName::new("w").expect("valid"),
+            digest: Digest::of_blob(b"w"),
+        }),
+        phase: Some("a".to_owned()),
+        updated_at: Some(entry.at),
+        ..before.clone()
+    };
+    let actor = state.actors.entry("a".to_owned()).or_insert_with(Actor::default);
+    actor.attempt += 1;
+    let spent = actor.spent.entry(ArtifactName::new("plan").expect("valid")).or_default();
+    spent.push(Digest::of_blob(format!("{seq} {at}").as_bytes()));
+    state.errors.push(json!({"seq": seq}));
+    state.errors.drain(..state.errors.len().saturating_sub(5));
+    state.extra.insert("n".to_owned(), json!(seq));
+    state.history.push(entry);
+    state.history.drain(..state.history.len().saturating_sub(10));
+    state
+}
+
+/// So many steps after a state: their lines, and the state after them.
+fn steps(before: &State, many: i64, at: i64) -> (String, State) {
+    let mut row = Vec::new();
+    for index in 0..many {
+        row.push(step(row.last().unwrap_or(before), at + index));
+    }
+    let recorded = record_steps(before, before, &row);
+    let lines = recorded.iter().map(|step| step.event.line()).collect();
+    (lines, recorded.last().expect("steps").state.clone())
+}
+
+fn log(text: &str) -> EventLog {
+    let (log, faults) = EventLog::parse(text.as_bytes());
+    assert_eq!(faults, Vec::new());
+    log
+}
+
+fn at(log: &EventLog, id: &Digest) -> State {
+    log.state_at(id, &mut FoldCache::default()).expect("a whole log")
+}
+
+#[test]
+fn the_log_folds_to_the_state_that_was_recorded() {
+    let (text, state) = steps(&State::default(), 25, 100);
+    let log = log(&text);
+    assert_eq!((log.len(), log.heads()), (25, state.heads.clone()));
+    assert_eq!(at(&log, &state.heads[0]), state);
+    assert_eq!(state.history.len(), 10);
+    let extent = LogExtent::of(text.as_bytes());
+    let file = write_state(&state, "phase", "schema", extent);
+    let value: Value = serde_json::from_str(&file).expect("JSON");
+    assert_eq!(read_state(&value, &file, "phase"), Ok(state.clone()));
+    assert_eq!(log_extent_in(&value), Some(extent));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[24].len() < lines[1].len() + 40, "a line grows with the steps before it: {}", lines[24]);
+}
+
+#[test]
+fn a_line_is_read_back_as_it_was_written() {
+    let (text, _) = steps(&State::default(), 3, 100);
+    for line in text.lines() {
+        assert!(line.starts_with("{\"id\":\"") && line[48..].starts_with("\",\"after\":["), "{line}");
+        let event = LogEvent::read(line).expect("an event");
+        assert_eq!(event.line(), format!("{line}\n"));
+        let without = format!("{{{}", &line[50 - 1..]);
+        assert_eq!(event.id, Digest::of_blob(without.as_bytes()));
+    }
+}
+
+#[test]
+fn the_order_of_the_lines_makes_no_difference_and_lines_may_repeat() {
+    let (text, state) = steps(&State::default(), 5, 100);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.reverse();
+    let twice = format!("{}\r\n\n{text}", lines.join("\r\n"));
+    let log = log(&twice);
+    assert_eq!((log.len(), log.heads()), (5, state.heads.clone()));
+    assert_eq!(at(&log, &state.heads[0]), state);
+    let seqs: Vec<u64> = log.in_order().iter().map(|event| event.entry.seq).collect();
+    assert_eq!(seqs, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn branches_have_bases_and_tips() {
+    let (trunk, base) = steps(&State::default(), 2, 100);
+    let (left, ours) = steps(&base, 2, 200);
+    let (right, theirs) = steps(&base, 1, 300);
+    let log = log(&format!("{right}{trunk}{left}"));
+    let (a, b) = (ours.heads[0], theirs.heads[0]);
+    assert_eq!(log.heads(), [b, a], "the one with the smaller number first");
+    assert_eq!(log.merge_bases(&[a], &b), base.heads);
+    assert_eq!(log.tips(&[a, base.heads[0], b, a]), [b, a]);
+    assert_eq!(log.merge_bases(&[a, b], &base.heads[0]), base.heads);
+    assert_eq!(log.ancestry(&[a]).len(), 4);
+    let history: Vec<i64> = log.history(&[a, b]).iter().map(|entry| entry.at.seconds()).collect();
+    assert_eq!(history, [100, 101, 200, 300, 201], "by number, then by time");
+}
+
+#[test]
+fn every_fault_is_told_with_its_line() {
+    let (text, _) = steps(&State::default(), 3, 100);
+    let lines: Vec<&str> = text.lines().collect();
+    let other = lines[1].replace("step 2", "step 9");
+    let reordered = lines[1].replacen("{\"id\"", "{ \"id\"", 1);
+    let renumbered = {
+        let mut event = LogEvent::read(lines[1]).expect("an event");
+        event.entry.seq = 7;
+        let body = event.line()[49..].trim_end().to_owned();
+        let id = Digest::of_blob(format!("{{{body}").as_bytes());
+        format!("{{\"id\":\"{id}\",{body}")
+    };
+    for (text, line, code) in [
+        (format!("\u{feff}{text}"), 1, "byte-order-mark"),
+        (format!("{}\nnot json\n", lines[0]), 2, "log-invalid"),
+        (format!("{}\n{{}}\n", lines[0]), 2, "log-invalid"),
+        (format!("{}\n{reordered}\n", lines[0]), 2, "log-invalid"),
+        (format!("{}\n{}\n", lines[0], &lines[1][..80]), 2, "log-invalid"),
+        (format!("{}\n{other}\n", lines[0]), 2, "log-changed"),
+        (format!("\n{}\n", lines[1]), 2, "log-incomplete"),
+        (format!("{}\n{renumbered}\n", lines[0]), 2, "log-inconsistent"),
+        (format!("<<<<<<< HEAD\n{text}"), 1, "conflict-markers"),
+    ] {
+        let (_, faults) = EventLog::parse(text.as_bytes());
+        let found: Vec<(usize, &str)> =
+            faults.iter().map(|fault| (fault.line, fault.kind.code().as_str())).collect();
+        assert_eq!(found.first(), Some(&(line, code)), "{text}");
+    }
+    let (_, faults) = EventLog::parse(b"\xff\xfe\n");
+    assert_eq!(faults[0].kind, LogFaultKind::NotUtf8);
+    let (_, faults) = EventLog::parse(b"");
+    assert_eq!(faults, Vec::new());
+}
+
+#[test]
+fn a_patch_that_does_not_apply_is_a_fault_of_its_line() {
+    let (text, state) = steps(&State::default(), 1, 100);
+    let mut event = LogEvent::new(state.heads.clone(), Some(&state), &step(&state, 200)).expect("a step");
+    for (ops, said) in [
+        (vec![JsonPatchOp::Remove { path: "/nothing".to_owned() }], "nothing is at /nothing"),
+        (vec![JsonPatchOp::Replace { path: "/actors".to_owned(), value: json!(3) }], "/actors"),
+    ] {
+        event.changes = ops;
+        let body = event.line()[49..].trim_end().to_owned();
+        let id = Digest::of_blob(format!("{{{body}").as_bytes());
+        let log = log(&format!("{text}{{\"id\":\"{id}\",{body}\n"));
+        let fault = log.state_at(&id, &mut FoldCache::default()).expect_err("it does not apply");
+        assert_eq!((fault.line, fault.kind.code()), (2, Code::LogInconsistent));
+        assert!(fault.to_string().contains(said), "{fault}");
+    }
+}
+
+#[test]
+fn the_end_of_a_log_tells_whether_a_state_was_written_with_it() {
+    let (text, state) = steps(&State::default(), 3, 100);
+    let extent = LogExtent::of(text.as_bytes());
+    let peek = |text: &str| LogPeek::new(text.len() as u64, &text.as_bytes()[text.len().min(200)..]);
+    let whole = |text: &str| LogPeek::new(text.len() as u64, text.as_bytes());
+    assert!(peek(&text).is_of(extent, &state.heads));
+    assert!(whole(&text.replace('\n', "\r\n")).is_of(extent, &state.heads));
+    let (more, _) = steps(&state, 1, 200);
+    assert!(!whole(&format!("{text}{more}")).is_of(extent, &state.heads));
+    assert!(!whole(&text[..text.len() - 1]).is_of(extent, &state.heads));
+    assert!(!whole("").is_of(LogExtent::default(), &state.heads));
+}
+
+#[test]
+fn a_long_log_folds_fast() {
+    let (text, state) = steps(&State::default(), 10_000, 100);
+    let begun = std::time::Instant::now();
+    let log = log(&text);
+    let folded = at(&log, &log.heads()[0]);
+    let elapsed = begun.elapsed();
+    assert_eq!(folded, state);
+    // Without optimisation on a busy machine this takes a second or two.
+    assert!(elapsed.as_secs() < 60, "{elapsed:?}");
+}
+
+proptest! {
+    #[test]
+    fn an_id_detects_any_changed_byte(place in 0_usize..4000, byte in 0_u8..=255) {
+        let (text, _) = steps(&State::default(), 3, 100);
+        let mut bytes = text.clone().into_bytes();
+        let place = place % bytes.len();
+        if bytes[place] == byte || bytes[place] == b'\n' {
+            return Ok(());
+        }
+        bytes[place] = byte;
+        let (changed, faults) = EventLog::parse(&bytes);
+        // White space at the end of a line, before its line ending, is all that may differ.
+        prop_assert_eq!(changed.len() < 3 || !faults.is_empty(), true, "{}", place);
+    }
+}
