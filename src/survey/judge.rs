@@ -11,7 +11,7 @@ use crate::decide::{
 use crate::record::has_lost_events;
 use crate::run::RunFiles;
 use crate::scan::Observed;
-use crate::store::Store;
+use crate::store::{Store, durable};
 use crate::workflow::{Owner, Workflow};
 use std::sync::Arc;
 
@@ -96,6 +96,12 @@ fn still_whole(
     let path = task.transcript_path()?;
     let held = store.blob(held)?.unwrap_or_default();
     if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    // Another process may have moved the branch since the log was read: then its journal says so, or its files
+    // lie there by now. What is decided on the older log is decided again before it is committed.
+    let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
+    if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
         return Ok(recorded);
     }
     let message = "it has lost events that HEAD holds; a log only grows";
