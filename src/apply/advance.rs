@@ -1,10 +1,9 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
 use super::Writer;
-use crate::base::{Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Step, Transition, settle};
-use crate::scan::NESTED;
-use crate::store::{self, PlannedCommit, Store, Write};
+use crate::store::{PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Judged, TaskRef};
 use crate::view::Message;
@@ -139,7 +138,7 @@ impl Writer<'_> {
         }
         for attempt in 0..TRIES {
             match self.apply_once(tasks, steps_of) {
-                Err(Error::Store(error)) if error.is_moved() && attempt + 1 < TRIES => {
+                Err(error) if error.is_moved() && attempt + 1 < TRIES => {
                     tracing::info!(attempt, "the branch moved: the tasks are judged again");
                     // Uneven, so that two that collided do not collide again.
                     let uneven = (std::process::id() + 7 * attempt) % 11;
@@ -148,7 +147,7 @@ impl Writer<'_> {
                 other => return other,
             }
         }
-        Err(store::Error::Moved.into())
+        Err(Error::moved())
     }
 
     fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
@@ -181,7 +180,7 @@ impl Writer<'_> {
             let judged = self.workspace.judge(&task).unwrap_or_else(|error| {
                 let message =
                     format!("the commit is made, but where the task stands now cannot be told: {error}");
-                notes.push(Diagnostic::warning("unjudged", message));
+                notes.push(Diagnostic::warning(Code::Unjudged, message));
                 judged
             });
             notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
@@ -255,7 +254,7 @@ impl Writer<'_> {
 
     /// One writer at a time, also outside git: a kernel lock on the root directory itself.
     fn lock_directory(&self) -> Result<File, Error> {
-        let refused = |source| store::Error::Io { path: self.workspace.root.clone(), source };
+        let refused = |source| Error::io(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
         for attempt in 0..10 {
             if directory.try_lock().is_ok() {
@@ -264,7 +263,7 @@ impl Writer<'_> {
             tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
-        Err(store::Error::Busy { what: "another orch is writing here".to_owned() }.into())
+        Err(Error::busy("another orch is writing here".to_owned()))
     }
 }
 
@@ -284,7 +283,7 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if Digest::of_blob(&blob) != file.digest {
                 // The filter gives other bytes now than when the file was judged.
-                return Err(store::Error::Moved.into());
+                return Err(Error::moved());
             }
             let executable = store.mode_for(&file.path, file.executable)?;
             writes.push(Write::evidence(file.path.clone(), blob, executable));
@@ -324,7 +323,7 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     } else {
         format!("git update-index --no-skip-worktree {path}, then git restore {path}")
     };
-    Error::NotNow { code: "evidence-sparse", message, hint: Some(hint) }
+    Error::new(Code::EvidenceSparse, message).with_hint(hint)
 }
 
 /// What is there and cannot be read can be no proof, and must not be committed as deleted either.
@@ -333,19 +332,19 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
         let message =
             format!("{path} is there but cannot be read, so the transition could not carry its proof");
         let hint = command(&["orch", "check", judged.task.id.as_str()]);
-        Err(Error::NotNow { code, message, hint: Some(hint) })
+        Err(Error::new(code, message).with_hint(hint))
     };
     if let Some(path) = judged.observed.nested.first() {
         let message =
             format!("{path} is a repository of its own, so the transition could not carry what is in it");
         let hint = "move it out of the task, or remove its .git".to_owned();
-        return Err(Error::NotNow { code: NESTED, message, hint: Some(hint) });
+        return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
     }
     if let Some(path) = judged.observed.unread.first() {
-        return refuse("evidence-unreadable", path);
+        return refuse(Code::EvidenceUnreadable, path);
     }
     if judged.observed.has_transcript && judged.observed.transcript.is_none() {
-        return refuse("transcript-unreadable", &judged.task.transcript_path()?);
+        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path()?);
     }
     Ok(())
 }
@@ -356,7 +355,7 @@ fn refuse_ignored(store: &Store, judged: &Judged, log: &RepoPath) -> Result<(), 
         None => Ok(()),
         Some(path) => {
             let message = format!("git ignores {path}, so the transition could not carry its proof");
-            Err(Error::NotNow { code: "evidence-ignored", message, hint: Some(IGNORED_HINT.to_owned()) })
+            Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
         }
     }
 }
@@ -366,7 +365,7 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     ours.map(|path| {
         let message = format!("{path}: you have staged another version; it is left as you staged it");
         let path = shell_word(path.as_str());
-        Diagnostic::warning("staged-other", message)
+        Diagnostic::warning(Code::StagedOther, message)
             .hint(format!("git add {path}, or git restore --staged {path}"))
     })
     .collect()
@@ -375,5 +374,5 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
 fn unfinished_note(problem: &str) -> Diagnostic {
     let message =
         format!("the commit is made, but files or index could not be brought up to date: {problem}");
-    Diagnostic::warning("unfinished", message).hint("the next run of orch finishes it")
+    Diagnostic::warning(Code::Unfinished, message).hint("the next run of orch finishes it")
 }

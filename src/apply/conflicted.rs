@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::merge_driver::united;
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Digest, RepoPath};
 use crate::record::{EventLog, sides};
 use crate::store::{Unmerged, durable};
 use crate::survey::{Error, TaskRef};
@@ -65,7 +65,7 @@ impl Writer<'_> {
     }
 
     /// The task whose record a path is, whether anything of it is there or not.
-    fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
+    pub(super) fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
         let directory = path.parent()?;
         let roots = &self.workspace.setting.config.roots;
         let (root, id) = roots.match_directory(&directory)?;
@@ -91,7 +91,7 @@ impl Writer<'_> {
         let (Some(ours), Some(theirs)) = (blob(1)?, blob(2)?) else {
             let message = format!("one side removed {path}, and the other went on with it");
             let hint = format!("git add {path} to keep it, or git rm {path}");
-            return Err(Error::NotNow { code: "removed-and-moved", message, hint: Some(hint) });
+            return Err(Error::new(Code::RemovedAndMoved, message).with_hint(Some(hint)));
         };
         Ok(Some(LogSides { ours, theirs }))
     }

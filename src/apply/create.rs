@@ -3,9 +3,8 @@
 use super::Writer;
 use super::advance::Applied;
 use super::orders::first_applied;
-use crate::base::{Diagnostic, TaskId, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
-use crate::store;
 use crate::survey::{Error, Judged, TaskRef};
 
 /// A task that was created.
@@ -25,28 +24,27 @@ impl Writer<'_> {
         if let Some(name) = workflow {
             self.workspace.workflow(name)?;
             task.workflow = WorkflowName::new(name)
-                .map_err(|error| Diagnostic::error("workflow-name", error.to_string()))?;
+                .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
         }
         if let Some(above) = task.directory.parent().and_then(|parent| self.workspace.task_of_path(&parent)) {
             let message =
                 format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
-            return Err(Diagnostic::error("task-inside-task", message).into());
+            return Err(Diagnostic::error(Code::TaskInsideTask, message).into());
         }
         if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory)) {
             let message = format!("a symbolic link stands on the way to {}", task.directory);
             let hint = "a task lies in the repository itself; put a directory there";
-            return Err(Diagnostic::error("symlink", message).hint(hint).into());
+            return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
         }
         self.workspace.refuse_elsewhere(&task.directory)?;
         let adopted = self.workspace.task_at(&task.directory).is_some();
         let directory = task.directory.under(&self.workspace.root);
-        std::fs::create_dir_all(&directory)
-            .map_err(|source| store::Error::Io { path: directory.clone(), source })?;
+        std::fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             if !judged.untracked {
                 let message = format!("task `{}` is there already", judged.task.id);
                 let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
-                return Err(Diagnostic::error("task-exists", message).hint(hint).into());
+                return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
             }
             Ok(vec![self.creation(judged, adopted, title, &self.stamp())?])
         })?;
@@ -68,7 +66,7 @@ impl Writer<'_> {
             Recorded::Lost | Recorded::Broken(_) => {
                 let hint = command(&["orch", "recover", judged.task.id.as_str()]);
                 let message = judged.decision.reason.clone();
-                return Err(Error::NotNow { code: "state", message, hint: Some(hint) });
+                return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
             }
         };
         if let Some(title) = title {
@@ -87,6 +85,8 @@ impl Writer<'_> {
         let roots: Vec<String> =
             self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
         let message = format!("no root has a place for a task `{id}`; the roots are {}", roots.join(", "));
-        Diagnostic::error("no-root", message).hint("add a [[root]] to orch.toml, or choose another id").into()
+        Diagnostic::error(Code::NoRoot, message)
+            .hint("add a [[root]] to orch.toml, or choose another id")
+            .into()
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Writer;
 use super::advance::{Applied, TaskOutcome};
-use crate::base::{Diagnostic, command};
-use crate::decide::{self, Recorded, Refusal, Step, initial_state};
+use crate::base::{Code, Diagnostic, command};
+use crate::decide::{self, Recorded, Step, initial_state};
 use crate::survey::{Error, TaskRef};
 
 /// An order of a person, or of whoever acts for one.
@@ -45,7 +45,7 @@ impl Writer<'_> {
         let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|judged| {
             if judged.untracked {
                 let message = format!("no state of `{}` is on this branch", judged.task.id);
-                return Err(Diagnostic::error("untracked", message)
+                return Err(Diagnostic::error(Code::Untracked, message)
                     .hint(command(&["orch", "new", judged.task.id.as_str()]))
                     .into());
             }
@@ -62,7 +62,7 @@ impl Writer<'_> {
                     let hint =
                         way_out.unwrap_or_else(|| command(&["orch", "recover", judged.task.id.as_str()]));
                     let message = judged.decision.reason.clone();
-                    return Err(Refusal { code: "state", message, hint: Some(hint) }.into());
+                    return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
                 }
             };
             let facts = &judged.observed.facts;
@@ -89,10 +89,6 @@ impl Writer<'_> {
 pub(crate) fn first_applied(outcomes: Vec<TaskOutcome>) -> Result<Applied, Error> {
     match outcomes.into_iter().next() {
         Some(TaskOutcome::Applied(applied)) => Ok(*applied),
-        _ => Err(Error::NotNow {
-            code: "nothing",
-            message: "there was nothing to apply".to_owned(),
-            hint: None,
-        }),
+        _ => Err(Error::new(Code::NothingToApply, "there was nothing to apply")),
     }
 }

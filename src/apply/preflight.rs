@@ -1,7 +1,7 @@
 //! What may be recorded: data that its schema accepts and every reader can read.
 
 use super::Writer;
-use crate::base::command;
+use crate::base::{Code, command};
 use crate::decide::{DEEPEST, State, Step, nests_deeper};
 use crate::survey::{Error, Judged};
 use crate::workflow::Workflow;
@@ -32,7 +32,7 @@ impl Writer<'_> {
         }
         let message = format!("{directory} is a link now, and what is behind it is not in this repository");
         let hint = Some("put the directory itself there".to_owned());
-        Err(Error::NotNow { code: "task-behind-link", message, hint })
+        Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
     }
 
     /// The workflow's own part of a state is what its schema accepts, whoever changed it.
@@ -40,7 +40,7 @@ impl Writer<'_> {
         match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {
             Some(message) => {
                 let hint = Some(command(&["orch", "workflow", "check", workflow.name.as_str()]));
-                Err(Error::NotNow { code: "state-schema", message, hint })
+                Err(Error::new(Code::StateSchema, message).with_hint(hint))
             }
             None => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! The two files of a task's record as they are written: the log with its new events, and the state.
 
 use super::Writer;
-use crate::base::{Diagnostic, Digest};
+use crate::base::{Code, Diagnostic, Digest};
 use crate::decide::{State, Step};
 use crate::record::{
     EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
@@ -41,7 +41,7 @@ impl Writer<'_> {
         let recorded = record_steps(&first.state, &base, steps.iter().map(|step| &step.state));
         if recorded.len() < steps.len() {
             let message = "a step has no history entry or workflow, so it cannot be recorded";
-            return Err(Diagnostic::error("state-invalid", message).into());
+            return Err(Diagnostic::error(Code::StateInvalid, message).into());
         }
         Ok(self.files_after(workflow, log, &recorded))
     }

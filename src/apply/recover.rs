@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::record_files::RecordFiles;
-use crate::base::{Digest, RepoPath, command, shell_word};
+use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
 use crate::store::durable;
@@ -26,19 +26,21 @@ impl Writer<'_> {
     /// Nothing is committed: what was recorded before is restored, no transition is made.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let judged = self.workspace.judge(task)?;
-        if judged.state().is_some() {
-            if !judged.is_state_stale() {
-                return Ok(Recovered::NotNeeded);
-            }
-            self.keep_broken(&task.state_path()?)?;
-            self.renew_state(&judged)?;
-            return Ok(Recovered::FromTranscript);
+        if judged.state().is_some() && !judged.is_state_stale() {
+            return Ok(Recovered::NotNeeded);
         }
-        if self.is_conflicted(task, &self.unmerged()?)? || self.is_disputed(task)? {
+        if self.is_conflicted(task, &self.unmerged()?)?
+            || (judged.state().is_none() && self.is_disputed(task)?)
+        {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
-            return Err(Error::NotNow { code: "conflict-markers", message, hint });
+            return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
+        }
+        if judged.state().is_some() {
+            self.keep_broken(&task.state_path()?)?;
+            self.renew_state(&judged)?;
+            return Ok(Recovered::FromTranscript);
         }
         let (log, from) = self.whole_log(task)?;
         let files = if log.is_empty() { Some(self.record_from_files(task, &judged)?) } else { None };
@@ -105,7 +107,7 @@ impl Writer<'_> {
             let id = shell_word(task.id.as_str());
             let path = task.state_path()?;
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
-            Err(Error::NotNow { code: "record-lost", message, hint: Some(hint) })
+            Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
         };
         let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds an event of `{}`", task.id);
         let stamp = self.caller.own_stamp();

@@ -7,12 +7,11 @@ use super::TaskOutcome;
 use super::Writer;
 use super::conflicted::LogSides;
 use super::record_files::{RecordFiles, log_before};
-use crate::base::{Diagnostic, Digest, Place};
+use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
-use crate::store::Operation;
-use crate::store::{durable, resolving};
+use crate::store::{Operation, durable, resolving};
 use crate::survey::{Error, Judged, Loaded, TaskRef};
 use crate::workflow::Workflow;
 use std::sync::Arc;
@@ -203,8 +202,8 @@ impl Writer<'_> {
             MergeSide::Theirs => (theirs.as_slice(), ours.as_slice()),
         };
         let state = united.log.choose(workflow, sides, &chosen.reason, &self.stamp(), &mut united.cache);
-        let state = state.map_err(|error| Diagnostic::error("disputed", error.to_string()))?;
-        Ok(state?)
+        let state = state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?;
+        state
     }
 
     /// Stages a choice in the middle of an operation of git, else commits it.
@@ -250,11 +249,12 @@ impl Writer<'_> {
             let bytes = durable::read_regular(&one.path.under(&self.workspace.root)).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
             let found = conflict(&one.path, &text).unwrap_or_else(|| {
-                Diagnostic::error("unmerged", "it is unmerged").at(Place::file(&one.path))
+                Diagnostic::error(Code::Unmerged, "it is unmerged").at(Place::file(&one.path))
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
-        let conflicted = judged.decision.diagnostics.iter().filter(|found| found.code == "conflict-markers");
+        let conflicted =
+            judged.decision.diagnostics.iter().filter(|found| found.code == Code::ConflictMarkers);
         for found in conflicted {
             let path = |one: &Diagnostic| one.place.as_ref().map(|place| place.path.clone());
             if !left.iter().any(|known| path(known) == path(found)) {
@@ -313,5 +313,5 @@ impl UnitedLog {
 fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
     let message = format!("the log of `{}` cannot be read: {fault}", task.id);
     let hint = Some(crate::base::command(&["orch", "recover", task.id.as_str()]));
-    Error::NotNow { code: fault.kind.code(), message, hint }
+    Error::new(fault.kind.code(), message).with_hint(hint)
 }

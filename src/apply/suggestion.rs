@@ -1,7 +1,7 @@
 //! `suggestion.json`: a copy of the suggestion beside the task, ignored by git.
 
 use super::Writer;
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::record::SUGGESTION_FILE;
 use crate::store::durable;
 use crate::survey::{Error, Judged};
@@ -23,7 +23,7 @@ impl Writer<'_> {
             .task
             .directory
             .join(SUGGESTION_FILE)
-            .map_err(|error| Error::from(Diagnostic::error("path", error.to_string())))?;
+            .map_err(|error| Error::from(Diagnostic::error(Code::BadPath, error.to_string())))?;
         if let Some(store) = &self.workspace.store
             && !store.is_ignored(&path)?
         {

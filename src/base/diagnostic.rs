@@ -1,6 +1,6 @@
 //! What is wrong, where, and what to type next: one shape for every finding.
 
-use super::RepoPath;
+use super::{Code, RepoPath};
 use std::fmt;
 
 /// How much a finding matters.
@@ -78,8 +78,8 @@ impl fmt::Display for Place {
 /// A finding: a stable code, where, what is wrong and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    /// Stable kebab-case code, for example `json-syntax`; part of the public interface.
-    pub code: &'static str,
+    /// What it is; its text, for example `json-syntax`, is part of the public interface.
+    pub code: Code,
     /// How much it matters.
     pub severity: Severity,
     /// Where it is, if it is anywhere.
@@ -93,19 +93,19 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error with a code and a message.
     #[must_use]
-    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self { code, severity: Severity::Error, place: None, message: message.into(), hint: None }
     }
 
     /// A warning with a code and a message.
     #[must_use]
-    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
     }
 
     /// A note with a code and a message.
     #[must_use]
-    pub fn note(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(code, message) }
     }
 

@@ -37,7 +37,7 @@ pub struct Global {
     /// Print only the answer and problems.
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Report on stderr what orch does; twice for every detail.
+    /// Report on stderr what orch does; repeat for more detail (`-vv`).
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet", global = true)]
     pub verbose: u8,
     /// When to use colour.

@@ -1,7 +1,6 @@
 //! Exit codes, and what a failing command says: what happened, and what to type next.
 
-use crate::base::Diagnostic;
-use crate::decide::Refusal;
+use crate::base::{Class, Code, Diagnostic, Error};
 use std::io;
 
 /// Every exit code of `orch`, the same for all commands.
@@ -58,6 +57,19 @@ impl ExitCode {
     }
 }
 
+impl From<Class> for ExitCode {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::No => Self::No,
+            Class::Finding | Class::Usage => Self::Usage,
+            Class::Busy | Class::Moved => Self::Busy,
+            Class::NotNow | Class::Held => Self::NotNow,
+            Class::Interrupted => Self::Interrupted,
+            Class::Fault => Self::Fault,
+        }
+    }
+}
+
 /// Why a command ends without success.
 #[derive(Debug)]
 pub enum Failure {
@@ -65,12 +77,8 @@ pub enum Failure {
     Said {
         /// The exit code.
         exit: ExitCode,
-        /// Stable code for machines.
-        code: String,
-        /// What happened.
-        message: String,
-        /// What to type next.
-        hint: Option<String>,
+        /// What happened, and what to type next.
+        error: Error,
     },
     /// Everything is said already; only the exit code is left.
     Quiet(ExitCode),
@@ -79,28 +87,36 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A failure with a message.
+    /// A failure with a message. Its exit code follows from the code.
     #[must_use]
-    pub fn new(exit: ExitCode, code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Said { exit, code: code.into(), message: message.into(), hint: None }
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Error::new(code, message).into()
     }
 
     /// The same failure with advice.
     #[must_use]
     pub fn hint(self, advice: impl Into<String>) -> Self {
         match self {
-            Self::Said { exit, code, message, .. } => {
-                Self::Said { exit, code, message, hint: Some(advice.into()) }
-            }
+            Self::Said { exit, error } => Self::Said { exit, error: error.with_hint(advice.into()) },
+            other => other,
+        }
+    }
+
+    /// The same failure as the answer no, where the command asked a question of which the error is the
+    /// answer.
+    #[must_use]
+    pub fn as_no(self) -> Self {
+        match self {
+            Self::Said { error, .. } => Self::Said { exit: ExitCode::No, error },
             other => other,
         }
     }
 
     /// Its stable code; nothing where nothing is said.
     #[must_use]
-    pub fn code(&self) -> Option<&str> {
+    pub fn code(&self) -> Option<Code> {
         match self {
-            Self::Said { code, .. } => Some(code),
+            Self::Said { error, .. } => Some(error.code()),
             Self::Quiet(_) | Self::ClosedPipe => None,
         }
     }
@@ -119,28 +135,19 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
-            _ => Self::new(ExitCode::Fault, "io", error.to_string()),
+            _ => Self::new(Code::Io, error.to_string()),
         }
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Said {
-            exit: ExitCode::No,
-            code: refusal.code.to_owned(),
-            message: refusal.message,
-            hint: refusal.hint,
-        }
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Said { exit: error.class().into(), error }
     }
 }
 
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
-        let message = match &diagnostic.place {
-            Some(place) => format!("{place}: {}", diagnostic.message),
-            None => diagnostic.message.clone(),
-        };
-        Self::Said { exit: ExitCode::Usage, code: diagnostic.code.to_owned(), message, hint: diagnostic.hint }
+        Error::from(diagnostic).into()
     }
 }

@@ -8,14 +8,14 @@ mod logging;
 mod ui;
 
 pub use args::{Cli, Command, Global};
-pub use commands::reference;
+pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
-use crate::base::RepoPath;
+use crate::base::{Code, RepoPath};
+use crate::survey::Caller;
 use crate::survey::Workspace;
-use crate::survey::{Caller, Error, ErrorKind};
 use crate::view::{self, Style};
 use clap::Parser;
 use logging::Logging;
@@ -103,7 +103,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch ends"),
         Err(failure) => {
-            let (exit, code) = (failure.exit() as u8, failure.code());
+            let (exit, code) = (failure.exit() as u8, failure.code().map(|code| code.as_str()));
             tracing::warn!(exit, code, "orch ends");
         }
     }
@@ -118,11 +118,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
 }
 
 fn tell(failure: &Failure, context: &Context, ui: &Ui) {
-    let Failure::Said { code, message, hint, .. } = failure else { return };
+    let Failure::Said { error, .. } = failure else { return };
+    let (message, hint) = (error.located(), error.hint());
     if context.global.json {
         // A reader that is gone cannot be told; the exit code still says it.
-        let _ =
-            ui.answer(&view::pretty(&view::ErrorView::new(code.as_str(), message.as_str(), hint.clone())));
+        let _ = ui.answer(&view::pretty(&view::ErrorView::new(error.code(), message, hint)));
         return;
     }
     ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
@@ -140,42 +140,13 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     if json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ =
-            ui.answer(&view::pretty(&view::ErrorView::new("usage", message, Some("orch --help".to_owned()))));
+        let _ = ui.answer(&view::pretty(&view::ErrorView::new(
+            Code::Usage,
+            message,
+            Some("orch --help".to_owned()),
+        )));
     } else {
         ui.problem(&error.to_string());
     }
     ExitCode::Usage as u8
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let exit = match error.kind() {
-            ErrorKind::No => ExitCode::No,
-            ErrorKind::Wrong => ExitCode::Usage,
-            ErrorKind::Busy => ExitCode::Busy,
-            ErrorKind::NotNow => ExitCode::NotNow,
-            ErrorKind::Fault => ExitCode::Fault,
-        };
-        let failure = Self::new(exit, error.code().to_owned(), chain(&error));
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    }
-}
-
-/// An error and what caused it, each once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let message = inner.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = inner.source();
-    }
-    text
 }

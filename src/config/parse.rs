@@ -7,7 +7,7 @@ use super::{
     Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots,
     TaskBranch, Watch,
 };
-use crate::base::{Diagnostic, RepoPath, RuleId, WorkflowName, nearest};
+use crate::base::{Diagnostic, Reason, RepoPath, RuleId, WorkflowName, nearest};
 use toml::de::DeTable;
 
 /// The version of the format that this program writes and the highest it reads.
@@ -141,11 +141,11 @@ fn git<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Git {
     }
 }
 
-fn commit(text: &str) -> Result<Commit, String> {
+fn commit(text: &str) -> Result<Commit, Reason> {
     match text {
         "each" => Ok(Commit::Each),
         "off" => Ok(Commit::Off),
-        other => Err(unknown_choice(other, &["each", "off"])),
+        other => Err(unknown_choice(other, &["each", "off"]).into()),
     }
 }
 
@@ -191,9 +191,9 @@ fn hook<'t>(reader: &mut TomlReader<'t>, table: &DeTable<'t>) -> Hook {
     }
 }
 
-fn on_fault(text: &str) -> Result<OnFault, String> {
+fn on_fault(text: &str) -> Result<OnFault, Reason> {
     let known = [OnFault::Pass, OnFault::Block].into_iter().find(|known| known.as_str() == text);
-    known.ok_or_else(|| unknown_choice(text, &["pass", "block"]))
+    known.ok_or_else(|| unknown_choice(text, &["pass", "block"]).into())
 }
 
 /// The globs at `key`, the bad ones reported and left out.
@@ -215,6 +215,7 @@ fn unknown_choice(text: &str, choices: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
     use crate::base::TaskId;
 
     #[test]
@@ -393,7 +394,7 @@ mod tests {
             .iter()
             .map(|finding| (finding.code, finding.place.clone().and_then(|p| p.line)))
             .collect();
-        assert_eq!(places, [("config-syntax", Some(1)), ("config-syntax", Some(3))]);
+        assert_eq!(places, [(Code::ConfigSyntax, Some(1)), (Code::ConfigSyntax, Some(3))]);
         assert_eq!((config.limit_bytes, config.settle_ms), (9, 50));
         assert!(config.git.sign_off);
     }

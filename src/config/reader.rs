@@ -1,7 +1,7 @@
 //! Reads typed values out of a TOML table; what is wrong with them becomes findings.
 
 use super::keys::Section;
-use crate::base::{Diagnostic, Place, nearest};
+use crate::base::{Code, Diagnostic, Place, nearest};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
@@ -38,15 +38,15 @@ impl<'t> TomlReader<'t> {
     pub(super) fn syntax(&mut self, error: &toml::de::Error) {
         let span = error.span().unwrap_or(self.text.len()..self.text.len());
         let hint = "the file is TOML, as in `key = \"value\"`; see https://toml.io";
-        self.report("config-syntax", span, error.message().to_owned(), hint);
+        self.report(Code::ConfigSyntax, span, error.message().to_owned(), hint);
     }
 
     /// Reports a value that is not usable.
     pub(super) fn value(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.report("config-value", span, message.into(), hint);
+        self.report(Code::ConfigValue, span, message.into(), hint);
     }
 
-    fn report(&mut self, code: &'static str, span: Range<usize>, message: String, hint: impl Into<String>) {
+    fn report(&mut self, code: Code, span: Range<usize>, message: String, hint: impl Into<String>) {
         let place = Place::at(self.path, self.text, span.start, span.len());
         self.findings.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
@@ -63,7 +63,7 @@ impl<'t> TomlReader<'t> {
                 (Some(near), None) => format!("did you mean `{near}`?"),
                 (None, None) => format!("{} knows {}", section.title(), list(section.keys())),
             };
-            self.report("config-unknown-key", key.span(), format!("unknown key `{name}`"), hint);
+            self.report(Code::ConfigUnknownKey, key.span(), format!("unknown key `{name}`"), hint);
         }
     }
 

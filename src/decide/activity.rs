@@ -11,7 +11,7 @@ use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
 use super::{Change, Ending, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
-use crate::base::{ActionName, PhaseId, RuleId};
+use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
 
@@ -23,11 +23,11 @@ pub fn accept(
     (rule, action): (&RuleId, &ActionName),
     patch: &[PatchOp],
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
     if let Some(pointer) = outside(patch, writes) {
         let may = if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") };
-        return Err(format!("the result changes {pointer}; action `{action}` may write {may}"));
+        return Err(format!("the result changes {pointer}; action `{action}` may write {may}").into());
     }
     let own = patched(workflow, state, patch)?;
     result(workflow, state, facts, (rule, action), own, reason)
@@ -41,7 +41,7 @@ pub(super) fn result(
     (rule, action): (&RuleId, &ActionName),
     own: Map<String, Value>,
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
     let rule = running(workflow, state, facts, (phase, rule, action))?;
     if let Some(action) = workflow.action(action) {
@@ -62,7 +62,7 @@ pub fn give_up(
     facts: &Facts,
     (rule, action): (&RuleId, &ActionName),
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let rule = running(workflow, state, facts, (phase_of(workflow, state)?, rule, action))?;
     let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
     transition.rule = Some(rule.id.clone());
@@ -77,10 +77,10 @@ pub fn answer(
     facts: &Facts,
     patch: &[PatchOp],
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let (rule, ask) = asked(workflow, state, facts).ok_or("nothing is asked now")?;
     if let Some(pointer) = outside(patch, &ask.writes) {
-        return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")));
+        return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")).into());
     }
     let own = patched(workflow, state, patch)?;
     answered(workflow, state, facts, rule, ask, own, reason)
@@ -94,7 +94,7 @@ pub(super) fn answered(
     ask: &Ask,
     own: Map<String, Value>,
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
     refuse_other_options(workflow, state, facts, ask, &own)?;
     let mut transition = here(workflow, state, facts, Kind::Answer, reason)?;
@@ -111,14 +111,14 @@ pub fn pick(
     facts: &Facts,
     action: &ActionName,
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
     let super::Verdict::Choose(offered) = &decision.verdict else {
-        return Err("no action is to be chosen now".to_owned());
+        return Err("no action is to be chosen now".into());
     };
     if !offered.contains(action) {
         let offered = super::rules::join(offered);
-        return Err(format!("`{action}` is not among the actions to choose from: {offered}"));
+        return Err(format!("`{action}` is not among the actions to choose from: {offered}").into());
     }
     let mut transition = here(workflow, state, facts, Kind::Answer, reason)?;
     transition.rule.clone_from(&decision.rule);
@@ -133,7 +133,7 @@ pub fn signalled(
     state: &State,
     facts: &Facts,
     signal: Signal,
-) -> Option<Result<Transition, String>> {
+) -> Option<Result<Transition, Reason>> {
     let state = &*state.under_own_names(workflow);
     let phase = phase_of(workflow, state).ok()?;
     let seen = look(workflow, state, &phase.id, facts);
@@ -148,7 +148,7 @@ pub fn signalled(
         super::Verdict::Transition(transition) | super::Verdict::Handover { held: transition, .. } => {
             Ok(Transition { kind: Kind::Order, ..*transition })
         }
-        _ => Err(fired.reason),
+        _ => Err(fired.reason.into()),
     })
 }
 
@@ -175,7 +175,7 @@ pub(super) fn ended(
     state: &State,
     facts: &Facts,
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let said =
         reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
     let said = said.ok_or("it does not say how a run ended")?;
@@ -187,7 +187,7 @@ pub(super) fn ended(
         _ => true,
     };
     if !may {
-        return Err(format!("the run cannot have ended as {} in `{}`", said.as_str(), phase.id));
+        return Err(format!("the run cannot have ended as {} in `{}`", said.as_str(), phase.id).into());
     }
     here(workflow, state, facts, Kind::End, reason)
 }
@@ -219,7 +219,7 @@ pub(super) fn running<'w>(
     state: &State,
     facts: &Facts,
     (phase, rule, action): (&'w Phase, &RuleId, &ActionName),
-) -> Result<&'w Rule, String> {
+) -> Result<&'w Rule, Reason> {
     let found = workflow.rules_from(&phase.id).find(|other| other.id == *rule);
     let runs = |rule: &&Rule| match &rule.outcome {
         Outcome::Run(name) => name == action,
@@ -229,7 +229,7 @@ pub(super) fn running<'w>(
     let found =
         found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))?;
     match not_enabled(workflow, state, facts, (phase, found, action)) {
-        Some(why) => Err(format!("the rules do not run `{action}` here: {why}")),
+        Some(why) => Err(format!("the rules do not run `{action}` here: {why}").into()),
         None => Ok(found),
     }
 }
@@ -241,7 +241,7 @@ fn here(
     facts: &Facts,
     kind: Kind,
     reason: &str,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
@@ -250,9 +250,9 @@ fn here(
     Ok(transition)
 }
 
-pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, String> {
+pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Reason> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
-    workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`"))
+    workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`").into())
 }
 
 /// The own keys of a state, the defaults filled in, and of lists what is kept of them.
@@ -268,7 +268,7 @@ pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
 
 /// The same with a patch in it. Lists are cut before anything is computed on them, for only what is
 /// kept can be computed on again.
-fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<String, Value>, String> {
+fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<String, Value>, Reason> {
     let mut own = data_of(workflow, state);
     merge_patch(&mut own, patch)?;
     bound(&workflow.state, &mut own);
@@ -283,7 +283,7 @@ fn on_data(
     phase: &Phase,
     own: &Map<String, Value>,
     set: &[(String, Guard)],
-) -> Result<Vec<(String, Value)>, String> {
+) -> Result<Vec<(String, Value)>, Reason> {
     if set.is_empty() {
         return Ok(Vec::new());
     }
@@ -301,7 +301,7 @@ fn refuse_undone(
     phase: &Phase,
     own: &Map<String, Value>,
     action: &Action,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     let with = State { extra: own.clone(), ..state.clone() };
     let seen = look(workflow, &with, &phase.id, facts);
     let attempt = with.attempt(&phase.id).max(1);
@@ -309,9 +309,10 @@ fn refuse_undone(
     match action.ensures.holds(&scope).result {
         Ok(true) => Ok(()),
         Ok(false) => {
-            Err(format!("`{}` says it is done, and `{}` does not hold", action.name, action.ensures.text()))
+            Err(format!("`{}` says it is done, and `{}` does not hold", action.name, action.ensures.text())
+                .into())
         }
-        Err(message) => Err(format!("what `{}` ensures cannot be told: {message}", action.name)),
+        Err(message) => Err(format!("what `{}` ensures cannot be told: {message}", action.name).into()),
     }
 }
 
@@ -322,7 +323,7 @@ fn refuse_other_options(
     facts: &Facts,
     ask: &Ask,
     own: &Map<String, Value>,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     let before = data_of(workflow, state);
     for (pointer, options) in offers(workflow, state, facts, &ask.options) {
         let Some(options) = options.as_array() else { continue };
@@ -333,7 +334,7 @@ fn refuse_other_options(
         let given = given.as_array().map_or_else(|| std::slice::from_ref(given), Vec::as_slice);
         if let Some(other) = given.iter().find(|one| !options.contains(one)) {
             let known: Vec<String> = options.iter().map(ToString::to_string).collect();
-            return Err(format!("{other} is not among what {pointer} may be: {}", known.join(", ")));
+            return Err(format!("{other} is not among what {pointer} may be: {}", known.join(", ")).into());
         }
     }
     Ok(())

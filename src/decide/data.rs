@@ -1,5 +1,6 @@
 //! The workflow's own part of a state: changed by pointers and merge patches, compared, kept in bounds.
 
+use crate::base::Reason;
 use crate::workflow::{StateShape, is_within};
 use serde_json::{Map, Value};
 
@@ -28,7 +29,7 @@ pub fn nests_deeper(value: &Value, levels: usize) -> bool {
 }
 
 /// The changes that a result asks for: each key is a name, or a path with dots or slashes.
-pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, String> {
+pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, Reason> {
     let mut ops = Vec::new();
     for (key, value) in updates {
         let path: Vec<String> = if key.contains('/') {
@@ -37,11 +38,11 @@ pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, String> {
             key.split('.').map(str::to_owned).collect()
         };
         if path.iter().any(String::is_empty) {
-            return Err(format!("`{key}` is no path into the state"));
+            return Err(format!("`{key}` is no path into the state").into());
         }
         if path.len() > DEEPEST {
             let start: String = key.chars().take(40).collect();
-            return Err(format!("`{start}…` leads deeper than {DEEPEST} levels"));
+            return Err(format!("`{start}…` leads deeper than {DEEPEST} levels").into());
         }
         ops.push(PatchOp { path, value: value.clone() });
     }
@@ -70,7 +71,7 @@ fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<Stri
 }
 
 /// Applies a patch; the error says which place there is not.
-pub fn merge_patch(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), String> {
+pub fn merge_patch(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), Reason> {
     for op in ops {
         let Some((first, rest)) = op.path.split_first() else { continue };
         merge_at(data, first, rest, &op.value)?;
@@ -83,7 +84,7 @@ fn merge_at(
     key: &str,
     rest: &[String],
     value: &Value,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     let Some((next, rest)) = rest.split_first() else {
         if value.is_null() {
             members.shift_remove(key);
@@ -96,12 +97,12 @@ fn merge_at(
     descend(slot, next, rest, value)
 }
 
-fn descend(slot: &mut Value, key: &str, rest: &[String], value: &Value) -> Result<(), String> {
+fn descend(slot: &mut Value, key: &str, rest: &[String], value: &Value) -> Result<(), Reason> {
     if let Value::Array(items) = slot {
         let length = items.len();
         let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
         let Some(item) = item else {
-            return Err(format!("`{key}` is no place in a list of {length}"));
+            return Err(format!("`{key}` is no place in a list of {length}").into());
         };
         return match rest.split_first() {
             None => {
@@ -259,7 +260,7 @@ mod tests {
         members
     }
 
-    fn merged(before: Value, updates: Value) -> Result<Value, String> {
+    fn merged(before: Value, updates: Value) -> Result<Value, Reason> {
         let mut data = object(before);
         merge_patch(&mut data, &patch(&object(updates))?)?;
         Ok(Value::Object(data))
@@ -294,7 +295,10 @@ mod tests {
         );
         for levels in [DEEPEST + 1, 300_000] {
             let error = merged(json!({}), json!({(path(levels)): 1})).expect_err("too deep");
-            assert!(error.ends_with("leads deeper than 100 levels") && error.len() < 100, "{error}");
+            assert!(
+                error.as_str().ends_with("leads deeper than 100 levels") && error.as_str().len() < 100,
+                "{error}"
+            );
         }
         for (value, levels, expected) in [
             (json!(1), 0, false),

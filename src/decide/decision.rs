@@ -1,6 +1,8 @@
 //! What the rules say about one task now, with everything that made them say it.
 
-use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName};
+use crate::base::{
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName,
+};
 use crate::workflow::{Format, Owner, is_tree_name};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -87,7 +89,7 @@ pub enum Verdict {
     /// The state or a rule cannot be evaluated.
     Error {
         /// Stable code, for example `record-lost` or `guard-error`.
-        code: &'static str,
+        code: Code,
     },
     /// The rules go round in circles without using up any evidence.
     Livelock {
@@ -108,7 +110,7 @@ impl Verdict {
             Self::Handover { .. } => "handover",
             Self::Done { .. } => "done",
             Self::Inconsistent { .. } => "inconsistent",
-            Self::Error { code } => code,
+            Self::Error { code } => code.as_str(),
             Self::Livelock { .. } => "livelock",
         }
     }

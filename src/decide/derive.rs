@@ -4,7 +4,7 @@
 //! Content decides, never a modification time: a fresh clone behaves like the original.
 
 use super::{Derived, DerivedFile, Evidence, Facts, FileFact, State};
-use crate::base::{ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath};
 use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ impl SeenArtifact<'_> {
             let message = format!("`{}` is read from {used}, so this file does not count", self.derived.name);
             let place =
                 directory.join(&file.path).map_or_else(|_| Place::default(), |path| Place::file(&path));
-            Diagnostic::warning("artifact-elsewhere", message).at(place).hint("remove one of the two")
+            Diagnostic::warning(Code::ArtifactElsewhere, message).at(place).hint("remove one of the two")
         });
         self.files.iter().flat_map(|file| file.problems.iter().cloned()).chain(elsewhere)
     }

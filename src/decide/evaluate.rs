@@ -6,7 +6,7 @@ use super::expect;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, State, Verdict};
-use crate::base::{ActionName, ArtifactName, Diagnostic, PhaseId, command, nearest};
+use crate::base::{ActionName, ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
 /// Judges one task. Total: every combination of values yields a decision.
@@ -17,14 +17,15 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
         Recorded::Lost => {
             let message = "transcript.jsonl is gone, and it is the record of this task";
             let hint = command(&["orch", "recover", facts.task.as_str()]);
-            let diagnostic = Diagnostic::error("record-lost", message).hint(hint);
-            return broken(workflow, facts, "record-lost", vec![diagnostic], ways_out(facts, "record-lost"));
+            let diagnostic = Diagnostic::error(Code::RecordLost, message).hint(hint);
+            let code = Code::RecordLost;
+            return broken(workflow, facts, code, vec![diagnostic], ways_out(facts, code));
         }
         Recorded::Broken(diagnostics) => {
             let code = diagnostics
                 .iter()
                 .find(|diagnostic| diagnostic.is_error())
-                .map_or("state-invalid", |first| first.code);
+                .map_or(Code::StateInvalid, |first| first.code);
             return broken(workflow, facts, code, diagnostics.clone(), ways_out(facts, code));
         }
         Recorded::New => {
@@ -38,7 +39,7 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
     };
     let mut diagnostics = facts.diagnostics.clone();
     let Some(phase) = current_phase(workflow, state, &mut diagnostics) else {
-        return broken(workflow, facts, "unknown-phase", diagnostics, Vec::new());
+        return broken(workflow, facts, Code::UnknownPhase, diagnostics, Vec::new());
     };
     note_workflow(workflow, state, &mut diagnostics);
     let seen = look(workflow, state, &phase.id, facts);
@@ -56,7 +57,7 @@ fn current_phase<'w>(
         Some(phase) => {
             if phase.id.as_str() != name {
                 let message = format!("phase `{name}` is read as `{}`", phase.id);
-                diagnostics.push(Diagnostic::note("phase-alias", message));
+                diagnostics.push(Diagnostic::note(Code::PhaseAlias, message));
             }
             Some(phase)
         }
@@ -67,7 +68,7 @@ fn current_phase<'w>(
             let meant = meant.unwrap_or_default();
             let known = known.join(", ");
             let hint = format!("{meant}its phases are {known}; name `{name}` among the `aliases` of one");
-            diagnostics.push(Diagnostic::error("unknown-phase", message).hint(hint));
+            diagnostics.push(Diagnostic::error(Code::UnknownPhase, message).hint(hint));
             None
         }
     }
@@ -81,7 +82,7 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
             "workflow `{}` has changed since the last transition; the present one decides",
             workflow.name
         );
-        diagnostics.push(Diagnostic::note("workflow-changed", message));
+        diagnostics.push(Diagnostic::note(Code::WorkflowChanged, message));
     }
 }
 
@@ -89,7 +90,7 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
 fn broken(
     workflow: &Workflow,
     facts: &Facts,
-    code: &'static str,
+    code: Code,
     diagnostics: Vec<Diagnostic>,
     options: Vec<Choice>,
 ) -> Decision {
@@ -118,8 +119,8 @@ fn broken(
 }
 
 /// How a state that cannot be used comes back.
-fn ways_out(facts: &Facts, code: &str) -> Vec<Choice> {
-    if code == "conflict-markers" {
+fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
+    if code == Code::ConflictMarkers {
         // Taking the file back from git would throw away what the other branch did.
         let effect = "unite both sides of the log, and fold the state from them";
         return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];

@@ -5,10 +5,10 @@
 //! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
 
 use super::{
-    Actor, ActorStatus, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, Refusal, RunRecord, Stamp, State,
-    Tally, Transition, WorkflowRef, document, history_value,
+    Actor, ActorStatus, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp, State, Tally,
+    Transition, WorkflowRef, document, history_value,
 };
-use crate::base::{ActionName, ArtifactName, Digest, PhaseId};
+use crate::base::{ActionName, ArtifactName, Code, Digest, Error, PhaseId};
 use crate::workflow::{Phase, Workflow};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -43,12 +43,12 @@ pub enum Conflict {
 impl Conflict {
     /// A stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Finished { .. } => "both-finished",
-            Self::Workflows => "other-workflow",
-            Self::UnknownPhase { .. } => "unknown-phase",
-            Self::Foreign => "foreign-state",
+            Self::Finished { .. } => Code::BothFinished,
+            Self::Workflows => Code::OtherWorkflow,
+            Self::UnknownPhase { .. } => Code::UnknownPhase,
+            Self::Foreign => Code::ForeignState,
         }
     }
 }
@@ -102,12 +102,11 @@ pub fn choose(
     other: &State,
     reason: &str,
     stamp: &Stamp,
-) -> Result<State, Refusal> {
+) -> Result<State, Error> {
     let reason = super::order::given(reason)?;
-    let refused = |conflict: Conflict| Refusal {
-        code: conflict.code(),
-        message: conflict.to_string(),
-        hint: Some("choose the other side, or mend this one first".to_owned()),
+    let refused = |conflict: Conflict| {
+        Error::new(conflict.code(), conflict.to_string())
+            .with_hint("choose the other side, or mend this one first".to_owned())
     };
     if chosen.foreign {
         return Err(refused(Conflict::Foreign));
@@ -149,7 +148,6 @@ pub fn choose(
         phase: Some(side.phase.id.to_string()),
         workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
         history,
-        next_seq: rev.saturating_add(1),
         updated_at: Some(stamp.at),
         ..state
     })
@@ -257,7 +255,6 @@ impl Merging<'_> {
             actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
             waived: self.waived(),
             history,
-            next_seq: rev.saturating_add(1),
             errors: self.errors(),
             run: self.run(),
             updated_at: lead.updated_at.max(other.updated_at),

@@ -39,7 +39,7 @@ pub use derive::derive;
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact};
 pub use merge::{Conflict, choose, join, merging};
-pub use order::{Refusal, confirm, create, override_to, reopen, rollback};
+pub use order::{confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};

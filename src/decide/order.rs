@@ -5,25 +5,11 @@ use super::derive::{SeenArtifact, look};
 use super::evaluate::Judge;
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, State, Transition};
-use crate::base::{ArtifactName, PhaseId, RuleId, nearest, shell_word};
+use crate::base::{ArtifactName, Code, Error, PhaseId, RuleId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
-/// Why an order is refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
-    /// Stable code.
-    pub code: &'static str,
-    /// What is wrong.
-    pub message: String,
-    /// What to do instead.
-    pub hint: Option<String>,
-}
-
-impl Refusal {
-    fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: Some(hint.into()) }
-    }
+fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::new(code, message).with_hint(hint.into())
 }
 
 /// The creation of a task, in the initial phase of its workflow.
@@ -39,13 +25,13 @@ pub fn override_to(
     facts: &Facts,
     to: Option<&str>,
     reason: &str,
-) -> Result<Transition, Refusal> {
+) -> Result<Transition, Error> {
     let reason = given(reason)?;
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
-        return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
+        return Err(refused(Code::Terminal, format!("`{}` is terminal", from.id), hint));
     }
     let reachable = workflow.reachable(&from.id);
     let target = match to {
@@ -68,13 +54,13 @@ pub fn rollback(
     facts: &Facts,
     to: Option<&str>,
     reason: &str,
-) -> Result<Transition, Refusal> {
+) -> Result<Transition, Error> {
     let reason = given(reason)?;
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if from.terminal {
         let hint = format!("orch reopen {} --reason WHY", shell_word(facts.task.as_str()));
-        return Err(Refusal::new("terminal", format!("`{}` is terminal", from.id), hint));
+        return Err(refused(Code::Terminal, format!("`{}` is terminal", from.id), hint));
     }
     let seen = look(workflow, state, &from.id, facts);
     let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
@@ -85,7 +71,7 @@ pub fn rollback(
             last.ok_or_else(|| {
                 let hint =
                     format!("orch rollback {} --to PHASE --reason WHY", shell_word(facts.task.as_str()));
-                Refusal::new("no-earlier-phase", "there is no earlier phase whose needs hold", hint)
+                refused(Code::NoEarlierPhase, "there is no earlier phase whose needs hold", hint)
             })?
         }
     };
@@ -99,14 +85,14 @@ pub fn reopen(
     facts: &Facts,
     to: Option<&str>,
     reason: &str,
-) -> Result<Transition, Refusal> {
+) -> Result<Transition, Error> {
     let reason = given(reason)?;
     let state = &*state.under_own_names(workflow);
     let from = current(workflow, state)?;
     if !from.terminal {
         let hint = format!("orch rollback {} --reason WHY", shell_word(facts.task.as_str()));
-        return Err(Refusal::new(
-            "not-terminal",
+        return Err(refused(
+            Code::NotTerminal,
             format!("the task is in `{}`, which is not terminal", from.id),
             hint,
         ));
@@ -127,7 +113,7 @@ pub fn confirm(
     facts: &Facts,
     artifact: &str,
     reason: &str,
-) -> Result<Transition, Refusal> {
+) -> Result<Transition, Error> {
     let reason = given(reason)?;
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
@@ -138,13 +124,13 @@ pub fn confirm(
             || format!("its artifacts are {}", known().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean `{near}`?"),
         );
-        return Err(Refusal::new("unknown-artifact", format!("there is no artifact `{artifact}`"), hint));
+        return Err(refused(Code::UnknownArtifact, format!("there is no artifact `{artifact}`"), hint));
     };
     let derived = &one.derived;
     let Some(digest) = derived.digest else {
         let message = format!("`{artifact}` is not there");
-        return Err(Refusal::new(
-            "not-present",
+        return Err(refused(
+            Code::NotPresent,
             message,
             "write it; only bytes that are there can be confirmed",
         ));
@@ -155,7 +141,7 @@ pub fn confirm(
             Some(because) => format!("`{artifact}` cannot be confirmed: {because}"),
             None => format!("`{artifact}` is fresh; there is nothing to confirm"),
         };
-        return Err(Refusal::new("not-spent", message, "write it anew if it should say something else"));
+        return Err(refused(Code::NotSpent, message, "write it anew if it should say something else"));
     }
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
     let mut transition = order(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
@@ -181,11 +167,11 @@ pub(super) fn order(from: Option<PhaseId>, to: PhaseId, kind: Kind, reason: &str
     }
 }
 
-pub(super) fn given(reason: &str) -> Result<&str, Refusal> {
+pub(super) fn given(reason: &str) -> Result<&str, Error> {
     let reason = reason.trim();
     if !reason.chars().any(is_visible) {
-        return Err(Refusal::new(
-            "no-reason",
+        return Err(refused(
+            Code::NoReason,
             "the reason is empty",
             "say why; it is recorded with the transition",
         ));
@@ -202,17 +188,17 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
 }
 
-fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Refusal> {
+fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Error> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
     named_phase(workflow, name)
 }
 
-fn named_phase<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Phase, Refusal> {
+fn named_phase<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Phase, Error> {
     workflow.phase_named(name).ok_or_else(|| {
         let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
         let meant = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
         let hint = format!("{}the phases are {}", meant.unwrap_or_default(), known.join(", "));
-        Refusal::new("unknown-phase", format!("workflow `{}` has no phase `{name}`", workflow.name), hint)
+        refused(Code::UnknownPhase, format!("workflow `{}` has no phase `{name}`", workflow.name), hint)
     })
 }
 
@@ -221,22 +207,22 @@ fn reachable_phase<'w>(
     reachable: &[PhaseId],
     from: &PhaseId,
     name: &str,
-) -> Result<&'w Phase, Refusal> {
+) -> Result<&'w Phase, Error> {
     let listed = format!("reachable from here are {}", join(reachable));
     let Some(phase) = workflow.phase_named(name) else {
         let meant = nearest(name, reachable.iter().map(PhaseId::as_str));
         let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
-        return Err(Refusal::new("unknown-phase", message, format!("{meant}{listed}")));
+        return Err(refused(Code::UnknownPhase, message, format!("{meant}{listed}")));
     };
     if reachable.contains(&phase.id) {
         return Ok(phase);
     }
     let message = format!("no rules lead from `{from}` to `{}`", phase.id);
-    Err(Refusal::new("unreachable", message, listed))
+    Err(refused(Code::Unreachable, message, listed))
 }
 
-fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Refusal> {
+fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Error> {
     let start = workflow.position(&from.id);
     let onward =
         workflow.rules.iter().filter(|rule| rule.from.contains(&from.id)).find_map(|rule| {
@@ -246,15 +232,15 @@ fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase,
             }
         });
     onward.ok_or_else(|| {
-        Refusal::new(
-            "unreachable",
+        refused(
+            Code::Unreachable,
             format!("no rule leads forward from `{}`", from.id),
             "name the phase with --to",
         )
     })
 }
 
-fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Refusal> {
+fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Result<&'w Phase, Error> {
     let entered = state
         .history
         .iter()
@@ -262,8 +248,8 @@ fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Re
         .find(|entry| entry.to == terminal.id && entry.from.as_ref() != Some(&entry.to));
     let left = entered.and_then(|entry| workflow.phase(entry.from.as_ref()?));
     left.ok_or_else(|| {
-        Refusal::new(
-            "no-earlier-phase",
+        refused(
+            Code::NoEarlierPhase,
             "the state does not say which phase was left",
             "name the phase with --to",
         )
@@ -271,11 +257,11 @@ fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Re
 }
 
 /// A send-back ordered by a person; its target's needs must hold.
-fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Refusal> {
+fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Error> {
     let workflow = judge.workflow;
     if target.terminal {
         let message = format!("`{}` is terminal; a task is not sent back into it", target.id);
-        return Err(Refusal::new("terminal", message, "name another phase with --to"));
+        return Err(refused(Code::Terminal, message, "name another phase with --to"));
     }
     // Out of a terminal phase every other phase is a way; it need not stand earlier in the document.
     let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
@@ -283,7 +269,7 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
         let hint =
             format!("orch next {} --override WHY --to {}", shell_word(judge.facts.task.as_str()), target.id);
-        return Err(Refusal::new("not-earlier", message, hint));
+        return Err(refused(Code::NotEarlier, message, hint));
     }
     let unmet = judge.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {
@@ -293,7 +279,7 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
             Some(last) => format!("the last phase whose needs hold is `{last}`"),
             None => "write what is missing first".to_owned(),
         };
-        return Err(Refusal::new("needs", message, hint));
+        return Err(refused(Code::UnmetNeeds, message, hint));
     }
     let mut transition = order(Some(judge.phase.id.clone()), target.id.clone(), kind, reason);
     transition.evidence = judge.evidence(&rests_on(judge.phase, target));
@@ -346,7 +332,7 @@ mod tests {
             "\0\u{1b}\u{7f}\u{85}",
             "\u{115f}\u{1160}\u{2800}\u{3164}\u{ffa0}",
         ] {
-            assert_eq!(given(reason).map_err(|refusal| refusal.code), Err("no-reason"), "{reason:?}");
+            assert_eq!(given(reason).map_err(|refused| refused.code()), Err(Code::NoReason), "{reason:?}");
         }
         for reason in ["x", "?", "'", "\"", "\\", "日本", "🙂", "❤\u{fe0f}", "e\u{301}", "\u{200b}.\u{200b}"]
         {

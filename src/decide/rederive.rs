@@ -5,7 +5,7 @@ use super::activity::{
 };
 use super::data::{changed_outside, put_back};
 use super::{ActorKind, Facts, HistoryEntry, Kind, State, Transition, data};
-use crate::base::{ActionName, RuleId};
+use crate::base::{ActionName, Reason, RuleId};
 use crate::workflow::{Guard, Rule, Workflow};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(super) fn rederive(
     facts: &Facts,
     entry: &HistoryEntry,
     after: &State,
-) -> Result<Transition, String> {
+) -> Result<Transition, Reason> {
     refuse_in_any_case(workflow, state, facts, entry, after)?;
     match (entry.kind, rule_of(workflow, entry), &entry.action) {
         (Kind::Run, Some(rule), Some(action)) => {
@@ -30,7 +30,7 @@ pub(super) fn rederive(
         (Kind::Answer, Some(rule), None) => {
             let (asking, ask) = asked(workflow, state, facts).ok_or("nothing was asked")?;
             if asking.id != rule.id {
-                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id));
+                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id).into());
             }
             let own = before_set(workflow, state, after, &ask.set);
             answered(workflow, state, facts, rule, ask, own, &entry.reason)
@@ -39,16 +39,16 @@ pub(super) fn rederive(
             let signal = rule.on.ok_or_else(|| format!("rule `{}` answers to no order", rule.id))?;
             let moved = signalled(workflow, state, facts, signal).ok_or("no rule answers to it here")??;
             if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
-                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to));
+                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to).into());
             }
             Ok(moved)
         }
         (Kind::Start, None, None) => {
             let mode = after.run.mode.ok_or("it does not say how the run went on")?;
-            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".to_owned())
+            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".into())
         }
         (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
-        _ => Err("the record does not say what was done".to_owned()),
+        _ => Err("the record does not say what was done".into()),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn refuse_in_any_case(
     facts: &Facts,
     entry: &HistoryEntry,
     after: &State,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     refuse_other_actor(entry)?;
     let before = data_of(workflow, state);
     match (entry.kind, rule_of(workflow, entry), &entry.action) {
@@ -67,19 +67,19 @@ pub(super) fn refuse_in_any_case(
             let own = before_set(workflow, state, after, &rule.set);
             let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
             if let Some(pointer) = changed_outside(&before, &own, writes) {
-                return Err(format!("{pointer} changed, which action `{action}` may not write"));
+                return Err(format!("{pointer} changed, which action `{action}` may not write").into());
             }
             refuse_not_enabled(workflow, state, facts, rule, action)
         }
         (Kind::Skip, Some(rule), Some(action)) => refuse_not_enabled(workflow, state, facts, rule, action),
         (Kind::Answer, Some(rule), None) => {
             let Some(ask) = rule.ask.as_deref().and_then(|name| workflow.ask(name)) else {
-                return Err(format!("rule `{}` asks nothing", rule.id));
+                return Err(format!("rule `{}` asks nothing", rule.id).into());
             };
             let own = before_set(workflow, state, after, &ask.set);
             match changed_outside(&before, &own, &ask.writes) {
                 Some(pointer) => {
-                    Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name))
+                    Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name).into())
                 }
                 None => Ok(()),
             }
@@ -95,19 +95,19 @@ fn refuse_not_enabled(
     facts: &Facts,
     rule: &Rule,
     action: &ActionName,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     running(workflow, state, facts, (phase_of(workflow, state)?, &rule.id, action)).map(drop)
 }
 
 /// Refuses a step that its own record says somebody else took than who takes such steps.
-fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), String> {
+fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), Reason> {
     let by = &entry.actor;
     let may = match (entry.kind, &entry.action) {
         (Kind::Run, Some(action)) => by.kind == ActorKind::Agent && by.name == action.as_str(),
         (Kind::Skip | Kind::End, _) => by.kind == ActorKind::Orch,
         _ => true,
     };
-    if may { Ok(()) } else { Err(format!("{} takes no such step", by.name)) }
+    if may { Ok(()) } else { Err(format!("{} takes no such step", by.name).into()) }
 }
 
 fn rule_of<'w>(workflow: &'w Workflow, entry: &HistoryEntry) -> Option<&'w Rule> {

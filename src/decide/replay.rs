@@ -7,10 +7,10 @@
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Refusal, Stamp, Standing, State, Transition,
-    Truth, apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth,
+    apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
-use crate::base::PhaseId;
+use crate::base::{Error, PhaseId};
 use crate::workflow::{Outcome, Workflow};
 use serde_json::Value;
 
@@ -76,7 +76,7 @@ pub fn refute(
     let Recorded::Known(state) = before else { return None };
     if matches!(entry.kind, Kind::Run | Kind::Skip | Kind::Answer | Kind::End) {
         let refused = refuse_in_any_case(workflow, state, facts, entry, after);
-        return refused.err().map(|message| disproof(entry, message));
+        return refused.err().map(|message| disproof(entry, message.into()));
     }
     let (Kind::Advance | Kind::Regress, Some(name)) = (entry.kind, &entry.rule) else { return None };
     let from = workflow.phase_named(state.phase.as_deref()?)?;
@@ -120,7 +120,7 @@ fn follow(
                 return Err(disproof(entry, "the state after it is not there".to_owned()));
             };
             let derived = rederive(workflow, state, facts, entry, after);
-            (derived.map_err(|message| disproof(entry, message))?, Standing::Claimed)
+            (derived.map_err(|message| disproof(entry, message.into()))?, Standing::Claimed)
         }
     };
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
@@ -152,7 +152,6 @@ fn titled(mut state: State, after: Option<&State>) -> State {
 fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &State) -> Option<Replayed> {
     let mut assumed = after.clone();
     assumed.history.pop()?;
-    assumed.next_seq = entry.seq;
     assumed.rev = assumed.rev.checked_sub(1)?;
     assumed.foreign = true;
     let before = Recorded::Known(Box::new(assumed.clone()));
@@ -216,7 +215,7 @@ fn ordered(
     entry: &HistoryEntry,
 ) -> Result<(Transition, Standing), Disproof> {
     let (to, reason) = (Some(entry.to.as_str()), entry.reason.as_str());
-    let order: Result<Transition, Refusal> = match (entry.kind, &entry.confirmed) {
+    let order: Result<Transition, Error> = match (entry.kind, &entry.confirmed) {
         (Kind::Override, _) => override_to(workflow, state, facts, to, reason),
         (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),
         (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),

@@ -1,7 +1,7 @@
 //! What an executor says it has done: one JSON object, read strictly, believed within bounds only.
 
 use super::data::{PatchOp, patch};
-use crate::base::nearest;
+use crate::base::{Reason, nearest};
 use serde_json::{Map, Value};
 
 /// A result as its action gave it.
@@ -32,34 +32,37 @@ const WORK_KEYS: [&str; 2] = ["stateUpdates", "outputFiles"];
 
 impl ActionResult {
     /// Reads a result; the error says what is wrong with it. A null stands for a key that is left out.
-    pub fn read(value: &Value) -> Result<Self, String> {
+    pub fn read(value: &Value) -> Result<Self, Reason> {
         let Some(members) = value.as_object() else {
-            return Err("the result is no JSON object".to_owned());
+            return Err("the result is no JSON object".into());
         };
         if !members.keys().any(|key| RESULT_KEYS.contains(&key.as_str())) {
             return Err(format!(
                 "the JSON object is no result; its keys would be {}",
                 RESULT_KEYS.join(", ")
-            ));
+            )
+            .into());
         }
         // Work that is told under a slip of a key would be lost without a word.
         for key in members.keys().filter(|key| !RESULT_KEYS.contains(&key.as_str())) {
             let meant = nearest(key, WORK_KEYS).filter(|known| !members.contains_key(*known));
             if let Some(meant) = meant {
-                return Err(format!("the result has no key `{meant}`, but one `{key}`"));
+                return Err(format!("the result has no key `{meant}`, but one `{key}`").into());
             }
         }
         let given = |key: &str| members.get(key).filter(|value| !value.is_null());
-        let text = |key: &'static str| match given(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("`{key}` of the result is no text")),
+        let text = |key: &'static str| -> Result<Option<String>, Reason> {
+            match given(key) {
+                None => Ok(None),
+                Some(Value::String(text)) => Ok(Some(text.clone())),
+                Some(_) => Err(format!("`{key}` of the result is no text").into()),
+            }
         };
         let none = Map::new();
         let updates = match given("stateUpdates") {
             None => &none,
             Some(Value::Object(updates)) => updates,
-            Some(_) => return Err("`stateUpdates` of the result is no object".to_owned()),
+            Some(_) => return Err("`stateUpdates` of the result is no object".into()),
         };
         let output_files = match given("outputFiles") {
             None => Vec::new(),
@@ -68,12 +71,12 @@ impl ActionResult {
                 .map(|item| item.as_str().map(str::to_owned))
                 .collect::<Option<_>>()
                 .ok_or("`outputFiles` of the result holds something that is no text")?,
-            Some(_) => return Err("`outputFiles` of the result is no list".to_owned()),
+            Some(_) => return Err("`outputFiles` of the result is no list".into()),
         };
         let goes_on = match given("continue") {
             None => true,
             Some(Value::Bool(goes_on)) => *goes_on,
-            Some(_) => return Err("`continue` of the result is neither true nor false".to_owned()),
+            Some(_) => return Err("`continue` of the result is neither true nor false".into()),
         };
         let cost = match given("cost") {
             None => 0.0,
@@ -86,7 +89,9 @@ impl ActionResult {
             None | Some("success" | "completed" | "done" | "needs_input") => false,
             Some("failed" | "failure" | "error" | "blocked") => true,
             Some(other) => {
-                return Err(format!("`status` of the result is `{other}`; it may be success or failed"));
+                return Err(
+                    format!("`status` of the result is `{other}`; it may be success or failed").into()
+                );
             }
         };
         Ok(Self {
@@ -177,7 +182,7 @@ mod tests {
             (json!({"summary": "done", "outputfiles": []}), "no key `outputFiles`, but one `outputfiles`"),
         ] {
             let error = ActionResult::read(&bad).expect_err("a fault");
-            assert!(error.contains(fault), "{bad}: {error}");
+            assert!(error.as_str().contains(fault), "{bad}: {error}");
         }
         let more = json!({"summary": "a", "stateUpdates": {}, "state_updates": {}, "stats": 1, "host": "a"});
         assert!(ActionResult::read(&more).is_ok(), "what is not known and means nothing is passed over");

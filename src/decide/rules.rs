@@ -3,7 +3,7 @@
 use super::derive::SeenArtifact;
 use super::evaluate::Judge;
 use super::{Decision, GuardPart, Kind, Move, Transition, Tried, Truth, Verdict};
-use crate::base::{ActionName, ArtifactName, PhaseId};
+use crate::base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl Judge<'_> {
             match may {
                 Ok(true) => fired = Some(self.fire(rule, scope)),
                 Ok(false) => {}
-                Err(message) => fired = Some(self.failed(rule, &held.parts, &message)),
+                Err(message) => fired = Some(self.failed(rule, &held.parts, &message.as_str())),
             }
         }
         fired
@@ -54,7 +54,7 @@ impl Judge<'_> {
         rule: &Rule,
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Reason> {
         let actions = match &rule.outcome {
             Outcome::Run(action) => std::slice::from_ref(action),
             Outcome::Choose(actions) => actions.as_slice(),
@@ -73,7 +73,7 @@ impl Judge<'_> {
         name: &ActionName,
         scope: &dyn Scope,
         parts: &mut Vec<GuardPart>,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Reason> {
         let Some(action) = self.workflow.action(name) else { return Ok(false) };
         if self.state.tally(name).skipped {
             parts.push(GuardPart {
@@ -124,7 +124,7 @@ impl Judge<'_> {
         let text = part.map_or(rule.when.text(), |part| part.text.as_str());
         let saw = part.map(|part| saw(&part.saw)).unwrap_or_default();
         let reason = format!("rule `{}` cannot be evaluated: in `{text}`, {message}{saw}", rule.id);
-        Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason }
+        Fired { rule, verdict: Verdict::Error { code: Code::GuardError }, reason }
     }
 
     fn fire<'w>(&'w self, rule: &'w Rule, scope: &dyn Scope) -> Fired<'w> {
@@ -152,19 +152,25 @@ impl Judge<'_> {
     }
 
     /// What a rule sets, computed; the error says which value cannot be.
-    pub(super) fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
-        computed(&rule.set, scope).map_err(|message| format!("rule `{}` cannot {message}", rule.id))
+    pub(super) fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
+        computed(&rule.set, scope).map_err(|message| format!("rule `{}` cannot {message}", rule.id).into())
     }
 
     /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?
     pub(super) fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
         let set = match self.bookkeeping(rule, scope) {
             Ok(set) => set,
-            Err(reason) => return Fired { rule, verdict: Verdict::Error { code: "guard-error" }, reason },
+            Err(reason) => {
+                return Fired {
+                    rule,
+                    verdict: Verdict::Error { code: Code::GuardError },
+                    reason: reason.into(),
+                };
+            }
         };
         let Some(target) = self.workflow.phase(to) else {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
-            return Fired { rule, verdict: Verdict::Error { code: "unknown-phase" }, reason };
+            return Fired { rule, verdict: Verdict::Error { code: Code::UnknownPhase }, reason };
         };
         let unmet = self.broken_needs(&target.needs, &[]);
         if !unmet.is_empty() {
@@ -263,10 +269,10 @@ impl Judge<'_> {
 }
 
 /// Values for places in the state; the error says which cannot be computed.
-pub(super) fn computed(set: &[(String, Guard)], scope: &dyn Scope) -> Result<Vec<(String, Value)>, String> {
+pub(super) fn computed(set: &[(String, Guard)], scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
     let values = set.iter().map(|(pointer, guard)| match guard.value(scope) {
         Ok(value) => Ok((pointer.clone(), value)),
-        Err(message) => Err(format!("set `{pointer}`: in `{}`, {message}", guard.text())),
+        Err(message) => Err(format!("set `{pointer}`: in `{}`, {message}", guard.text()).into()),
     });
     values.collect()
 }
@@ -281,11 +287,11 @@ fn tried(rule: &Rule, result: Truth, parts: Vec<GuardPart>) -> Tried {
     Tried { rule: rule.id.clone(), outcome, to, line: rule.place.line, result, parts }
 }
 
-fn truth(result: &Result<bool, String>) -> Truth {
+fn truth(result: &Result<bool, Reason>) -> Truth {
     match result {
         Ok(true) => Truth::True,
         Ok(false) => Truth::False,
-        Err(message) => Truth::Error(message.clone()),
+        Err(message) => Truth::Error(message.clone().into()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::derive::{SeenArtifact, file_value};
 use super::state_document::document;
 use super::{Mode, State};
-use crate::base::{ActionName, PhaseId, TaskId};
+use crate::base::{ActionName, PhaseId, Reason, TaskId};
 use crate::workflow::Workflow;
 use crate::workflow::guard::{Lookup, Scope, follow};
 use serde_json::Value;
@@ -21,9 +21,9 @@ pub(super) struct TaskScope<'a> {
     attempt: Value,
     task: Value,
     /// Named expressions, each computed once: they may read one another many times over.
-    defines: Vec<OnceCell<Result<Value, String>>>,
+    defines: Vec<OnceCell<Result<Value, Reason>>>,
     /// The same of the named values of each artifact, in document order.
-    facts: Vec<Vec<OnceCell<Result<Value, String>>>>,
+    facts: Vec<Vec<OnceCell<Result<Value, Reason>>>>,
 }
 
 impl<'a> TaskScope<'a> {
@@ -104,7 +104,7 @@ impl<'a> TaskScope<'a> {
             _ if derived.holds() => {
                 return match self.fact(seen, member) {
                     Some(Ok(value)) => follow(value, path, 2),
-                    Some(Err(message)) => Lookup::Failed(message.clone()),
+                    Some(Err(message)) => Lookup::Failed(message.clone().into()),
                     None => Lookup::Missing { depth: 1 },
                 };
             }
@@ -113,7 +113,7 @@ impl<'a> TaskScope<'a> {
         settle(value, path, 2)
     }
 
-    fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, String>> {
+    fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, Reason>> {
         let artifacts = &self.workflow.artifacts;
         let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;
         let fact = artifacts[artifact].facts.iter().position(|(fact, _)| fact == name)?;
@@ -142,7 +142,7 @@ impl Scope for TaskScope<'_> {
         };
         match self.defines[index].get_or_init(|| self.workflow.defines[index].1.value(self)) {
             Ok(value) => follow(value, path, 1),
-            Err(message) => Lookup::Failed(message.clone()),
+            Err(message) => Lookup::Failed(message.clone().into()),
         }
     }
 }
@@ -182,7 +182,7 @@ fn problems(seen: &SeenArtifact<'_>) -> Value {
     let shown = seen.files.iter().flat_map(|file| &file.problems).map(|problem| {
         let place = problem.place.as_ref();
         serde_json::json!({
-            "code": problem.code,
+            "code": problem.code.as_str(),
             "severity": problem.severity.to_string(),
             "line": place.and_then(|place| place.line),
             "column": place.and_then(|place| place.column),

@@ -4,7 +4,7 @@ use super::{refuse_untracked, state_of};
 use crate::apply::Applied;
 use crate::apply::Writer;
 use crate::apply::first_applied;
-use crate::base::{ActionName, command};
+use crate::base::{ActionName, Code, Reason, command};
 use crate::decide::{self, Step, Transition, Verdict, data_of, patch};
 use crate::survey::{Error, Judged, TaskRef};
 use crate::workflow::Ask;
@@ -29,12 +29,12 @@ pub struct Asked {
 
 impl Asked {
     /// Reads `key=value`.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, Reason> {
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => {
                 Ok(Self { key: key.trim().to_owned(), value: value.to_owned() })
             }
-            _ => Err(format!("`{text}` is not KEY=VALUE")),
+            _ => Err(format!("`{text}` is not KEY=VALUE").into()),
         }
     }
 }
@@ -62,7 +62,7 @@ pub fn answer(
     if standstill(&judged).is_none() {
         let message = format!("nothing is asked about `{}` now: {}", task.id, judged.decision.reason);
         let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
-        return Err(Error::NotNow { code: "nothing-asked", message, hint });
+        return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
     let outcomes = writer.apply(std::slice::from_ref(task), dry_run, &|judged| {
         own_step(writer, judged, |judged| answered(writer, judged, answers))
@@ -74,24 +74,24 @@ pub fn answer(
 pub(super) fn own_step(
     writer: &Writer<'_>,
     judged: &Judged,
-    make: impl Fn(&Judged) -> Result<Transition, String>,
+    make: impl Fn(&Judged) -> Result<Transition, Reason>,
 ) -> Result<Vec<Step>, Error> {
-    let refuse = |message: String| {
+    let refuse = |message: Reason| {
         let hint = Some(command(&["orch", "suggest", judged.task.id.as_str()]));
-        Error::Refused(decide::Refusal { code: "refused", message, hint })
+        Error::new(Code::Refused, message.as_str()).with_hint(hint)
     };
     let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
     let state = state_of(judged)?;
     let transition = make(judged).map_err(refuse)?;
     let next = decide::apply(workflow, state, &judged.observed.facts, &transition, &writer.stamp());
     match writer.refused_data(workflow, &next) {
-        Some(why) => Err(refuse(why)),
+        Some(why) => Err(refuse(why.into())),
         None => Ok(vec![Step { transition, state: next }]),
     }
 }
 
 /// The step that an answer makes. A value is read as JSON where that fits, else it is the text itself.
-fn answered(writer: &Writer<'_>, judged: &Judged, answers: &[Asked]) -> Result<Transition, String> {
+fn answered(writer: &Writer<'_>, judged: &Judged, answers: &[Asked]) -> Result<Transition, Reason> {
     let workflow = judged.workflow().ok_or("the workflow has errors")?;
     let state = judged.state().ok_or("the state is lost")?;
     let facts = &judged.observed.facts;
@@ -123,5 +123,5 @@ fn answered(writer: &Writer<'_>, judged: &Judged, answers: &[Asked]) -> Result<T
         .filter(|at| as_json(&answers[*at]).is_some())
         .find_map(|at| attempt(&(0..answers.len()).map(|other| other == at).collect::<Vec<_>>()).ok())
         .filter(|_| first.is_err())
-        .map_or(first, Ok)
+        .map_or(first.map_err(Reason::from), Ok)
 }

@@ -10,7 +10,6 @@ use crate::apply::first_applied;
 use crate::base::Diagnostic;
 use crate::decide;
 use crate::run::{ControlRequest, RunFiles, RunState, Said};
-use crate::store;
 use crate::survey::{Error, TaskRef};
 use crate::workflow::Signal;
 
@@ -46,7 +45,7 @@ pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> 
             return Ok(done);
         }
     }
-    Err(store::Error::Busy { what: format!("other processes run task `{}`", task.id) }.into())
+    Err(Error::busy(format!("other processes run task `{}`", task.id)))
 }
 
 /// Takes up a run that nobody drives only to end it: what it left running is ended, what was finished
@@ -106,7 +105,7 @@ fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<
             let workflow = judged.workflow().ok_or("the workflow has errors")?;
             let state = judged.state().ok_or("the state is lost")?;
             decide::signalled(workflow, state, &judged.observed.facts, signal)
-                .unwrap_or_else(|| Err("no rule answers to it any more".to_owned()))
+                .unwrap_or_else(|| Err("no rule answers to it any more".to_owned().into()))
         })
     })?;
     first_applied(outcomes).map(Some)

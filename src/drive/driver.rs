@@ -3,13 +3,12 @@
 use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, command_for};
 use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
-use crate::base::{Period, Timestamp};
+use crate::base::{Class, Code, Period, Timestamp};
 use crate::decide::{
     Blocker, Ending, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, TaskView, Tick,
     Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
-use crate::store;
 use crate::survey::{Error, Judged, TaskRef};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -67,7 +66,7 @@ pub fn run(
         }
     }
     take_up(writer, &judged, (options, stop, None), tell)?
-        .ok_or_else(|| store::Error::Busy { what: format!("another process runs task `{}`", task.id) }.into())
+        .ok_or_else(|| Error::busy(format!("another process runs task `{}`", task.id)))
 }
 
 /// Takes up the run of a task, or begins a new one, and drives it to its end; `None` where another
@@ -369,12 +368,11 @@ pub(super) fn case<'a>(
 
 /// How long an error is waited for.
 pub(super) fn retry_policy(error: &Error) -> RetryPolicy {
-    match error {
-        Error::Store(store::Error::Busy { .. } | store::Error::CommitOpen { .. } | store::Error::Moved) => {
-            RetryPolicy::Long
-        }
-        Error::Store(store::Error::NotNow { .. }) => RetryPolicy::Short,
-        error if error.code() == "unstable" => RetryPolicy::Short,
+    match (error.class(), error.code()) {
+        (Class::Busy | Class::Moved, _) => RetryPolicy::Long,
+        // A name or a key does not come by waiting.
+        (Class::Held, Code::NoIdentity | Code::SigningFailed) => RetryPolicy::Never(Ending::Error),
+        (Class::Held, _) | (_, Code::Unstable) => RetryPolicy::Short,
         _ => RetryPolicy::Never(Ending::Error),
     }
 }

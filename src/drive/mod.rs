@@ -16,10 +16,10 @@ pub use watching::{WatchEffect, WatchEvent, Watching};
 
 use crate::apply::Applied;
 use crate::apply::Writer;
-use crate::base::{Diagnostic, Period, TaskId, command};
+use crate::base::{Code, Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
-use crate::run::{RunFault, RunFiles, unstartable};
+use crate::run::{RunFiles, unstartable};
 use crate::survey::{Error, Judged, TaskRef};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
@@ -225,7 +225,7 @@ fn executor_for(
         let name = named.unwrap_or(work.name());
         let message = format!("nothing performs `{name}`: no executor is configured for it");
         let hint = "add [executor.default] with its command to orch.toml, or: orch run TASK -- COMMAND";
-        return Err(Diagnostic::error("no-executor", message).hint(hint).into());
+        return Err(Diagnostic::error(Code::NoExecutor, message).hint(hint).into());
     };
     let times = action.map(|action| action.times).unwrap_or_default().or(executor.times);
     Ok((executor, times))
@@ -241,14 +241,14 @@ fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
 fn state_of(judged: &Judged) -> Result<&State, Error> {
     judged.state().ok_or_else(|| {
         let hint = Some(command(&["orch", "recover", judged.task.id.as_str()]));
-        Error::NotNow { code: "state", message: judged.decision.reason.clone(), hint }
+        Error::new(Code::StateUnusable, judged.decision.reason.clone()).with_hint(hint)
     })
 }
 
 fn refuse_untracked(judged: &Judged) -> Result<(), Error> {
     if judged.untracked {
         let hint = command(&["orch", "new", judged.task.id.as_str()]);
-        return Err(Diagnostic::error("untracked", not_here(&judged.task.id)).hint(hint).into());
+        return Err(Diagnostic::error(Code::Untracked, not_here(&judged.task.id)).hint(hint).into());
     }
     Ok(())
 }
@@ -260,14 +260,5 @@ fn not_here(task: &TaskId) -> String {
 /// An executor that nobody could start: a slip of the settings or of the command line.
 fn cannot_start(why: &str) -> Error {
     let hint = "see `command` in [executor.*] of orch.toml, or: orch run TASK -- COMMAND";
-    Diagnostic::error("cannot-start", why).hint(hint).into()
-}
-
-impl From<RunFault> for Error {
-    fn from(fault: RunFault) -> Self {
-        match fault {
-            RunFault::Store(error) => error.into(),
-            RunFault::Unreadable(problem) => (*problem).into(),
-        }
-    }
+    Diagnostic::error(Code::CannotStart, why).hint(hint).into()
 }

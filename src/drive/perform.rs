@@ -2,7 +2,7 @@
 
 use super::driver::{Drive, case};
 use super::{Happened, Tell, executor_for};
-use crate::base::{Diagnostic, Period};
+use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{self, ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
 use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
 use crate::survey::{Error, Judged};
@@ -98,7 +98,7 @@ impl Drive<'_> {
                 }
                 if let Err(error) = self.save() {
                     let message = format!("that it was started could not be written down: {error}");
-                    tell(&Happened::Note(&Diagnostic::warning("run-record", message)));
+                    tell(&Happened::Note(&Diagnostic::warning(Code::RunUnrecorded, message)));
                 }
             }
             Live::Line(line) => tell(&Happened::Line(line)),
@@ -108,7 +108,7 @@ impl Drive<'_> {
                 tell(&Happened::Tick(Period::from_milliseconds(time)));
             }
         });
-        performed.map_err(|source| crate::store::Error::io(&executor.log, source).into())
+        performed.map_err(|source| Error::io(&executor.log, source))
     }
 
     /// What a try came to. From here on its result counts, whatever becomes of this process.
@@ -133,7 +133,7 @@ impl Drive<'_> {
                 && let Err(error) = self.files.keep_result(name, &value)
             {
                 let message = format!("its result could not be kept: {error}");
-                tell(&Happened::Note(&Diagnostic::warning("result-kept", message)));
+                tell(&Happened::Note(&Diagnostic::warning(Code::ResultUnsaved, message)));
             }
             Ok(read)
         });
@@ -158,12 +158,12 @@ impl Drive<'_> {
         if was_running {
             tracing::warn!(work, "an executor that a killed run left was ended");
             let message = format!("`{work}` was still running; it was ended");
-            tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
+            tell(&Happened::Note(&Diagnostic::warning(Code::LeftProcesses, message)));
         }
         let result = self.files.left_result(&name).map(|value| ActionResult::read(&value?));
         if matches!(result, Some(Ok(_))) && !self.was_running {
             let message = format!("`{work}` had finished; its result is taken in");
-            tell(&Happened::Note(&Diagnostic::note("resumed", message)));
+            tell(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
         }
         let judged = match self.writer.workspace.judge(self.task) {
             Ok(judged) => judged,
@@ -209,11 +209,11 @@ impl Drive<'_> {
 fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
     if performed.left_processes {
         let message = "it left processes behind; they were ended";
-        tell(&Happened::Note(&Diagnostic::warning("left-processes", message)));
+        tell(&Happened::Note(&Diagnostic::warning(Code::LeftProcesses, message)));
     }
     if let Some(fault) = &performed.log_fault {
         let message = format!("the log {name}.log could not be kept: {fault}");
-        tell(&Happened::Note(&Diagnostic::warning("log", message)));
+        tell(&Happened::Note(&Diagnostic::warning(Code::RunLog, message)));
     }
 }
 

@@ -4,7 +4,7 @@ use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
 use crate::apply::Writer;
 use crate::apply::{Applied, TaskOutcome};
-use crate::base::{Diagnostic, RepoPath};
+use crate::base::{Code, Diagnostic, Reason, RepoPath};
 use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Step};
 use crate::survey::{Error, Judged};
 use crate::workflow::Workflow;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Why a step was not made.
 enum Unmade {
     /// The workflow does not allow it.
-    Refused(String),
+    Refused(Reason),
     /// The task is not here, or cannot be read.
     Blocked(Blocker),
 }
@@ -68,7 +68,7 @@ impl Drive<'_> {
                 tell(&Happened::Applied(&applied));
                 if let Err(error) = self.writer.renew_suggestion(&applied.judged) {
                     let message = format!("suggestion.json could not be brought up to date: {error}");
-                    tell(&Happened::Note(&Diagnostic::warning("suggestion", message)));
+                    tell(&Happened::Note(&Diagnostic::warning(Code::SuggestionUnwritten, message)));
                 }
                 noted = RecordOutcome::Done;
                 // With a note, the task may not lie there as it was recorded.
@@ -83,7 +83,7 @@ impl Drive<'_> {
         let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else { return };
         if let Err(error) = self.files.sync_result(&name) {
             let message = format!("its result may not outlast the machine: {error}");
-            tell(&Happened::Note(&Diagnostic::warning("result-kept", message)));
+            tell(&Happened::Note(&Diagnostic::warning(Code::ResultUnsaved, message)));
         }
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn steps_for(
     command: &RunCommand,
     judged: &Judged,
     workflow: &Workflow,
-) -> Result<Vec<Step>, String> {
+) -> Result<Vec<Step>, Reason> {
     let state = judged.state().ok_or("the state is lost")?;
     let recorder = Recorder {
         own: writer.caller.own_stamp(),

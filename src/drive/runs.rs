@@ -3,7 +3,7 @@
 use super::RunEnd;
 use crate::apply::Writer;
 use crate::base::{Diagnostic, Timestamp};
-use crate::run::{RunFault, RunFiles, RunState};
+use crate::run::{RunFiles, RunState};
 use crate::survey::{Error, TaskRef, Workspace};
 
 /// A run, as it is known.
@@ -25,8 +25,7 @@ pub fn runs(workspace: &Workspace) -> (Vec<RunInfo>, Vec<Diagnostic>) {
         match files.read() {
             Ok(None) => {}
             Ok(Some(run)) => runs.push(RunInfo { is_driven: files.is_driven(), task, run }),
-            Err(RunFault::Unreadable(problem)) => unreadable.push(*problem),
-            Err(RunFault::Store(error)) => unreadable.push(Diagnostic::error("io", error.to_string())),
+            Err(error) => unreadable.push(error.into()),
         }
     }
     (runs, unreadable)

@@ -3,11 +3,10 @@
 //! Watcher, timers and signals only send events; a test drives it event by event.
 
 use crate::apply::{AdvancePlan, Applied, TaskOutcome, Writer};
-use crate::base::{Diagnostic, Digest, RepoPath, TaskId};
+use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{Transition, Verdict};
-use crate::store;
-use crate::survey::{Caller, Error, ErrorKind, Judged, TaskRef, Workspace};
+use crate::survey::{Caller, Error, Judged, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happened.
@@ -329,7 +328,7 @@ impl Watching {
 
     /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
     fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<WatchEffect>) {
-        self.asks = matches!(error, Error::Store(store::Error::Signing { .. }));
+        self.asks = error.code() == Code::SigningFailed;
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
             tracing::warn!(tasks = due.len(), error = error.logged(), "transitions are held back");
@@ -412,15 +411,15 @@ fn fingerprint(judged: &Judged) -> Digest {
 /// Whether an error only means "not now", so that the tasks are tried again later. What one task
 /// brings on itself must not hold back the others.
 fn passes(error: &Error, is_alone: bool) -> bool {
-    match error.kind() {
-        ErrorKind::Busy => true,
-        ErrorKind::NotNow => is_alone || matches!(error, Error::Store(_)),
+    match error.class() {
+        Class::Busy | Class::Moved | Class::Held => true,
+        Class::NotNow => is_alone,
         _ => false,
     }
 }
 
 fn trouble(error: &Error) -> WatchEffect {
     tracing::warn!(error = error.logged(), "survived");
-    let is_fault = error.kind() == ErrorKind::Fault;
+    let is_fault = error.class() == Class::Fault;
     WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

@@ -4,8 +4,8 @@ use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
 use crate::record::{LogPeek, phase_key_in};
-use crate::scan::{FileSet, Source, SourceError};
-use crate::store::{self, Store, TreeSource};
+use crate::scan::{FileSet, Source};
+use crate::store::{Store, TreeSource};
 use crate::survey::setting::{InSource, OnDisk, Setting};
 use crate::survey::{Error, Loaded, TaskRef};
 use serde_json::Value;
@@ -295,7 +295,7 @@ impl<'a> SameFiles<'a> {
         Ok(Self { directory, files: files_in(source, directory)?, known: HashMap::new() })
     }
 
-    fn are_in(&mut self, source: &TreeSource<'_>) -> Result<bool, store::Error> {
+    fn are_in(&mut self, source: &TreeSource<'_>) -> Result<bool, Error> {
         let tree = source.object(self.directory)?.map(|(tree, _)| tree);
         if let Some(known) = self.known.get(&tree) {
             return Ok(*known);
@@ -307,7 +307,7 @@ impl<'a> SameFiles<'a> {
     }
 }
 
-fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, SourceError> {
+fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, Error> {
     let files = FileSet::of(source, directory, u64::MAX - 1)?;
     let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));
     Ok(files.paths().filter_map(digest).collect())

@@ -5,7 +5,7 @@ use super::compared::Compared;
 use super::gates::ChangeOwner;
 use super::gates::gate;
 use super::side::{Side, SideCache};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, Verdict};
 use crate::scan::{Content, Source, ValidationCache};
@@ -155,7 +155,9 @@ impl<'w> Checker<'w> {
             };
             let Some((old, new)) = ends else {
                 let message = format!("line {} on stdin is not `OLD NEW REF`: {line}", number + 1);
-                return Err(Diagnostic::error("refs", message).hint("see githooks(5), pre-receive").into());
+                return Err(Diagnostic::error(Code::BadRefs, message)
+                    .hint("see githooks(5), pre-receive")
+                    .into());
             };
             // A tag of something else than a commit brings nothing to judge.
             let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
@@ -280,7 +282,7 @@ impl<'w> Checker<'w> {
             }
         };
         let mut found = findings_in(&compared.after);
-        found.retain(|finding| is_recorded || finding.code != "inconsistent");
+        found.retain(|finding| is_recorded || finding.code != Code::Inconsistent);
         for before in compared.befores.iter().filter(|_| !found.is_empty()).collect::<Vec<_>>() {
             let known = findings_in(&before.snapshot(compared.validations));
             let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
@@ -297,7 +299,8 @@ impl<'w> Checker<'w> {
 
 /// The settings that are staged: most often HEAD's, whose workflows then need not be compiled again.
 fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Arc<Setting>, Error> {
-    let file = RepoPath::new(config::FILE).map_err(|error| Diagnostic::error("path", error.to_string()))?;
+    let file =
+        RepoPath::new(config::FILE).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
         && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
@@ -322,8 +325,8 @@ fn record_finding(
 ) -> Diagnostic {
     let why = proof.why.as_deref().unwrap_or_default();
     let (code, what) = match proof.standing {
-        Standing::Forged => ("forged", "is not what the rules yield"),
-        _ => ("unverifiable", "cannot be derived from what is here"),
+        Standing::Forged => (Code::Forged, "is not what the rules yield"),
+        _ => (Code::Unverifiable, "cannot be derived from what is here"),
     };
     let message = format!("the record of `{}` {what}: {why}", task.id);
     let record: Vec<RepoPath> =
@@ -354,11 +357,11 @@ fn record_finding(
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {
-    Diagnostic::error("unmerged", "it is unmerged").at(Place::file(path)).hint(resolving(path.as_str()))
+    Diagnostic::error(Code::Unmerged, "it is unmerged").at(Place::file(path)).hint(resolving(path.as_str()))
 }
 
 fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
-    let mut problem = Diagnostic::error("unjudged", format!("task `{}`: {error}", task.id));
+    let mut problem = Diagnostic::error(Code::Unjudged, format!("task `{}`: {error}", task.id));
     problem.hint = error.hint();
     problem
 }
@@ -369,15 +372,15 @@ fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
     let mut found = judged.decision.diagnostics.clone();
     let decision = &judged.decision;
     let code = match &decision.verdict {
-        Verdict::Inconsistent { .. } => Some("inconsistent"),
+        Verdict::Inconsistent { .. } => Some(Code::Inconsistent),
         Verdict::Error { code } if !found.iter().any(|finding| finding.code == *code) => Some(*code),
-        Verdict::Livelock { .. } => Some("livelock"),
+        Verdict::Livelock { .. } => Some(Code::Livelock),
         _ => None,
     };
     if let Some(code) = code {
         let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
         let place = match decision.rule.as_ref().zip(judged.workflow()) {
-            Some((rule, workflow)) if code == "guard-error" => {
+            Some((rule, workflow)) if code == Code::GuardError => {
                 workflow.rules.iter().find(|candidate| candidate.id == *rule).map(|rule| rule.place.clone())
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! Gates on code: which paths outside a task may change in its phase.
 
 use super::compared::Compared;
-use crate::base::{Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word};
+use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word};
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::survey::snapshot::Snapshot;
@@ -66,7 +66,7 @@ pub(super) fn gate(
                 let known = after.tasks();
                 let near = nearest(&id, known.iter().map(|task| task.id.as_str()));
                 let message = format!("the commit is said to belong to task `{id}`, which there is not");
-                let mut finding = Diagnostic::error("unknown-task", message);
+                let mut finding = Diagnostic::error(Code::UnknownTask, message);
                 finding.hint = near.map(|near| format!("did you mean `{near}`?"));
                 findings.push(finding);
             }
@@ -134,7 +134,7 @@ impl Gate {
         let task = &self.task.id;
         let message = format!("{path} may change in {}; task {task} is in {now}", naming.join(", "));
         let hint = format!("orch suggest {}, or name another task: Orch-Task: ID", shell_word(task.as_str()));
-        Diagnostic::error("gate", message).at(Place::file(path)).hint(hint)
+        Diagnostic::error(Code::Gate, message).at(Place::file(path)).hint(hint)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Digest, RepoPath};
 use crate::decide::{HistoryEntry, State, difference, document};
 use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
 use crate::scan::{Content, Source};
@@ -40,9 +40,7 @@ impl From<Unread> for Error {
     fn from(unread: Unread) -> Self {
         match unread {
             Unread::Failed(error) => error,
-            Unread::Elsewhere(why) | Unread::NoFile(why) => {
-                Self::NotNow { code: "not-in-clone", message: why, hint: None }
-            }
+            Unread::Elsewhere(why) | Unread::NoFile(why) => Self::new(Code::NotInClone, why),
         }
     }
 }

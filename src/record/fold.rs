@@ -8,8 +8,8 @@ use super::json_patch::apply_patch;
 use super::log::{EventLog, LogFault, LogFaultKind};
 use super::log_event::LogEvent;
 use super::state::read_standing;
-use crate::base::Digest;
-use crate::decide::{Conflict, HISTORY_WINDOW, Refusal, Stamp, State, choose, join, standing_document};
+use crate::base::{Digest, Error};
+use crate::decide::{Conflict, HISTORY_WINDOW, Stamp, State, choose, join, standing_document};
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
@@ -74,7 +74,6 @@ impl EventLog {
         Ok(State {
             heads: vec![event.id],
             rev: entry.seq,
-            next_seq: entry.seq.saturating_add(1),
             workflow: Some(event.workflow.clone()),
             phase: Some(entry.to.to_string()),
             history: self.history(&[event.id]),
@@ -138,7 +137,7 @@ impl EventLog {
         reason: &str,
         stamp: &Stamp,
         cache: &mut FoldCache,
-    ) -> Result<Result<State, Refusal>, FoldError> {
+    ) -> Result<Result<State, Error>, FoldError> {
         let mut side = |heads| Ok::<_, FoldError>(self.fold(workflow, heads, cache)?.unwrap_or_default());
         let (one, another) = (side(chosen)?, side(other)?);
         Ok(choose(workflow, &one, &another, reason, stamp).map(|mut state| {
@@ -237,7 +236,6 @@ pub fn record_steps<'s>(
         let Ok(standing) = standing else { break };
         let state = State {
             heads: vec![event.id],
-            next_seq: step.next_seq,
             rev: step.rev,
             workflow: step.workflow.clone(),
             phase: step.phase.clone(),

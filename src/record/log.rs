@@ -3,7 +3,7 @@
 //! The lines may stand in any order and repeat, because git's union merge writes them so.
 
 use super::log_event::{LogEvent, NotAnEvent};
-use crate::base::Digest;
+use crate::base::{Code, Digest};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -59,15 +59,15 @@ pub enum LogFaultKind {
 impl LogFaultKind {
     /// A stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::NotUtf8 => "not-utf8",
-            Self::ByteOrderMark => "byte-order-mark",
-            Self::ConflictMarker => "conflict-markers",
-            Self::NotAnEvent(NotAnEvent::OtherId { .. }) => "log-changed",
-            Self::NotAnEvent(_) => "log-invalid",
-            Self::UnknownPredecessor(_) => "log-incomplete",
-            Self::Misnumbered { .. } | Self::Inapplicable(_) => "log-inconsistent",
+            Self::NotUtf8 => Code::NotUtf8,
+            Self::ByteOrderMark => Code::ByteOrderMark,
+            Self::ConflictMarker => Code::ConflictMarkers,
+            Self::NotAnEvent(NotAnEvent::OtherId { .. }) => Code::LogChanged,
+            Self::NotAnEvent(_) => Code::LogInvalid,
+            Self::UnknownPredecessor(_) => Code::LogIncomplete,
+            Self::Misnumbered { .. } | Self::Inapplicable(_) => Code::LogInconsistent,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::fold::{FoldCache, FoldError};
 use super::log::{EventLog, LogFault, LogPeek};
 use super::seal;
 use super::state::{StateFault, log_extent_in, read_state};
-use crate::base::Digest;
+use crate::base::{Code, Digest};
 use crate::decide::{Conflict, State, difference, document};
 use crate::workflow::Workflow;
 use serde_json::Value;
@@ -70,10 +70,10 @@ pub enum StateDefect {
 impl StateDefect {
     /// A stable code for the finding.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Edited { .. } => "state-edited",
-            Self::Missing | Self::Unreadable | Self::OtherHeads => "state-folded",
+            Self::Edited { .. } => Code::StateEdited,
+            Self::Missing | Self::Unreadable | Self::OtherHeads => Code::StateFolded,
         }
     }
 }

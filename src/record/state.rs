@@ -2,7 +2,7 @@
 
 use super::log::LogExtent;
 use super::seal;
-use crate::base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp, WorkflowName};
+use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
     WorkflowRef, document,
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[error("{pointer}: {message}")]
 pub struct StateFault {
     /// Stable code: `state-invalid`, `state-version` or `state-seal`.
-    pub code: &'static str,
+    pub code: Code,
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: String,
     /// What is wrong.
@@ -67,7 +67,7 @@ pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, V
     }
     if !state.foreign && seal::is_whole(text) != Some(true) {
         let message = "it was edited by hand: its seal is broken".to_owned();
-        return Err(vec![StateFault { code: "state-seal", pointer: "/seal".to_owned(), message }]);
+        return Err(vec![StateFault { code: Code::StateSeal, pointer: "/seal".to_owned(), message }]);
     }
     Ok(state)
 }
@@ -120,12 +120,12 @@ struct StateReader {
 }
 
 impl StateReader {
-    fn fault(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Into<String>) {
+    fn fault(&mut self, code: Code, pointer: impl Into<String>, message: impl Into<String>) {
         self.faults.push(StateFault { code, pointer: pointer.into(), message: message.into() });
     }
 
     fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
-        self.fault("state-invalid", pointer, message);
+        self.fault(Code::StateInvalid, pointer, message);
     }
 
     fn state(&mut self, value: &Value, phase_key: &str) -> State {
@@ -160,7 +160,6 @@ impl StateReader {
             phase,
             actors: self.actors(members.get("actors"), foreign),
             waived: waived(members.get("waived")),
-            next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
             run: self.run(members.get("run"), foreign),
@@ -198,7 +197,7 @@ impl StateReader {
         let version = members.get("version");
         if let Some(version) = version.filter(|version| version.as_u64() != Some(STATE_VERSION)) {
             let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
-            self.fault("state-version", "/version", message);
+            self.fault(Code::StateVersion, "/version", message);
         }
         !members.contains_key("heads")
     }
@@ -394,7 +393,6 @@ mod tests {
                 confirmed: None,
                 action: Some(ActionName::new("build").expect("valid")),
             }],
-            next_seq: 8,
             errors: Vec::new(),
             run: RunRecord {
                 mode: Some(Mode::Auto),
@@ -425,7 +423,7 @@ mod tests {
             .replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");
-        assert_eq!(faults[0].code, "state-seal");
+        assert_eq!(faults[0].code, Code::StateSeal);
     }
 
     #[test]

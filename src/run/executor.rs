@@ -5,7 +5,7 @@ use super::output::{Output, RESULT_CAP};
 use super::pipes::Pipes;
 use super::process_tree;
 use super::trial::{ExecutorTry, millis};
-use crate::base::Period;
+use crate::base::{Period, Reason};
 use crate::decide::ActionResult;
 use crate::scan::open_regular;
 use crate::workflow::Times;
@@ -79,7 +79,7 @@ pub struct Performed {
     /// How it ended.
     pub ended: Ended,
     /// The JSON that it left, or why there is none; nothing where it left no result at all.
-    pub result: Option<Result<Value, String>>,
+    pub result: Option<Result<Value, Reason>>,
     /// Whether it left processes behind, which were ended.
     pub left_processes: bool,
     /// Why its output could not be kept, if so.
@@ -154,21 +154,21 @@ impl Executor {
 }
 
 /// The result that lies in a file; `None` where there is none, or nothing in it.
-pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, String>> {
+pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason>> {
     let file = match open_regular(path) {
         Ok(file) => file?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return Some(Err(format!("the result cannot be read: {error}"))),
+        Err(error) => return Some(Err(format!("the result cannot be read: {error}").into())),
     };
     let mut bytes = Vec::new();
     if let Err(error) = file.take(RESULT_CAP as u64 + 1).read_to_end(&mut bytes) {
-        return Some(Err(format!("the result cannot be read: {error}")));
+        return Some(Err(format!("the result cannot be read: {error}").into()));
     }
     if bytes.len() > RESULT_CAP {
-        return Some(Err(format!("the result is larger than {RESULT_CAP} bytes")));
+        return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
-    Some(serde_json::from_slice(&bytes).map_err(|error| format!("the result is not JSON: {error}")))
+    Some(serde_json::from_slice(&bytes).map_err(|error| format!("the result is not JSON: {error}").into()))
 }

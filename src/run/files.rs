@@ -7,10 +7,10 @@
 //! `control.lock`, the task's, those of the repository.
 
 use super::record::{RunStanding, RunState, pretty};
-use crate::base::{Diagnostic, RepoPath};
+use crate::base::{Code, Error, Reason, RepoPath};
 use crate::decide::ControlRequest;
 use crate::scan::OWN_DIRECTORY;
-use crate::store::{Error, durable};
+use crate::store::durable;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -49,17 +49,6 @@ pub enum Said {
     Told(Box<RunState>),
     /// Nobody: no process drives the task. This is its last run.
     Nobody(Option<Box<RunState>>),
-}
-
-/// What can go wrong with the files of a run.
-#[derive(Debug, thiserror::Error)]
-pub enum RunFault {
-    /// They cannot be written, or somebody else has them.
-    #[error(transparent)]
-    Store(#[from] Error),
-    /// The record of the run is there and cannot be read.
-    #[error("{}", .0.message)]
-    Unreadable(Box<Diagnostic>),
 }
 
 /// How many runs keep their logs.
@@ -120,7 +109,7 @@ impl RunFiles {
 
     /// The result of a try that lies there; `None` where there is none.
     #[must_use]
-    pub fn left_result(&self, name: &str) -> Option<Result<Value, String>> {
+    pub fn left_result(&self, name: &str) -> Option<Result<Value, Reason>> {
         super::executor::read_result(&self.result(name))
     }
 
@@ -129,7 +118,7 @@ impl RunFiles {
     pub fn begin(
         &self,
         make: impl FnOnce(Option<RunState>) -> RunState,
-    ) -> Result<Option<(Lock, RunState)>, RunFault> {
+    ) -> Result<Option<(Lock, RunState)>, Error> {
         self.create()?;
         let _control = self.control_lock()?;
         let Some(lock) = self.try_lock()? else { return Ok(None) };
@@ -163,7 +152,7 @@ impl RunFiles {
 
     /// Wishes something of whoever drives the task; `None` takes a wish back. The last word counts, but a
     /// pause does not soften a stop.
-    pub fn say(&self, request: Option<ControlRequest>, by: &str) -> Result<Said, RunFault> {
+    pub fn say(&self, request: Option<ControlRequest>, by: &str) -> Result<Said, Error> {
         if !self.directory.is_dir() && !self.is_driven() {
             return Ok(Said::Nobody(None));
         }
@@ -183,7 +172,7 @@ impl RunFiles {
         }
         let Some(run) = run.filter(|run| !matches!(run.standing, RunStanding::Ended { .. })) else {
             let what = "another process runs this task, and what it does is not written down".to_owned();
-            return Err(Error::Busy { what }.into());
+            return Err(Error::busy(what));
         };
         match request {
             None => self.drop_request()?,
@@ -215,7 +204,7 @@ impl RunFiles {
     }
 
     /// What is known of the last run; `None` where there was none.
-    pub fn read(&self) -> Result<Option<RunState>, RunFault> {
+    pub fn read(&self) -> Result<Option<RunState>, Error> {
         let path = self.directory.join(RECORD);
         if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Ok(None);
@@ -224,7 +213,7 @@ impl RunFiles {
         let refuse = |why: &str| {
             let message = format!("{shown}, the record of the last run, cannot be read: {why}");
             let hint = format!("move it away to begin anew: mv {shown} {shown}.old");
-            RunFault::Unreadable(Box::new(Diagnostic::error("run-unreadable", message).hint(hint)))
+            Error::new(Code::RunUnreadable, message).with_hint(hint)
         };
         let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is no readable file"))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| refuse(&error.to_string()))?;

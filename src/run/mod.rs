@@ -17,7 +17,7 @@ mod trial;
 
 pub use crate::decide::ControlRequest;
 pub use executor::{Ended, Executor, Live, Performed};
-pub use files::{Control, Lock, RunFault, RunFiles, Said};
+pub use files::{Control, Lock, RunFiles, Said};
 pub use group::{RESULT, adopt_orphans, end_leftovers, kill_now};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};

@@ -1,6 +1,6 @@
 //! What is wrong with a configuration, and where in it.
 
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use std::ops::Range;
 
 /// A part of an expression that is refused.
@@ -36,15 +36,11 @@ pub struct SkillFault {
 }
 
 impl SkillFault {
-    pub(super) fn error(pointer: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
+    pub(super) fn error(pointer: impl Into<String>, code: Code, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::error(code, message) }
     }
 
-    pub(super) fn warning(
-        pointer: impl Into<String>,
-        code: &'static str,
-        message: impl Into<String>,
-    ) -> Self {
+    pub(super) fn warning(pointer: impl Into<String>, code: Code, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), span: None, diagnostic: Diagnostic::warning(code, message) }
     }
 
@@ -54,7 +50,7 @@ impl SkillFault {
 
     /// The refusal of a part of the expression at `pointer`.
     pub(super) fn refused(pointer: impl Into<String>, refused: SkillRefused) -> Self {
-        let diagnostic = Diagnostic::error("skill-expression", refused.message);
+        let diagnostic = Diagnostic::error(Code::SkillExpression, refused.message);
         let diagnostic = match refused.hint {
             Some(hint) => diagnostic.hint(hint),
             None => diagnostic,

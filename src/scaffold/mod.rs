@@ -20,7 +20,7 @@ pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
 pub use skill::{Condition, Skill, SkillAction, read};
 
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::workflow::{Document, System, check, compile, format};
 use plan::LoopPlan;
 
@@ -140,7 +140,7 @@ fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Resul
 fn covered(problem: &Diagnostic) -> Option<(&str, &str)> {
     let mut named = problem.message.split('`').skip(1).step_by(2);
     let rules = named.next().zip(named.next());
-    rules.filter(|_| problem.code == "workflow-covered-rule")
+    rules.filter(|_| problem.code == Code::WorkflowCoveredRule)
 }
 
 /// What the check says of a rule, said of what the rule was made of: the document is not written yet.
@@ -150,7 +150,7 @@ fn traced(plan: &LoopPlan<'_>, problem: Diagnostic) -> SkillFault {
         Some(((pointer, late), early)) => {
             let early = plan.source(early).map_or(early, |(_, early)| early);
             let message = format!("`{late}` never has its turn: `{early}` always comes first");
-            let fault = SkillFault::error(pointer, "skill-expression", message);
+            let fault = SkillFault::error(pointer, Code::SkillExpression, message);
             fault.hint("put the narrower one first, or leave one out")
         }
         None => SkillFault { pointer: String::new(), span: None, diagnostic: problem },

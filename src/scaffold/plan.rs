@@ -9,6 +9,7 @@ use super::expression::alternatives;
 use super::fault::{SkillFault, SkillRefused};
 use super::skill::{Condition, Skill, SkillAction};
 use super::translate::{FieldNames, Translated, nullable, translate};
+use crate::base::Code;
 use crate::workflow::Guard;
 use std::cell::Cell;
 
@@ -201,7 +202,8 @@ fn planned<'a>(
     {
         let message =
             format!("`{}` changes `{field}`, which decides whether it runs, yet runs once", action.id);
-        let fault = SkillFault::warning(format!("{}/preconditions", action.pointer), "skill-once", message);
+        let fault =
+            SkillFault::warning(format!("{}/preconditions", action.pointer), Code::SkillOnce, message);
         faults.push(fault.hint("if it is meant to run again and again: --strategy state"));
     }
     let all = || skill.fields.iter().map(|field| field.name()).collect();

@@ -4,7 +4,7 @@
 
 use super::fault::SkillFault;
 use super::field::{self, Field};
-use crate::base::{ActionName, nearest};
+use crate::base::{ActionName, Code, nearest};
 use crate::workflow::{Guard, RESERVED_KEYS};
 use serde_json::{Map, Value};
 
@@ -85,7 +85,7 @@ struct SkillReader {
 impl SkillReader {
     fn skill(&mut self, config: &Value) -> Skill {
         let Some(top) = config.as_object() else {
-            self.error("", "skill-value", "the configuration is not an object");
+            self.error("", Code::SkillValue, "the configuration is not an object");
             return Skill::default();
         };
         self.mode(top);
@@ -109,18 +109,19 @@ impl SkillReader {
         skill
     }
 
-    fn error(&mut self, pointer: &str, code: &'static str, message: impl Into<String>) {
+    fn error(&mut self, pointer: &str, code: Code, message: impl Into<String>) {
         self.faults.push(SkillFault::error(pointer, code, message));
     }
 
     fn mode(&mut self, top: &Map<String, Value>) {
         let mode = self.text(top, "", "execution_mode", false);
         if mode == "sequential" {
-            let fault = SkillFault::error("/execution_mode", "skill-value", "a sequential skill has no loop");
+            let fault =
+                SkillFault::error("/execution_mode", Code::SkillValue, "a sequential skill has no loop");
             self.faults.push(fault.hint("give it an `autonomous_config`, and the mode autonomous or hybrid"));
         } else if !["", "autonomous", "hybrid"].contains(&mode.as_str()) {
             let fault =
-                SkillFault::error("/execution_mode", "skill-value", format!("there is no mode `{mode}`"));
+                SkillFault::error("/execution_mode", Code::SkillValue, format!("there is no mode `{mode}`"));
             self.faults.push(fault.hint("known are: autonomous, hybrid"));
         }
     }
@@ -142,14 +143,17 @@ impl SkillReader {
             }
             let at = format!("{pointer}/name");
             if fields.iter().any(|field| field.name == name) {
-                self.error(&at, "skill-name", format!("there is a field `{name}` already"));
+                self.error(&at, Code::SkillName, format!("there is a field `{name}` already"));
             } else if RESERVED_KEYS.contains(&name.as_str()) {
                 let message = format!("orch keeps something else under `{name}` in state.json");
-                let fault = SkillFault::error(at, "skill-name", message);
+                let fault = SkillFault::error(at, Code::SkillName, message);
                 self.faults.push(fault.hint(format!("rename the field, for example `skill_{name}`")));
             } else if !is_name(&name) {
-                let fault =
-                    SkillFault::error(at, "skill-name", format!("`{name}` cannot be named in a condition"));
+                let fault = SkillFault::error(
+                    at,
+                    Code::SkillName,
+                    format!("`{name}` cannot be named in a condition"),
+                );
                 self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
             } else {
                 let (kind, optional) = self.kind(item, &pointer);
@@ -167,7 +171,7 @@ impl SkillReader {
             let message = format!("type `{text}` is not understood, so the field may hold anything");
             let hint = "known are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
             self.faults
-                .push(SkillFault::warning(format!("{pointer}/type"), "skill-type", message).hint(hint));
+                .push(SkillFault::warning(format!("{pointer}/type"), Code::SkillType, message).hint(hint));
         }
         read
     }
@@ -178,7 +182,7 @@ impl SkillReader {
         let mut actions: Vec<SkillAction> = Vec::new();
         let items = self.items(loop_of, above, "actions", true);
         if items.is_empty() && self.faults.is_empty() {
-            self.error("/autonomous_config/actions", "skill-value", "there is no action");
+            self.error("/autonomous_config/actions", Code::SkillValue, "there is no action");
         }
         for (pointer, item) in items {
             self.slips(item, &pointer, &KEYS);
@@ -197,15 +201,15 @@ impl SkillReader {
             let at = format!("{}/id", action.pointer);
             if let Some(other) = actions.iter().find(|other| is_same(&other.name, &action.name)) {
                 let message = format!("`{}` and `{}` are the same action", other.id, action.id);
-                let fault = SkillFault::error(at, "skill-name", message);
+                let fault = SkillFault::error(at, Code::SkillName, message);
                 self.faults.push(fault.hint("ids differ in more than `action-`, `-`, `_` and case"));
             } else if !(action.id.is_empty() || is_action(&action.name)) {
                 let fault =
-                    SkillFault::error(at, "skill-name", format!("`{}` is no id of an action", action.id));
+                    SkillFault::error(at, Code::SkillName, format!("`{}` is no id of an action", action.id));
                 self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
             } else if is_same(&action.name, SPEC_REVIEW) {
                 let message = format!("every workflow has an action `{SPEC_REVIEW}`");
-                self.faults.push(SkillFault::error(at, "skill-name", message).hint("choose another id"));
+                self.faults.push(SkillFault::error(at, Code::SkillName, message).hint("choose another id"));
             }
             actions.push(action);
         }
@@ -219,25 +223,25 @@ impl SkillReader {
                 && !object.contains_key(near)
             {
                 let fault =
-                    SkillFault::error(join(pointer, key), "skill-key", format!("unknown key `{key}`"));
+                    SkillFault::error(join(pointer, key), Code::SkillKey, format!("unknown key `{key}`"));
                 self.faults.push(fault.hint(format!("did you mean `{near}`?")));
             }
         }
     }
 
     fn wrong(&mut self, pointer: String, what: &str) {
-        self.faults.push(SkillFault::error(pointer, "skill-value", format!("this should be {what}")));
+        self.faults.push(SkillFault::error(pointer, Code::SkillValue, format!("this should be {what}")));
     }
 
     fn missing(&mut self, pointer: &str, key: &str) {
-        self.error(pointer, "skill-value", format!("`{key}` is missing"));
+        self.error(pointer, Code::SkillValue, format!("`{key}` is missing"));
     }
 
     fn text(&mut self, object: &Map<String, Value>, pointer: &str, key: &str, needed: bool) -> String {
         match object.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() || !needed => text.trim().to_owned(),
             Some(Value::String(_)) => {
-                self.error(&join(pointer, key), "skill-value", format!("`{key}` is empty"));
+                self.error(&join(pointer, key), Code::SkillValue, format!("`{key}` is empty"));
                 String::new()
             }
             None | Some(Value::Null) => {

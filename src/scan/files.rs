@@ -1,7 +1,7 @@
 //! Files in memory as a source: what a task held at a moment that no single commit tells of.
 
-use super::{Child, Content, Entry, EntryKind, Source, SourceError};
-use crate::base::{Digest, RepoPath};
+use super::{Child, Content, Entry, EntryKind, Source};
+use crate::base::{Digest, Error, RepoPath};
 use std::collections::BTreeMap;
 
 /// Files by path, each with its bytes as git stores them.
@@ -10,7 +10,7 @@ pub struct FileSet(BTreeMap<RepoPath, Vec<u8>>);
 
 impl FileSet {
     /// Everything that another source holds as regular files below a directory, and can read.
-    pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, SourceError> {
+    pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, Error> {
         let mut files = Self::default();
         for entry in source.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
             let Ok(path) = RepoPath::new(&entry.path) else { continue };
@@ -44,7 +44,7 @@ impl FileSet {
 }
 
 impl Source for FileSet {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let below = self.0.keys().filter(|path| path.below(directory).is_some());
         Ok(below
             .map(|path| Entry { path: path.to_string(), kind: EntryKind::File, executable: false })
@@ -59,7 +59,7 @@ impl Source for FileSet {
         false
     }
 
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         Ok(match self.0.get(path) {
             None => Content::Missing,
             Some(bytes) if bytes.len() as u64 > limit => Content::TooLarge(bytes.len() as u64),
@@ -67,7 +67,7 @@ impl Source for FileSet {
         })
     }
 
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         Ok(Digest::of_blob(bytes))
     }
 }

@@ -14,10 +14,10 @@ mod validation_cache;
 
 pub use files::FileSet;
 pub use matcher::Matcher;
-pub use observe::{NESTED, Observed, ObservedFile, ReadLimits, StateFile, observe};
+pub use observe::{Observed, ObservedFile, ReadLimits, StateFile, observe};
 pub use read::{ReadResult, conflict, parse_json, read};
 pub use regular::{append_regular, open_regular};
 pub use schema::{Problem, Schema, Schemas, example, lint};
-pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, SourceError, WorkDir};
+pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, WorkDir};
 pub use span::{inside, span};
 pub use validation_cache::ValidationCache;

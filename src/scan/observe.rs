@@ -1,8 +1,8 @@
 //! Observing one task: every file that matches a declared artifact, read once, parsed, validated.
 
 use super::read::{ReadResult, read};
-use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, SourceError, ValidationCache};
-use crate::base::{ArtifactName, Diagnostic, Digest, Place, RepoPath, TaskId};
+use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, Error, Place, RepoPath, TaskId};
 use crate::decide::{Facts, FileFact};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::workflow::{Artifact, Workflow};
@@ -40,9 +40,6 @@ pub struct Observed {
     /// Directories of the task that are repositories of their own.
     pub nested: Vec<RepoPath>,
 }
-
-/// The code of what is told of a repository inside this one.
-pub const NESTED: &str = "nested-repository";
 
 /// The bytes of `state.json`, and what keeps them from being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +79,7 @@ pub fn observe(
     task: &TaskId,
     directory: &RepoPath,
     limits: &ReadLimits,
-) -> Result<Observed, SourceError> {
+) -> Result<Observed, Error> {
     let mut observer = Observer { source, workflow, schemas, validations, directory, limits };
     let mut observed = Observed {
         facts: Facts {
@@ -128,21 +125,22 @@ enum Got {
 }
 
 impl Observer<'_> {
-    fn take(&mut self, matcher: &Matcher, entry: &Entry, observed: &mut Observed) -> Result<(), SourceError> {
+    fn take(&mut self, matcher: &Matcher, entry: &Entry, observed: &mut Observed) -> Result<(), Error> {
         if entry.kind == EntryKind::NotUtf8 {
             let message = "a name here is not UTF-8, so no artifact can be read from it";
             let place = Place { path: entry.path.clone(), ..Place::default() };
             observed
                 .facts
                 .diagnostics
-                .push(Diagnostic::warning("path-not-utf8", message).at(place).hint("rename it"));
+                .push(Diagnostic::warning(Code::PathNotUtf8, message).at(place).hint("rename it"));
             return Ok(());
         }
         let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
         if entry.kind == EntryKind::Repository {
             let message = "it is a repository of its own; nothing in it can be evidence here";
             let hint = "move it out of the task, or remove its .git";
-            let diagnostic = Diagnostic::warning(NESTED, message).at(Place::file(&path)).hint(hint);
+            let diagnostic =
+                Diagnostic::warning(Code::RepositoryInsideTask, message).at(Place::file(&path)).hint(hint);
             observed.facts.diagnostics.push(diagnostic);
             observed.nested.push(path);
             return Ok(());
@@ -173,7 +171,7 @@ impl Observer<'_> {
             if let EntryKind::Unreadable(why) = &entry.kind {
                 // It may be a directory that holds artifacts.
                 observed.unread.push(path.clone());
-                let diagnostic = Diagnostic::warning("unreadable", format!("it cannot be read: {why}"));
+                let diagnostic = Diagnostic::warning(Code::Unreadable, format!("it cannot be read: {why}"));
                 observed.facts.diagnostics.push(diagnostic.at(Place::file(&path)));
             }
             return Ok(());
@@ -188,7 +186,7 @@ impl Observer<'_> {
         owners: &[(usize, usize)],
         entry: &Entry,
         observed: &mut Observed,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), Error> {
         let artifacts = &self.workflow.artifacts;
         let owned =
             owners.iter().filter_map(|(artifact, pattern)| Some((artifacts.get(*artifact)?, *pattern)));
@@ -256,7 +254,7 @@ impl Observer<'_> {
         (valid.then(|| Arc::new(data)), problems)
     }
 
-    fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, SourceError> {
+    fn get(&self, path: &RepoPath, entry: &Entry) -> Result<Got, Error> {
         let problem = |code, message: String, hint: &str| {
             Got::Problem(Diagnostic::error(code, message).at(Place::file(path)).hint(hint))
         };
@@ -265,36 +263,36 @@ impl Observer<'_> {
                 Content::Bytes(bytes) => Got::Bytes(bytes),
                 Content::Missing => Got::Nothing,
                 Content::TooLarge(size) => problem(
-                    "too-large",
+                    Code::TooLarge,
                     format!("it has {size} bytes; at most {} are read", self.limits.bytes),
                     "make it smaller, or raise `limit_bytes` in orch.toml",
                 ),
                 Content::Absent => problem(
-                    "not-in-clone",
+                    Code::NotInClone,
                     "its bytes are not in this clone".to_owned(),
                     "git fetch --refetch",
                 ),
                 Content::Unreadable(why) => {
-                    problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it")
+                    problem(Code::Unreadable, format!("it cannot be read: {why}"), "chmod +r it")
                 }
             },
             EntryKind::Symlink => problem(
-                "symlink",
+                Code::Symlink,
                 "it is a symbolic link; git stores the link, not what it leads to".to_owned(),
                 "put the file itself there",
             ),
             EntryKind::Directory => problem(
-                "is-a-directory",
+                Code::IsADirectory,
                 "it is a directory where a file belongs".to_owned(),
                 "remove the directory and write the file",
             ),
             EntryKind::Special => problem(
-                "not-a-file",
+                Code::NotAFile,
                 "it is a pipe, a device or a socket where a file belongs".to_owned(),
                 "remove it and write the file",
             ),
             EntryKind::Unreadable(why) => {
-                problem("unreadable", format!("it cannot be read: {why}"), "chmod +r it")
+                problem(Code::Unreadable, format!("it cannot be read: {why}"), "chmod +r it")
             }
             EntryKind::NotUtf8 | EntryKind::Repository => Got::Nothing,
         })

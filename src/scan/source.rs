@@ -1,7 +1,7 @@
 //! Where a task's bytes come from.
 
 use super::open_regular;
-use crate::base::{Digest, RepoPath};
+use crate::base::{Code, Digest, Error, Reason, RepoPath};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 pub trait Source {
     /// Everything below a directory that is no plain directory, in path order; `.git` is never
     /// listed, nor what lies in another repository. A missing directory is an empty list.
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError>;
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error>;
 
     /// What lies directly in a directory, in name order, `.git` apart; `None` if it cannot be
     /// listed. Of what has no name in UTF-8, only directories are listed.
@@ -27,7 +27,7 @@ pub trait Source {
     }
 
     /// The bytes of one regular file; one larger than `limit` is not read.
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError>;
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error>;
 
     /// The blob id of the regular file at a path, where it is known without reading the file.
     fn blob_id(&self, _path: &RepoPath) -> Option<Digest> {
@@ -35,7 +35,7 @@ pub trait Source {
     }
 
     /// The blob id that `git add` would store for these bytes at this path.
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError>;
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error>;
 }
 
 /// The bytes of a file, or why they are not given.
@@ -131,38 +131,17 @@ pub enum EntryKind {
     NotUtf8,
 }
 
-/// Why a source cannot be read at all.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The file system refuses.
-    #[error("{path} cannot be read")]
-    Io {
-        /// What was to be read.
-        path: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The repository refuses.
-    #[error("{path}: {message}")]
-    Repository {
-        /// What was to be read.
-        path: String,
-        /// What it says.
-        message: String,
-    },
-}
-
 /// Turns the bytes of a work file into the blob id that git would store.
 pub trait Clean {
     /// The blob id after clean filters and line-ending conversion.
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String>;
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason>;
 }
 
 /// Outside git: bytes are hashed as they are.
 pub struct Raw;
 
 impl Clean for Raw {
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
         Ok(Digest::of_blob(bytes))
     }
 }
@@ -216,7 +195,7 @@ fn is_executable(_metadata: &std::fs::Metadata) -> bool {
 pub const OWN_DIRECTORY: &str = ".orch";
 
 impl Source for WorkDir<'_> {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let start = directory.under(&self.root);
         if !start.is_dir() {
             return Ok(Vec::new());
@@ -288,7 +267,7 @@ impl Source for WorkDir<'_> {
         on_the_way.find(|step| !step.as_str().is_empty() && is_repository(&step.under(&self.root)))
     }
 
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let target = path.under(&self.root);
         let mut file = match open_regular(&target) {
             Ok(Some(file)) => file,
@@ -309,9 +288,7 @@ impl Source for WorkDir<'_> {
         }
     }
 
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
-        self.clean
-            .digest(path, bytes)
-            .map_err(|message| SourceError::Repository { path: path.to_string(), message })
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
+        self.clean.digest(path, bytes).map_err(|message| Error::new(Code::Git, format!("{path}: {message}")))
     }
 }

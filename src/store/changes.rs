@@ -109,7 +109,7 @@ impl Store {
     /// The commit that an object is, or that a tag of it names; `None` of anything else.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
         let Ok(found) = self.repo.find_object(oid(object)?, None) else {
-            return Err(Error::Revision { revision: object.to_string() });
+            return Err(super::error::unknown_revision(&object.to_string()));
         };
         Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
     }

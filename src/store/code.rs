@@ -30,7 +30,7 @@ pub(super) struct KnownCode {
 }
 
 /// A part of every commit's tree.
-pub struct Code<'a> {
+pub struct CodePart<'a> {
     /// What tells this part from any other.
     pub name: String,
     /// How much of what lies at a path belongs to it; the flag says that it is a directory.
@@ -69,7 +69,7 @@ pub struct CodeCommit {
 impl Store {
     /// The id that git would give to a tree of this part of what a commit holds; no commit holds
     /// nothing.
-    pub fn code_digest(&self, commit: Option<Digest>, code: &Code<'_>) -> Result<Digest, Error> {
+    pub fn code_digest(&self, commit: Option<Digest>, code: &CodePart<'_>) -> Result<Digest, Error> {
         match commit {
             Some(commit) => self.digest_of_part(self.repo.find_commit(oid(commit)?)?.tree_id(), code),
             None => Ok(tree_id(&[])),
@@ -82,7 +82,7 @@ impl Store {
         &self,
         head: Digest,
         start: &Start,
-        code: &Code<'_>,
+        code: &CodePart<'_>,
         may_note: bool,
     ) -> Result<Option<Since>, Error> {
         let boundary = self.boundary();
@@ -158,7 +158,7 @@ impl Store {
     }
 
     /// What is told of a commit that changed this part; `None` of any other.
-    fn told_of(&self, id: Oid, code: &Code<'_>) -> Result<Option<CodeCommit>, Error> {
+    fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {
         let known = self.parts.borrow().get(&code.name).and_then(|known| known.commits.get(&id).cloned());
         if let Some(known) = known {
             return Ok(known);
@@ -188,7 +188,7 @@ impl Store {
     }
 
     /// Whether this part is not what it was in any parent.
-    fn changes_part(&self, commit: &GitCommit<'_>, code: &Code<'_>) -> Result<bool, Error> {
+    fn changes_part(&self, commit: &GitCommit<'_>, code: &CodePart<'_>) -> Result<bool, Error> {
         let own = self.digest_of_part(commit.tree_id(), code)?;
         if commit.parent_count() == 0 {
             return Ok(own != tree_id(&[]));
@@ -201,7 +201,7 @@ impl Store {
         Ok(true)
     }
 
-    fn digest_of_part(&self, tree: Oid, code: &Code<'_>) -> Result<Digest, Error> {
+    fn digest_of_part(&self, tree: Oid, code: &CodePart<'_>) -> Result<Digest, Error> {
         let known = self.parts.borrow().get(&code.name).and_then(|known| known.digests.get(&tree).copied());
         if let Some(known) = known {
             return Ok(known);
@@ -214,7 +214,7 @@ impl Store {
 
     /// The id of the tree of what belongs to this part; `None` where nothing does, since git knows no
     /// empty directories. Goes down only where a directory belongs to it in part.
-    fn part_of(&self, tree: &Tree<'_>, at: &RepoPath, code: &Code<'_>) -> Result<Option<Digest>, Error> {
+    fn part_of(&self, tree: &Tree<'_>, at: &RepoPath, code: &CodePart<'_>) -> Result<Option<Digest>, Error> {
         let mut kept = Vec::new();
         for entry in tree {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
@@ -245,7 +245,7 @@ fn changed_in_part(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
     at: &RepoPath,
-    code: &Code<'_>,
+    code: &CodePart<'_>,
     found: &mut Vec<RepoPath>,
 ) -> Result<(), Error> {
     for (name, sides) in unlike_names((one, before), (other, after))? {

@@ -6,7 +6,7 @@ use super::journal::Journal;
 use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
-use crate::base::{Digest, RepoPath};
+use crate::base::{Class, Code, Digest, RepoPath};
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::borrow::Cow;
@@ -112,7 +112,7 @@ impl Store {
             tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
-        Err(Error::Busy { what: "another orch is committing here".to_owned() })
+        Err(Error::busy("another orch is committing here"))
     }
 
     /// The lock, unless another process has it.
@@ -138,7 +138,7 @@ impl Transaction<'_> {
     /// Makes the commits, moves the branch over all of them at once, places the files, and brings
     /// the index up to date once.
     ///
-    /// [`Error::Moved`] means that nothing happened: read and decide again. What goes wrong
+    /// [`Error::moved`] means that nothing happened: read and decide again. What goes wrong
     /// after the move is reported in the result instead, and finished by the next run.
     pub fn commit(&mut self, planned: &[PlannedCommit]) -> Result<Committed, Error> {
         let store = self.store;
@@ -165,7 +165,7 @@ impl Transaction<'_> {
         let own = placed(planned);
         let bytes = |path: &RepoPath, _| match own.get(path) {
             Some((bytes, _)) => Ok(Cow::Borrowed(*bytes)),
-            None => Err(Error::Moved),
+            None => Err(Error::moved()),
         };
         let finished = store.finish_locked(&journal, &self.reference_places(), &bytes, (index, &staged));
         let (left_staged, unfinished) = match finished {
@@ -188,7 +188,7 @@ impl Transaction<'_> {
     ) -> Result<(IndexUpdate, Staged), Error> {
         let store = self.store;
         let index = match store.begin_index_update() {
-            Err(Error::Busy { .. }) => return Err(Error::Moved),
+            Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
             begun => begun?,
         };
         let staged = store.staged_under(&index, &journal.index)?;
@@ -197,7 +197,7 @@ impl Transaction<'_> {
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
         if store.head()? != self.head || !self.is_as_judged(planned) {
-            return Err(Error::Moved);
+            return Err(Error::moved());
         }
         self.move_branch(built.last(), planned)?;
         Ok((index, staged))
@@ -256,10 +256,9 @@ impl Transaction<'_> {
         }
         let updated = update.create_updated(repo, base).map_err(|error| {
             if error.message().contains("D/F conflict") {
-                return Error::NotNow {
-                    why: "HEAD holds a file or a submodule where a directory of the task is".to_owned(),
-                    hint: "commit the change that put the directory there, then try again".to_owned(),
-                };
+                let why = "HEAD holds a file or a submodule where a directory of the task is";
+                let hint = "commit the change that put the directory there, then try again".to_owned();
+                return Error::new(Code::DirectoryTaken, why).with_hint(hint);
             }
             error.into()
         })?;
@@ -310,7 +309,7 @@ impl Transaction<'_> {
     fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
         let store = self.store;
         let before = self.head.commit.map(|commit| store.tree_of(commit)).transpose()?;
-        let last = built.last().copied().ok_or(Error::Moved)?;
+        let last = built.last().copied().ok_or_else(Error::moved)?;
         let after = store.repo.find_commit(last)?.tree()?;
         let mut index: BTreeMap<RepoPath, IndexChange> = BTreeMap::new();
         for path in
@@ -350,21 +349,19 @@ impl Transaction<'_> {
             match moved {
                 Ok(_) => return Ok(()),
                 Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
-                    return Err(Error::Moved);
+                    return Err(Error::moved());
                 }
                 Err(error) if error.code() == ErrorCode::Locked && attempt + 1 < TRIES => {
                     tracing::info!(attempt, "waiting: another git process holds the lock of the branch");
                     sleep(Duration::from_millis(2 << attempt));
                 }
                 Err(error) if error.code() == ErrorCode::Locked => {
-                    return Err(Error::Busy {
-                        what: format!("another git process holds the lock of {name}"),
-                    });
+                    return Err(Error::busy(format!("another git process holds the lock of {name}")));
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::Moved)
+        Err(Error::moved())
     }
 
     /// Where the branch's move has to reach the disk.

@@ -91,7 +91,7 @@ impl Store {
         durable::write_all(&placed)?;
         let names = files.iter().map(|(path, _)| path.as_str());
         let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"].into_iter().chain(names).collect();
-        self.git(&arguments, &[]).map(drop)
+        Ok(self.git(&arguments, &[]).map(drop)?)
     }
 
     /// The commits that two come from; none where they have nothing in common, or not in this clone.

@@ -78,7 +78,7 @@ impl Environment {
         let repo = match Repository::open_ext(path, flags, std::iter::empty::<&OsStr>()) {
             Ok(repo) => repo,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-            Err(error) => return Err(Error::opening(path, error)),
+            Err(error) => return Err(super::error::opening(path, error)),
         };
         if let Some(place) = &self.work_tree {
             let place = place.canonicalize().map_err(|source| Error::io(place, source))?;
@@ -102,5 +102,5 @@ fn refuse_outside(repo: &Repository, start: &Path) -> Result<(), Error> {
 }
 
 fn refused(why: String) -> Error {
-    Error::Environment { why }
+    super::error::environment(why)
 }

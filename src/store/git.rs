@@ -1,24 +1,25 @@
 //! The `git` command, for what libgit2 does not do: filters, and the index in all its formats.
 
-use super::{Error, Store};
+use super::Store;
+use super::error::GitFault;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
 impl Store {
     /// Runs `git` in the work tree, with `input` on its stdin, and returns its stdout.
-    pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
         finish_git(subcommand(arguments), self.start_git(arguments)?, input)
     }
 
     /// Runs `git`, reading only, under the index that the environment names: the one that a hook
     /// is asked about.
-    pub(super) fn git_under_its_index(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+    pub(super) fn git_under_its_index(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {
         let process = spawn(self.command(arguments), arguments)?;
         finish_git(subcommand(arguments), process, &[])
     }
 
     /// Starts `git` in the work tree, waiting for its input.
-    pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, Error> {
+    pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, GitFault> {
         let mut command = self.command(arguments);
         // A hook of git may run under another index than the one that the user works with.
         command.env_remove("GIT_INDEX_FILE");
@@ -47,15 +48,15 @@ impl Store {
     }
 }
 
-fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, Error> {
+fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, GitFault> {
     command.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::NoGit { command: subcommand(arguments).to_owned() },
+        std::io::ErrorKind::NotFound => GitFault::NoProgram { command: subcommand(arguments).to_owned() },
         _ => failed(subcommand(arguments), format!("it cannot be started: {error}")),
     })
 }
 
 /// Gives a process of git its input, waits for its end, and returns its stdout.
-pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Result<Vec<u8>, Error> {
+pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Result<Vec<u8>, GitFault> {
     let written = match process.stdin.take() {
         // Dropped at the end of the statement, so that git sees the end of its input.
         Some(mut stdin) => stdin.write_all(input),
@@ -74,6 +75,6 @@ fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
     arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default()
 }
 
-fn failed(command: &str, message: String) -> Error {
-    Error::Command { command: command.to_owned(), message }
+fn failed(command: &str, message: String) -> GitFault {
+    GitFault::Refused { command: command.to_owned(), message }
 }

@@ -10,7 +10,7 @@ use super::ls_files::Listed;
 use super::splice::{Edit, is_plain, splice};
 use super::update_index::GitUpdate;
 use super::{Error, Store};
-use crate::base::{Digest, RepoPath, command};
+use crate::base::{Class, Code, Digest, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
@@ -95,7 +95,7 @@ pub(super) fn edits_for<'c>(changes: &'c [IndexChange], staged: &Staged) -> (Vec
 
 impl Store {
     /// Takes git's lock of the index, for a while in which nothing else can be staged or checked
-    /// out. [`Error::Busy`] means that somebody else has it.
+    /// out. [`Class::Busy`] means that somebody else has it.
     pub(super) fn begin_index_update(&self) -> Result<IndexUpdate, Error> {
         match self.lock_plain_index() {
             Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
@@ -249,7 +249,9 @@ pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Me
 pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     match staged.unmerged.first() {
         None => Ok(()),
-        Some(path) => Err(Error::NotNow { why: format!("{path} is unmerged"), hint: resolving(path) }),
+        Some(path) => {
+            Err(Error::new(Code::Unmerged, format!("{path} is unmerged")).with_hint(resolving(path)))
+        }
     }
 }
 
@@ -266,7 +268,7 @@ pub fn resolving(path: &str) -> String {
 fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     for tried in 0..TRIES {
         match attempt() {
-            Err(Error::Busy { .. }) => sleep(Duration::from_millis(10 << tried)),
+            Err(error) if error.class() == Class::Busy => sleep(Duration::from_millis(10 << tried)),
             result => return result,
         }
     }

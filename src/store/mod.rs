@@ -35,12 +35,12 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
+use crate::base::Error;
 pub use changes::{KnownRefs, Range, Visited};
-pub use code::{Code, CodeCommit, Since, Start};
+pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
 pub use conflict::{Operation, Unmerged};
 pub use environment::Environment;
-pub use error::{Error, ErrorKind};
 pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
@@ -134,7 +134,7 @@ impl Store {
     pub fn refuse_bare(&self) -> Result<(), Error> {
         match self.repo.workdir() {
             Some(_) => Ok(()),
-            None => Err(Error::Bare { path: self.repo.path().to_owned() }),
+            None => Err(error::bare(self.repo.path())),
         }
     }
 
@@ -154,7 +154,7 @@ impl Store {
     /// Commits everything in the work tree that is not ignored, as `git add -A && git commit` does.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.git(&["add", "-A"], &[])?;
-        self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)
+        Ok(self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)?)
     }
 
     /// The same repository under other settings.

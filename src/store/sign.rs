@@ -2,6 +2,7 @@
 //!
 //! libgit2 knows most of git's settings. Where something stands that it does not know, git is asked.
 
+use super::error::{GitFault, no_identity, signing};
 use super::{Error, Store, oid};
 use crate::base::Digest;
 use git2::{ErrorCode, Oid, Time, Tree};
@@ -42,9 +43,9 @@ impl Store {
                 Person::Committer => "GIT_COMMITTER_IDENT",
             };
             return match self.git(&["var", name], &[]) {
-                Ok(line) => identity_of(&String::from_utf8_lossy(&line)).ok_or(Error::Identity),
-                Err(Error::Command { .. }) => Err(Error::Identity),
-                Err(error) => Err(error),
+                Ok(line) => identity_of(&String::from_utf8_lossy(&line)).ok_or_else(no_identity),
+                Err(GitFault::Refused { .. }) => Err(no_identity()),
+                Err(error) => Err(error.into()),
             };
         }
         let known = match person {
@@ -52,7 +53,7 @@ impl Store {
             Person::Committer => self.repo.committer_from_env(),
         };
         known.map_err(|error| match error.code() {
-            ErrorCode::NotFound => Error::Identity,
+            ErrorCode::NotFound => no_identity(),
             _ => error.into(),
         })
     }
@@ -85,8 +86,8 @@ impl Store {
         arguments.push(&tree);
         match self.git(&arguments, message.as_bytes()) {
             Ok(answer) => Ok(Oid::from_str(String::from_utf8_lossy(&answer).trim())?),
-            Err(Error::Command { message, .. }) => Err(Error::Signing { message: spoken(&message) }),
-            Err(error) => Err(error),
+            Err(GitFault::Refused { message, .. }) => Err(signing(&spoken(&message))),
+            Err(error) => Err(error.into()),
         }
     }
 

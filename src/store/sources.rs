@@ -1,15 +1,15 @@
 //! A commit's tree as a source of a task's bytes.
 
 use super::{Error, Store, digest, oid};
-use crate::base::{Digest, RepoPath};
-use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source, SourceError};
+use crate::base::{Digest, Reason, RepoPath};
+use crate::scan::{Child, Clean, Content, Entry, EntryKind, Source};
 use git2::{ErrorCode, ObjectType, Oid, Tree};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 impl Clean for Store {
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, String> {
-        Self::digest(self, path, bytes).map_err(|error| error.to_string())
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason> {
+        Self::digest(self, path, bytes).map_err(|error| error.to_string().into())
     }
 }
 
@@ -30,7 +30,7 @@ impl Store {
         match object {
             Ok(commit) => Ok(digest(commit.id())),
             Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::InvalidSpec => {
-                Err(Error::Revision { revision: revision.to_owned() })
+                Err(super::error::unknown_revision(revision))
             }
             Err(error) => Err(error.into()),
         }
@@ -187,7 +187,7 @@ fn mode_of(mode: i32) -> u32 {
 }
 
 impl Source for TreeSource<'_> {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let files = self.files(directory).map_err(|error| refused(directory, &error))?;
         Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode)).collect())
     }
@@ -206,7 +206,7 @@ impl Source for TreeSource<'_> {
         false
     }
 
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let blob = self.object(path).map_err(|error| refused(path, &error))?;
         self.store.content(blob, limit).map_err(|error| refused(path, &error))
     }
@@ -215,7 +215,7 @@ impl Source for TreeSource<'_> {
         regular(self.object(path).ok()??)
     }
 
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         Ok(Digest::of_blob(bytes))
     }
 }
@@ -229,6 +229,6 @@ pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
     Entry { path: path.to_string(), kind, executable: mode == 0o100_755 }
 }
 
-pub(super) fn refused(path: &RepoPath, error: &Error) -> SourceError {
-    SourceError::Repository { path: path.to_string(), message: error.to_string() }
+pub(super) fn refused(path: &RepoPath, error: &Error) -> Error {
+    Error::new(error.code(), format!("{path}: {error}")).with_hint(error.hint())
 }

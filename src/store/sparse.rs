@@ -4,7 +4,7 @@ use super::ls_files::{Listed, path_of};
 use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
-use crate::scan::{Child, Content, Entry, EntryKind, Source, SourceError, WorkDir};
+use crate::scan::{Child, Content, Entry, EntryKind, Source, WorkDir};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ impl WorkTree<'_> {
 }
 
 impl Source for WorkTree<'_> {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let mut entries = self.files.list(directory)?;
         for file in self.below(directory).map_err(|error| refused(directory, &error))? {
             let kind = if file.mode == 0o120_000 { EntryKind::Symlink } else { EntryKind::File };
@@ -95,7 +95,7 @@ impl Source for WorkTree<'_> {
         self.files.other_repository(directory)
     }
 
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         match self.files.read(path, limit)? {
             Content::Missing => {
                 let file = self.at(path).map_err(|error| refused(path, &error))?;
@@ -106,7 +106,7 @@ impl Source for WorkTree<'_> {
         }
     }
 
-    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         match self.at(path).map_err(|error| refused(path, &error))? {
             // It comes from the index, and so is what git stores already.
             Some(file) => Ok(file.blob),
@@ -115,6 +115,6 @@ impl Source for WorkTree<'_> {
     }
 }
 
-fn refused(path: &RepoPath, error: &Error) -> SourceError {
-    SourceError::Repository { path: path.to_string(), message: error.to_string() }
+fn refused(path: &RepoPath, error: &Error) -> Error {
+    Error::new(error.code(), format!("{path}: {error}")).with_hint(error.hint())
 }

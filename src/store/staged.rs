@@ -7,7 +7,7 @@ use super::ls_files::{Listed, path_of};
 use super::sources::{entry, refused, regular};
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
-use crate::scan::{Child, Content, Entry, Source, SourceError};
+use crate::scan::{Child, Content, Entry, Source};
 use std::collections::HashMap;
 
 /// A file of the index, as the next commit would hold it.
@@ -210,7 +210,7 @@ fn listed_below<'f>(files: &'f [StagedFile], prefix: &str) -> &'f [StagedFile] {
 }
 
 impl Source for IndexSource<'_> {
-    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, SourceError> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
     }
 
@@ -224,7 +224,7 @@ impl Source for IndexSource<'_> {
         false
     }
 
-    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, SourceError> {
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let blob = self.file(path).map(|file| (file.blob, file.mode));
         self.store.content(blob, limit).map_err(|error| refused(path, &error))
     }
@@ -233,7 +233,7 @@ impl Source for IndexSource<'_> {
         self.file(path).and_then(|file| regular((file.blob, file.mode)))
     }
 
-    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, SourceError> {
+    fn digest(&self, _path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         Ok(Digest::of_blob(bytes))
     }
 }

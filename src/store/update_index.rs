@@ -3,6 +3,7 @@
 //! Its process is started before the branch moves and takes git's lock, so that all that is looked at
 //! is looked at under the lock; it is told last what to write.
 
+use super::error::GitFault;
 use super::git::finish_git;
 use super::splice::Edit;
 use super::{Error, Store};
@@ -40,7 +41,7 @@ impl GitUpdate {
     /// Lets it write these entries and let go of the lock.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.process.take() {
-            Some(process) => finish_git(COMMAND[0], process, &lines(edits)).map(drop),
+            Some(process) => Ok(finish_git(COMMAND[0], process, &lines(edits)).map(drop)?),
             None => Ok(()),
         }
     }
@@ -85,14 +86,14 @@ impl Store {
     }
 
     /// Has git write these entries now. Where it cannot have the lock, the answer is
-    /// [`Error::Busy`].
+    /// [`Code::Busy`](crate::base::Code).
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.git(&COMMAND, &lines(edits)) {
             Ok(_) => Ok(()),
-            Err(Error::Command { message, .. }) if message.contains("index.lock") => {
-                Err(Error::Busy { what: message })
+            Err(GitFault::Refused { message, .. }) if message.contains("index.lock") => {
+                Err(Error::busy(message))
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Whether this is a moment to commit.
 
+use super::error::commit_open;
 use super::{Error, Head, Store};
+use crate::base::Code;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,20 +14,20 @@ impl Store {
     pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {
         if let Some(operation) = self.operation() {
             let why = format!("{} is going on", operation.what);
-            return Err(Error::NotNow { why, hint: operation.hint() });
+            return Err(Error::new(Code::OperationOpen, why).with_hint(operation.hint()));
         }
         match &head.branch {
-            None if !self.options.detached_head => Err(Error::NotNow {
-                why: "HEAD is detached, so a commit would belong to no branch".to_owned(),
-                hint: "git switch BRANCH, or allow it: `[git] detached_head = true` in orch.toml".to_owned(),
-            }),
+            None if !self.options.detached_head => {
+                let why = "HEAD is detached, so a commit would belong to no branch";
+                let hint = "git switch BRANCH, or allow it: `[git] detached_head = true` in orch.toml";
+                Err(Error::new(Code::DetachedHead, why).with_hint(hint.to_owned()))
+            }
             Some(branch) => {
                 let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
                 if self.options.protected.matches(name) {
-                    return Err(Error::NotNow {
-                        why: format!("branch `{name}` is protected by orch.toml"),
-                        hint: "work on a branch of your own: git switch -c NAME".to_owned(),
-                    });
+                    let why = format!("branch `{name}` is protected by orch.toml");
+                    let hint = "work on a branch of your own: git switch -c NAME".to_owned();
+                    return Err(Error::new(Code::BranchProtected, why).with_hint(hint));
                 }
                 Ok(())
             }
@@ -46,7 +48,7 @@ impl Store {
     }
 
     pub(super) fn index_is_busy(&self) -> Error {
-        Error::Busy { what: format!("another git process holds {}", self.index_lock().display()) }
+        Error::busy(format!("another git process holds {}", self.index_lock().display()))
     }
 
     pub(super) fn index_is_locked(&self) -> bool {
@@ -70,7 +72,7 @@ impl Store {
     /// it; and while its hooks run, hook managers may have put other bytes into the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
         match open_commit(&self.root) {
-            Some(process) => Err(Error::CommitOpen { process }),
+            Some(process) => Err(commit_open(process)),
             None => Ok(()),
         }
     }

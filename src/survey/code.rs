@@ -4,11 +4,11 @@
 
 use super::snapshot::{Snapshot, state_in};
 use super::{Error, Loaded, TaskRef};
-use crate::base::{ArtifactName, Diagnostic, Digest, RepoPath};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath};
 use crate::config::Roots;
 use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
 use crate::scan::Observed;
-use crate::store::{Code, Since, Start, Store};
+use crate::store::{CodePart, Since, Start, Store};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Snapshot<'_> {
         for (artifact, scope) in trees(workflow) {
             let part =
                 |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-            let code = Code { name: self.name_of(scope), part: &part };
+            let code = CodePart { name: self.name_of(scope), part: &part };
             let digest = store.code_digest(head, &code)?;
             let mut fact = tree_fact(artifact, digest);
             let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
@@ -169,7 +169,7 @@ impl Snapshot<'_> {
     ) -> Result<bool, Error> {
         let CodeAt::Commit(store, _) = self.code else { return Ok(false) };
         let part = |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
-        let code = Code { name: self.name_of(scope), part: &part };
+        let code = CodePart { name: self.name_of(scope), part: &part };
         let found = store.ancestor(from, None, |source| {
             let commit = source.commit();
             Ok(store.code_digest(commit, &code)? == wanted && commit.is_some_and(&is_meant))
@@ -241,7 +241,7 @@ fn unknown(fact: &mut FileFact) {
     let message = "the history in this clone does not reach back to the task's last step";
     fact.data = None;
     // Nothing is wrong with the code, so a check in a shallow clone may pass.
-    fact.problems = vec![Diagnostic::note("not-in-clone", message).hint("git fetch --unshallow")];
+    fact.problems = vec![Diagnostic::note(Code::NotInClone, message).hint("git fetch --unshallow")];
 }
 
 /// Puts what is known of an artifact's code in the place of what was known.

@@ -1,7 +1,7 @@
 //! Whether the files of a task can be proof: what git ignores, and what a filter of git would change.
 
 use super::{Error, Judged, Workspace};
-use crate::base::{Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::store::Store;
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ impl Workspace {
             .into_iter()
             .map(|path| {
                 let message = "git ignores it, so no transition could carry it as proof";
-                Diagnostic::error("evidence-ignored", message).at(Place::file(&path)).hint(IGNORED_HINT)
+                Diagnostic::error(Code::EvidenceIgnored, message).at(Place::file(&path)).hint(IGNORED_HINT)
             })
             .collect())
     }
@@ -33,7 +33,7 @@ impl Workspace {
                 let message = "a filter of .gitattributes changes it; it is committed as it is, so git takes it for modified";
                 let hint = format!("except it, at the end of .gitattributes: {} -filter -ident", path.name());
                 found.push(
-                    Diagnostic::warning("own-file-filtered", message).at(Place::file(&path)).hint(hint),
+                    Diagnostic::warning(Code::OwnFileFiltered, message).at(Place::file(&path)).hint(hint),
                 );
             }
         }

@@ -4,14 +4,14 @@ use super::Workspace;
 use super::evidence::with_own_line_endings;
 use super::snapshot::Sight;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RuleId, command};
+use crate::base::{Code, Diagnostic, Digest, Place, RuleId, command};
 use crate::decide::{
     Choice, Decision, Ending, Recorded, Stamp, State, Verdict, evaluate, fingerprint, settle,
 };
 use crate::record::has_lost_events;
 use crate::run::RunFiles;
 use crate::scan::Observed;
-use crate::store::Store;
+use crate::store::{Store, durable};
 use crate::workflow::{Owner, Workflow};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Judged {
     /// Whether `state.json` does not hold the state that the log folds to.
     #[must_use]
     pub fn is_state_stale(&self) -> bool {
-        let codes = ["state-folded", "state-edited"];
+        let codes = [Code::StateFolded, Code::StateEdited];
         self.decision.diagnostics.iter().any(|found| codes.contains(&found.code))
     }
 
@@ -98,10 +98,16 @@ fn still_whole(
     if !has_lost_events(&held, &with_own_line_endings(log.into())) {
         return Ok(recorded);
     }
+    // Another process may have moved the branch since the log was read: then its journal says so, or its files
+    // lie there by now. What is decided on the older log is decided again before it is committed.
+    let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
+    if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+        return Ok(recorded);
+    }
     let message = "it has lost events that HEAD holds; a log only grows";
     let restore = command(&["git", "restore", "--", path.as_str()]);
     let recover = command(&["orch", "recover", task.id.as_str()]);
-    let found = Diagnostic::error("transcript-cut", message).at(Place::file(&path));
+    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
     Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
@@ -148,7 +154,7 @@ impl Workspace {
             let mut settled =
                 settle(workflow, &recorded, &observed.facts, &stamp, &|due| !due.by_human).decision;
             let message = format!("no state of `{}` is on this branch; nothing is recorded for it", task.id);
-            settled.diagnostics.push(Diagnostic::note("untracked", message).hint(command(&[
+            settled.diagnostics.push(Diagnostic::note(Code::Untracked, message).hint(command(&[
                 "orch",
                 "new",
                 task.id.as_str(),
@@ -190,7 +196,7 @@ impl Workspace {
         if runner == Some(Runner::Interrupted) {
             let message = "the process that ran this task is gone; the run goes on where it stood";
             let hint = command(&["orch", "run", task.id.as_str()]);
-            decision.diagnostics.push(Diagnostic::warning("run-interrupted", message).hint(hint));
+            decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
         }
         Ok(Judged {
             task: task.clone(),

@@ -5,7 +5,6 @@
 
 mod caller;
 pub(crate) mod code;
-mod error;
 pub(crate) mod evidence;
 mod judge;
 pub(crate) mod setting;
@@ -15,13 +14,13 @@ mod subject;
 mod tasks;
 mod workflows;
 
+pub use crate::base::Error;
 pub use caller::{Caller, Clock};
-pub use error::{Error, ErrorKind};
 pub use judge::{Judged, Runner};
 pub use tasks::TaskRef;
 pub use workflows::Loaded;
 
-use crate::base::{Diagnostic, Digest};
+use crate::base::{Code, Diagnostic, Digest};
 use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
@@ -82,7 +81,7 @@ impl Workspace {
     pub fn at(mut self, revision: &str) -> Result<Self, Error> {
         let Some(store) = &self.store else {
             let message = "there is no repository here, so there is no revision to look at";
-            return Err(Diagnostic::error("no-repository", message).into());
+            return Err(Diagnostic::error(Code::NoRepository, message).into());
         };
         let commit = store.resolve(revision)?;
         self.setting = Setting::read(&InSource(&store.tree_source(commit)));
@@ -117,7 +116,7 @@ impl Workspace {
     #[must_use]
     pub fn outside_git(&self) -> Option<Diagnostic> {
         let message = "this is no git repository: moves are written, and nothing is committed";
-        self.store.is_none().then(|| Diagnostic::note("no-repository", message).hint("git init"))
+        self.store.is_none().then(|| Diagnostic::note(Code::NoRepository, message).hint("git init"))
     }
 
     /// The texts in force: what ships, with the repository's own laid over it.
@@ -142,7 +141,7 @@ impl Workspace {
     pub(crate) fn repository_or_refuse(&self) -> Result<&Store, Error> {
         self.store.as_ref().ok_or_else(|| {
             let message = "there is no git repository here, so there is no history";
-            Diagnostic::error("no-repository", message)
+            Diagnostic::error(Code::NoRepository, message)
                 .hint("git init, or name another directory with -C")
                 .into()
         })

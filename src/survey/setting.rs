@@ -1,7 +1,7 @@
 //! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
 
 use super::workflows;
-use crate::base::{Diagnostic, Digest, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath};
 use crate::config::{self, Config};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source};
@@ -25,7 +25,7 @@ pub(crate) struct Setting {
 /// Where the texts of a setting come from.
 pub(crate) trait Texts {
     /// The text of a file; `None` if there is none.
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, String>;
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason>;
 
     /// Whether a file is known to hold exactly this text, without reading it.
     fn holds(&self, _path: &RepoPath, _text: &str) -> bool {
@@ -43,7 +43,7 @@ impl Setting {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),
             Ok(Err(error)) => {
                 let message = format!("{} cannot be read: {error}", config::FILE);
-                (String::new(), Some(Diagnostic::error("config-unreadable", message)))
+                (String::new(), Some(Diagnostic::error(Code::ConfigUnreadable, message)))
             }
             Err(_) => (String::new(), None),
         };
@@ -98,8 +98,10 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                     system.insert(below, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
-                Err(error) => findings
-                    .push(Diagnostic::error("system-unreadable", format!("{path} cannot be read: {error}"))),
+                Err(error) => findings.push(Diagnostic::error(
+                    Code::SystemUnreadable,
+                    format!("{path} cannot be read: {error}"),
+                )),
             }
         }
     }
@@ -110,16 +112,16 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
 pub(crate) struct OnDisk<'a>(pub &'a Path);
 
 impl Texts for OnDisk<'_> {
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
         let path = path.under(self.0);
         // A pipe in the place of a file would be waited for for ever.
         if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err("it is not a regular file".to_owned());
+            return Err("it is not a regular file".into());
         }
         match std::fs::read(&path) {
-            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| error.to_string()),
+            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| error.to_string().into()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.to_string().into()),
         }
     }
 
@@ -133,11 +135,11 @@ impl Texts for OnDisk<'_> {
 pub(crate) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
 
 impl Texts for Sparse<'_> {
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
         match OnDisk(self.0).text(path)? {
             None => InSource(&self.1).text(path).map_err(|why| {
                 let directory = path.parent().unwrap_or_else(RepoPath::root);
-                format!("{why}, and it is not checked out; git sparse-checkout add {directory}")
+                format!("{why}, and it is not checked out; git sparse-checkout add {directory}").into()
             }),
             found => Ok(found),
         }
@@ -160,16 +162,16 @@ impl Texts for Sparse<'_> {
 pub(crate) struct InSource<'a>(pub &'a dyn Source);
 
 impl Texts for InSource<'_> {
-    fn text(&self, path: &RepoPath) -> Result<Option<String>, String> {
+    fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
         match self.0.read(path, u64::MAX - 1) {
             Ok(Content::Bytes(bytes)) => {
-                String::from_utf8(bytes).map(Some).map_err(|error| error.to_string())
+                String::from_utf8(bytes).map(Some).map_err(|error| error.to_string().into())
             }
             Ok(Content::Missing) => Ok(None),
-            Ok(Content::Unreadable(why)) => Err(why),
-            Ok(Content::Absent) => Err("its bytes are not in this clone".to_owned()),
-            Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes")),
-            Err(error) => Err(error.to_string()),
+            Ok(Content::Unreadable(why)) => Err(why.into()),
+            Ok(Content::Absent) => Err("its bytes are not in this clone".into()),
+            Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes").into()),
+            Err(error) => Err(error.to_string().into()),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Workspace;
 use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Error};
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::config;
 use crate::scan::ValidationCache;
 use crate::store::{self, Environment, Store};
@@ -76,7 +76,7 @@ impl Workspace {
 
 fn no_directory(path: &Path, error: &std::io::Error) -> Error {
     let message = format!("{} cannot be opened: {error}", path.display());
-    Diagnostic::error("no-directory", message).hint("name a directory that exists with -C").into()
+    Diagnostic::error(Code::NoDirectory, message).hint("name a directory that exists with -C").into()
 }
 
 /// The nearest directory at or above `start` that holds an `orch.toml`, else `start`.

@@ -5,7 +5,7 @@
 use super::code::CodeAt;
 use super::setting::Setting;
 use super::{Error, Loaded, TaskRef};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{Recorded, State};
 use crate::record::{
     FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText, TRANSCRIPT_FILE,
@@ -120,7 +120,7 @@ impl Snapshot<'_> {
         if self.source.is_behind_link(directory) || !self.holds_task(workflow, directory) {
             return None;
         }
-        Some(misnamed("bad-task-id", directory, &error.to_string()))
+        Some(misnamed(Code::BadTaskId, directory, &error.to_string()))
     }
 
     /// The same for one whose name is not UTF-8, which no path can name.
@@ -132,7 +132,7 @@ impl Snapshot<'_> {
         let artifact =
             |name: &String| loaded.matcher.as_ref().is_some_and(|matcher| matcher.may_start_with(name));
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
-        holds.then(|| misnamed("path-not-utf8", shown, "its path is not UTF-8"))
+        holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
 
     fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) {
@@ -208,7 +208,7 @@ impl Snapshot<'_> {
             return Ok(Sight { loaded, recorded, observed });
         }
         let message = format!("the state of `{}` names another workflow at every look", task.id);
-        Err(Error::NotNow { code: "unstable", message, hint: None })
+        Err(Error::new(Code::Unstable, message))
     }
 
     /// Reads a task's bytes by a given workflow.
@@ -249,7 +249,7 @@ fn is_record(name: &str) -> bool {
     name == STATE_FILE || name == TRANSCRIPT_FILE
 }
 
-fn misnamed(code: &'static str, directory: &RepoPath, why: &str) -> Diagnostic {
+fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
     let message = format!("this directory holds what a task holds, but cannot be one: {why}");
     Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
@@ -262,7 +262,8 @@ pub(crate) fn recorded(
 ) -> Result<(Recorded, Vec<Diagnostic>), Error> {
     if observed.has_transcript && observed.transcript.is_none() {
         let place = Place::file(&task.transcript_path()?);
-        let unreadable = Diagnostic::error("unreadable", "it cannot be read, and holds the task's record");
+        let unreadable =
+            Diagnostic::error(Code::Unreadable, "it cannot be read, and holds the task's record");
         return Ok((Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new()));
     }
     let path = task.state_path()?;
@@ -390,8 +391,9 @@ fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnosti
 /// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
     let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
-    let mut faults = problems
-        .filter(|problem| matches!(problem.code, "schema-invalid" | "schema-remote-ref" | "schema-cycle"));
+    let mut faults = problems.filter(|problem| {
+        matches!(problem.code, Code::SchemaInvalid | Code::SchemaRemoteRef | Code::SchemaCycle)
+    });
     let Some(fault) = faults.next() else { return Ok(()) };
     let mut fault = fault.clone();
     if let Some(place) = &mut fault.place {

@@ -2,9 +2,8 @@
 
 use super::Error;
 use super::Workspace;
-use crate::base::{Diagnostic, Digest, RepoPath, TaskId, WorkflowName, nearest};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::NESTED;
 
 /// A task and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +29,7 @@ impl TaskRef {
 
     /// Where a file of it lies.
     pub(crate) fn file(&self, name: &str) -> Result<RepoPath, Error> {
-        self.directory.join(name).map_err(|error| Diagnostic::error("path", error.to_string()).into())
+        self.directory.join(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
     }
 }
 
@@ -83,7 +82,7 @@ impl Workspace {
             place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
         }
         let tasks = self.tasks();
-        let mut diagnostic = Diagnostic::error("unknown-task", format!("there is no task `{name}`"));
+        let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("there is no task `{name}`"));
         diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
             Some(near) => format!("did you mean `{near}`?"),
             None if tasks.is_empty() => "there are no tasks yet: orch new ID".to_owned(),
@@ -115,11 +114,11 @@ impl Workspace {
         match (open.next(), open.next()) {
             (Some(only), None) => Ok(only),
             (None, _) => {
-                Err(Diagnostic::error("unknown-task", "there is no open task").hint("orch new ID").into())
+                Err(Diagnostic::error(Code::UnknownTask, "there is no open task").hint("orch new ID").into())
             }
             (Some(_), Some(_)) => {
                 let message = "several tasks are open; say which one is meant";
-                Err(Diagnostic::error("unknown-task", message).hint("list them with `orch status`").into())
+                Err(Diagnostic::error(Code::UnknownTask, message).hint("list them with `orch status`").into())
             }
         }
     }
@@ -156,7 +155,7 @@ impl Workspace {
         }
         let Some(other) = other else { return Ok(()) };
         let message = format!("{other} is a repository of its own, so a task there belongs to that one");
-        Err(Diagnostic::error(NESTED, message).hint(format!("orch -C {other} status")).into())
+        Err(Diagnostic::error(Code::NestedRepository, message).hint(format!("orch -C {other} status")).into())
     }
 
     /// Where a task with this id would lie, by the first root that can hold it.

@@ -3,7 +3,7 @@
 use super::Error;
 use super::Workspace;
 use super::setting::Setting;
-use crate::base::{Diagnostic, WorkflowName, nearest, shell_word};
+use crate::base::{Code, Diagnostic, WorkflowName, nearest, shell_word};
 use crate::scan::Matcher;
 use crate::workflow::{Document, System, Workflow, check, compile};
 use std::cell::RefCell;
@@ -33,7 +33,7 @@ impl Loaded {
             Some(first) => format!("workflow `{name}` has errors: {first}"),
             None => format!("workflow `{name}` cannot be used"),
         };
-        Diagnostic::error("workflow-faulty", message)
+        Diagnostic::error(Code::WorkflowFaulty, message)
             .hint(format!("orch workflow check {}", shell_word(name)))
             .into()
     }
@@ -69,7 +69,7 @@ impl Setting {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are: {}", names.join(", ")),
         };
-        Diagnostic::error("workflow-missing", format!("there is no workflow `{name}`")).hint(hint)
+        Diagnostic::error(Code::WorkflowMissing, format!("there is no workflow `{name}`")).hint(hint)
     }
 }
 
@@ -108,7 +108,7 @@ impl Workspace {
         let told = |problem: crate::scan::Problem| {
             let message = format!("the schema of the state refuses the defaults: {}", problem.message);
             let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults], or the schema".to_owned());
-            Diagnostic::error("state-defaults", message).at(at(&problem.pointer)).hint(hint)
+            Diagnostic::error(Code::StateDefaults, message).at(at(&problem.pointer)).hint(hint)
         };
         refused.into_iter().map(told).collect()
     }

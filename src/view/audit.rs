@@ -4,7 +4,7 @@ use super::json::SCHEMA_VERSION;
 use super::layout::{Cell, columns, counted, paragraph, plain, styled};
 use super::log::LogActor;
 use super::{Paint, Repository, Style};
-use crate::base::{Diagnostic, Place};
+use crate::base::{Code, Diagnostic, Place};
 use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::workflow::is_tree_name;
 use serde::Serialize;
@@ -235,9 +235,9 @@ impl AuditChange {
         let why = self.why.as_deref().unwrap_or_default();
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
         let finding = match self.standing {
-            "forged" => Diagnostic::error("forged", message)
+            "forged" => Diagnostic::error(Code::Forged, message)
                 .hint(format!("see: git show {commit}; undo it by: git revert {commit}")),
-            "unverifiable" => Diagnostic::warning("unverifiable", message),
+            "unverifiable" => Diagnostic::warning(Code::Unverifiable, message),
             _ => return None,
         };
         Some(finding.at(Place { path: format!("{}/state.json", self.path), ..Place::default() }))

@@ -1,6 +1,7 @@
 //! The envelope of a failure.
 
 use super::json::SCHEMA_VERSION;
+use crate::base::Code;
 use serde::Serialize;
 
 /// What a command prints as JSON when it could not do its work.
@@ -29,8 +30,8 @@ pub struct FailureBody {
 impl ErrorView {
     /// The envelope of one failure.
     #[must_use]
-    pub fn new(code: impl Into<String>, message: impl Into<String>, hint: Option<String>) -> Self {
-        let error = FailureBody { code: code.into(), message: message.into(), hint };
+    pub fn new(code: Code, message: impl Into<String>, hint: Option<String>) -> Self {
+        let error = FailureBody { code: code.to_string(), message: message.into(), hint };
         Self { schema_version: SCHEMA_VERSION, kind: "error", error }
     }
 }
@@ -43,8 +44,8 @@ mod tests {
     #[test]
     fn is_the_documented_shape() {
         assert_eq!(
-            line(&ErrorView::new("no-task", "there is no task t-9", Some("orch status".to_owned()))),
-            "{\"schemaVersion\":1,\"kind\":\"error\",\"error\":{\"code\":\"no-task\",\
+            line(&ErrorView::new(Code::UnknownTask, "there is no task t-9", Some("orch status".to_owned()))),
+            "{\"schemaVersion\":1,\"kind\":\"error\",\"error\":{\"code\":\"unknown-task\",\
              \"message\":\"there is no task t-9\",\"hint\":\"orch status\"}}\n"
         );
     }

@@ -7,6 +7,7 @@
 
 mod action_prompt;
 mod audit;
+mod code;
 mod error;
 mod event;
 mod explain;
@@ -33,6 +34,7 @@ mod wire;
 
 pub use action_prompt::action_prompt;
 pub use audit::{AuditChange, AuditCommit, AuditReport};
+pub use code::CodeView;
 pub use error::ErrorView;
 pub use event::{EventView, Happening};
 pub use explain::{Explanation, Explanations};

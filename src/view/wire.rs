@@ -218,7 +218,7 @@ impl Finding {
             column: place.and_then(|place| place.column),
             pointer: place.and_then(|place| place.pointer.clone()),
             severity: diagnostic.severity.to_string(),
-            code: diagnostic.code,
+            code: diagnostic.code.as_str(),
             message: diagnostic.message.clone(),
             hint: diagnostic.hint.clone(),
         }

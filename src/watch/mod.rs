@@ -57,16 +57,3 @@ impl Default for WatchOptions {
         }
     }
 }
-
-/// Why a watch cannot begin.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The root is not there or cannot be entered.
-    #[error("cannot watch {}", path.display())]
-    Root {
-        /// The root as it was given.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-}

@@ -3,8 +3,8 @@
 use super::advice::advice;
 use super::debounce::{Debounce, Hint};
 use super::noise::is_noise;
-use super::{Error, WatchOptions, WatchSignal};
-use crate::base::RepoPath;
+use super::{WatchOptions, WatchSignal};
+use crate::base::{Code, Error, RepoPath};
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
 use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeSet;
@@ -66,7 +66,9 @@ impl Watcher {
     /// begins all the same, by looking at intervals, and the first signal says so. An error means
     /// that `root` is not there.
     pub fn new(root: &Path, targets: &[RepoPath], options: WatchOptions) -> Result<Self, Error> {
-        let root = root.canonicalize().map_err(|source| Error::Root { path: root.to_owned(), source })?;
+        let root = root.canonicalize().map_err(|source| {
+            Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display()))
+        })?;
         let (sender, receiver) = channel();
         let targets = outermost(targets);
         let mut watcher = Self {

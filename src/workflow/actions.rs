@@ -5,7 +5,7 @@ use super::place::bad_path;
 use super::raw::{RawAction, RawAsk, RawLimits, Spanned, Text};
 use super::rule::KnownNames;
 use super::{Action, Ask, Guard, Limits, Times, ValueKind};
-use crate::base::{ActionName, ArtifactName, Diagnostic, Period};
+use crate::base::{ActionName, ArtifactName, Code, Diagnostic, Period};
 
 impl Compiler<'_> {
     pub(super) fn action(&mut self, raw: &RawAction, known: &KnownNames<'_>) -> Option<Action> {
@@ -21,7 +21,7 @@ impl Compiler<'_> {
             });
             if let Some(reason) = fault {
                 let message = format!("`outputs` {reason}");
-                self.problem(&path.span, Diagnostic::error("workflow-value", message));
+                self.problem(&path.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
         let times = Times {
@@ -33,7 +33,7 @@ impl Compiler<'_> {
             && soft >= hard
         {
             let message = format!("`soft_timeout` comes before `timeout`, which is {hard}");
-            self.problem(&text.span, Diagnostic::error("workflow-value", message));
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
         let ensures = raw.ensures.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
@@ -55,19 +55,19 @@ impl Compiler<'_> {
     pub(super) fn question(&mut self, raw: &RawAsk, known: &KnownNames<'_>) -> Option<Ask> {
         let Some(title) = &raw.title else {
             let message = format!("question `{}` has no `title`", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
+            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
             return None;
         };
         self.writable(&raw.writes, known.phase_key);
         if raw.writes.is_empty() {
             let message = format!("question `{}` has no `writes`: its answer goes nowhere", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
+            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
         }
         let writes = values_of(&raw.writes);
         for (pointer, _) in raw.options.iter().chain(&raw.default) {
             if !super::action::is_within(&pointer.value, &writes) {
                 let message = format!("`{}` is not among the `writes` of the question", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+                self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
         // A question is named by rules only, as a label is.
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         if guard.kind() == ValueKind::Other {
             let message = "the guard does not yield true or false";
             let hint = "compare the value with something, for example `== 0`";
-            self.problem(&text.span, Diagnostic::error("guard-not-boolean", message).hint(hint));
+            self.problem(&text.span, Diagnostic::error(Code::GuardNotBoolean, message).hint(hint));
         }
         guard
     }
@@ -138,7 +138,7 @@ impl Compiler<'_> {
         for pointer in pointers {
             if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
                 let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
-                self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+                self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
                 all = false;
             }
         }
@@ -150,7 +150,7 @@ impl Compiler<'_> {
         let mut all = true;
         for pointer in pointers.iter().filter(|pointer| !pointer.value.starts_with('/')) {
             let message = format!("`{}` is not a JSON pointer; it starts with `/`", pointer.value);
-            self.problem(&pointer.span, Diagnostic::error("workflow-value", message));
+            self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
             all = false;
         }
         all
@@ -162,7 +162,7 @@ impl Compiler<'_> {
         if period.is_none() {
             let message = format!("`{key}` is no length of time");
             let hint = "write whole numbers with their units, for example \"90s\", \"30m\" or \"1h30m\"";
-            self.problem(&text.span, Diagnostic::error("workflow-value", message).hint(hint));
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
         }
         period
     }

@@ -5,7 +5,7 @@
 use super::diagram::block;
 use super::place::{advised, find_word, in_order};
 use super::{Artifact, Document, Outcome, Rule, Workflow};
-use crate::base::{Diagnostic, PhaseId, Place};
+use crate::base::{Code, Diagnostic, PhaseId, Place};
 
 /// Every finding about a compiled workflow and its document.
 #[must_use]
@@ -29,13 +29,13 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
         let place = heading(document, &format!("[phase.{}]", phase.id));
         if phase.id != workflow.initial && !reachable.contains(&phase.id) {
             let message = format!("no rule leads to phase `{}`", phase.id);
-            findings.push(Diagnostic::warning("workflow-unreachable-phase", message).at(place.clone()));
+            findings.push(Diagnostic::warning(Code::WorkflowUnreachablePhase, message).at(place.clone()));
         }
         let leaves = |rule: &Rule| matches!(&rule.outcome, Outcome::To(target) if *target != phase.id);
         if !phase.terminal && !workflow.rules_from(&phase.id).any(leaves) {
             let message = format!("no rule leaves phase `{}`, and it is not terminal", phase.id);
             let hint = "add a rule, or write `terminal = true`";
-            findings.push(Diagnostic::warning("workflow-dead-end", message).at(place).hint(hint));
+            findings.push(Diagnostic::warning(Code::WorkflowDeadEnd, message).at(place).hint(hint));
         }
     }
 }
@@ -59,7 +59,7 @@ fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Di
     let line = first.place.line.unwrap_or_default();
     let message =
         format!("rule `{}` never fires: `{}` on line {line} fires whenever it would", rule.id, first.id);
-    findings.push(Diagnostic::warning("workflow-covered-rule", message).at(rule.place.clone()));
+    findings.push(Diagnostic::warning(Code::WorkflowCoveredRule, message).at(rule.place.clone()));
 }
 
 /// Whether nothing but its guard keeps a rule from deciding: not an order that it waits for, nor an
@@ -97,7 +97,7 @@ fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut
             );
             let hint = "of an artifact that is not valid it is a missing key, and the guard an error";
             let place = in_guard(document, rule, &chain.join("."));
-            findings.push(Diagnostic::warning("guard-unasked", message).at(place).hint(hint));
+            findings.push(Diagnostic::warning(Code::GuardUnasked, message).at(place).hint(hint));
             return;
         }
     }
@@ -128,7 +128,7 @@ fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &m
         );
         let hint = "put rules on `.changed` before rules on validations";
         findings
-            .push(Diagnostic::warning("workflow-changed-late", message).at(rule.place.clone()).hint(hint));
+            .push(Diagnostic::warning(Code::WorkflowChangedLate, message).at(rule.place.clone()).hint(hint));
     }
 }
 
@@ -146,7 +146,7 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
         if workflow.producers(&artifact.name).next().is_none() {
             let message = format!("no phase produces artifact `{}`, so it is never used up", artifact.name);
             let place = heading(document, &format!("[artifact.{}]", artifact.name));
-            findings.push(Diagnostic::warning("workflow-unproduced", message).at(place));
+            findings.push(Diagnostic::warning(Code::WorkflowUnproduced, message).at(place));
         }
     }
 }
@@ -162,14 +162,14 @@ fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnost
         if !named {
             let message = format!("no rule runs action `{}` or offers it", action.name);
             let place = heading(document, &format!("[action.{}]", action.name));
-            findings.push(Diagnostic::warning("workflow-unused-action", message).at(place));
+            findings.push(Diagnostic::warning(Code::WorkflowUnusedAction, message).at(place));
         }
     }
     for ask in &workflow.asks {
         if !workflow.rules.iter().any(|rule| rule.ask.as_ref() == Some(&ask.name)) {
             let message = format!("no rule asks question `{}`", ask.name);
             let place = heading(document, &format!("[ask.{}]", ask.name));
-            findings.push(Diagnostic::warning("workflow-unused-ask", message).at(place));
+            findings.push(Diagnostic::warning(Code::WorkflowUnusedAsk, message).at(place));
         }
     }
     if workflow.has_actions() && !workflow.heeds_errors() {
@@ -177,7 +177,7 @@ fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnost
         let hint =
             "begin with a rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
         let place = document.place(0, 0);
-        findings.push(Diagnostic::warning("workflow-no-abort", message).at(place).hint(hint));
+        findings.push(Diagnostic::warning(Code::WorkflowNoAbort, message).at(place).hint(hint));
     }
 }
 
@@ -187,7 +187,7 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
         let place = document.place(range.start, 0);
         let hint = format!("orch workflow fmt {}", workflow.name);
         let message = "the diagram does not show the rules as they are";
-        findings.push(Diagnostic::warning("workflow-diagram", message).at(place).hint(hint));
+        findings.push(Diagnostic::warning(Code::WorkflowDiagram, message).at(place).hint(hint));
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     TreeScope, Workflow,
 };
 use crate::base::{
-    ArtifactName, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest,
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, WorkflowName, nearest,
 };
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ impl Compiler<'_> {
         match parse(&text.value) {
             Ok(name) => Some(name),
             Err(error) => {
-                self.problem(&text.span, Diagnostic::error("workflow-name", error.to_string()));
+                self.problem(&text.span, Diagnostic::error(Code::WorkflowName, error.to_string()));
                 None
             }
         }
@@ -73,7 +73,7 @@ impl Compiler<'_> {
     pub(super) fn unknown<'n>(
         &mut self,
         text: &Text,
-        code: &'static str,
+        code: Code,
         what: &str,
         known: impl Iterator<Item = &'n str> + Clone,
     ) {
@@ -95,7 +95,7 @@ impl Compiler<'_> {
             None => {
                 let known: Vec<String> =
                     self.system.names("schemas", ".schema.json").map(str::to_owned).collect();
-                self.unknown(text, "workflow-missing-schema", "schema", known.iter().map(String::as_str));
+                self.unknown(text, Code::WorkflowMissingSchema, "schema", known.iter().map(String::as_str));
                 None
             }
         }
@@ -104,7 +104,7 @@ impl Compiler<'_> {
     pub(super) fn agent(&mut self, text: &Text) {
         if self.system.agent(&text.value).is_none() {
             let known: Vec<String> = self.system.names("agents", ".md").map(str::to_owned).collect();
-            self.unknown(text, "workflow-missing-agent", "agent text", known.iter().map(String::as_str));
+            self.unknown(text, Code::WorkflowMissingAgent, "agent text", known.iter().map(String::as_str));
         }
     }
 
@@ -113,7 +113,8 @@ impl Compiler<'_> {
         let name = self.name(&top, |text| WorkflowName::new(text));
         if raw.phases.is_empty() {
             let hint = "the machine stands in fenced blocks with the info string `toml orch`";
-            let diagnostic = Diagnostic::error("workflow-empty", "the document declares no phase").hint(hint);
+            let diagnostic =
+                Diagnostic::error(Code::WorkflowEmpty, "the document declares no phase").hint(hint);
             self.problem(&(0..0), diagnostic);
             return None;
         }
@@ -181,18 +182,18 @@ impl Compiler<'_> {
     fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
         if raw.paths.is_empty() && raw.tree.is_none() {
             let message = format!("artifact `{}` has no `path` and no `tree`", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error("workflow-missing-key", message));
+            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
         }
         let tree = raw.tree.as_ref().and_then(|texts| self.tree(texts, &raw));
         for path in &raw.paths {
             if let Some(reason) = bad_path(&path.value) {
-                self.problem(&path.span, Diagnostic::error("workflow-value", format!("`path` {reason}")));
+                self.problem(&path.span, Diagnostic::error(Code::WorkflowValue, format!("`path` {reason}")));
             }
         }
         let format = match &raw.format {
             Some(text) => Format::named(&text.value).unwrap_or_else(|| {
                 let known = Format::ALL.iter().map(|format| format.as_str());
-                self.unknown(text, "workflow-value", "format", known);
+                self.unknown(text, Code::WorkflowValue, "format", known);
                 Format::Text
             }),
             None => raw.paths.first().map_or(Format::Text, |path| Format::of_path(&path.value)),
@@ -200,20 +201,20 @@ impl Compiler<'_> {
         let name = self.name(&raw.name, |text| ArtifactName::new(text))?;
         if GUARD_ROOTS.contains(&name.as_str()) {
             let message = format!("`{name}` is a name that guards already use");
-            self.problem(&raw.name.span, Diagnostic::error("workflow-duplicate", message));
+            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
         }
         let mut facts = Vec::new();
         for (fact, text) in &raw.facts {
             if ARTIFACT_MEMBERS.contains(&fact.value.as_str()) {
                 let message = format!("every artifact has `{}`; choose another name", fact.value);
-                self.problem(&fact.span, Diagnostic::error("workflow-duplicate", message));
+                self.problem(&fact.span, Diagnostic::error(Code::WorkflowDuplicate, message));
                 continue;
             }
             let guard = self.guard(text);
             for chain in guard.chains() {
                 if !FACT_ROOTS.contains(&chain[0].as_str()) {
                     let root = self.inner(text, &chain[0]);
-                    self.unknown(&root, "guard-unknown-name", "name", FACT_ROOTS.into_iter());
+                    self.unknown(&root, Code::GuardUnknownName, "name", FACT_ROOTS.into_iter());
                 }
             }
             facts.push((fact.value.clone(), guard));
@@ -238,18 +239,19 @@ impl Compiler<'_> {
         for (key, text) in for_files.into_iter().filter(|_| raw.paths.is_empty()) {
             let Some(text) = text else { continue };
             let message = format!("`{key}` is for files, and this artifact has no `path`");
-            self.problem(&text.span, Diagnostic::error("workflow-value", message));
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         if texts.is_empty() {
             let message = format!("`tree` of artifact `{}` names nothing", raw.name.value);
-            self.problem(&raw.name.span, Diagnostic::error("workflow-value", message).hint(TREE_HINT));
+            self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowValue, message).hint(TREE_HINT));
             return None;
         }
         self.twice(texts.iter());
         match TreeScope::new(texts.iter().map(|text| text.value.clone()).collect()) {
             Ok(scope) => Some(scope),
             Err((index, why)) => {
-                let diagnostic = Diagnostic::error("workflow-value", format!("`tree` {why}")).hint(TREE_HINT);
+                let diagnostic =
+                    Diagnostic::error(Code::WorkflowValue, format!("`tree` {why}")).hint(TREE_HINT);
                 self.problem(&texts.get(index)?.span, diagnostic);
                 None
             }
@@ -270,7 +272,7 @@ impl Compiler<'_> {
             Some((_, "human")) => Owner::Human,
             Some((_, "process")) => Owner::Process,
             Some((text, _)) => {
-                self.unknown(text, "workflow-value", "owner", ["agent", "human", "process"].into_iter());
+                self.unknown(text, Code::WorkflowValue, "owner", ["agent", "human", "process"].into_iter());
                 Owner::Agent
             }
         };
@@ -279,7 +281,7 @@ impl Compiler<'_> {
             let need = &text.value;
             if artifacts.iter().any(|artifact| artifact.name.as_str() == need && !artifact.commit) {
                 let message = format!("`{need}` is not committed (`commit = false`), so it can be no need");
-                self.problem(&text.span, Diagnostic::error("workflow-value", message));
+                self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
         let substate = raw.substate.as_ref().map(|text| {
@@ -317,7 +319,7 @@ impl Compiler<'_> {
                 Ok(_) => good.push(text.value.as_str()),
                 Err(error) => {
                     let message = format!("`touches` holds no glob: {error}");
-                    self.problem(&text.span, Diagnostic::error("workflow-value", message));
+                    self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
                 }
             }
         }
@@ -331,7 +333,7 @@ impl Compiler<'_> {
                 Some(artifact) => names.push(artifact.name.clone()),
                 None => {
                     let known = artifacts.iter().map(|artifact| artifact.name.as_str());
-                    self.unknown(text, "workflow-unknown-artifact", "artifact", known);
+                    self.unknown(text, Code::WorkflowUnknownArtifact, "artifact", known);
                 }
             }
         }
@@ -342,7 +344,7 @@ impl Compiler<'_> {
         let found = phases.iter().find(|phase| phase.id.as_str() == text.value).map(|phase| phase.id.clone());
         if found.is_none() {
             let known = phases.iter().map(|phase| phase.id.as_str());
-            self.unknown(text, "workflow-unknown-phase", "phase", known);
+            self.unknown(text, Code::WorkflowUnknownPhase, "phase", known);
         }
         found
     }
@@ -354,7 +356,7 @@ impl Compiler<'_> {
                 || artifacts.iter().any(|artifact| artifact.name.as_str() == name.value);
             if taken {
                 let message = format!("`{}` is a name that guards already use", name.value);
-                self.problem(&name.span, Diagnostic::error("workflow-duplicate", message));
+                self.problem(&name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
                 continue;
             }
             let guard = self.guard(text);
@@ -369,7 +371,7 @@ impl Compiler<'_> {
         let Some(text) = text else { return "phase".to_owned() };
         if text.value.is_empty() || (text.value != "phase" && is_reserved(&text.value, "phase")) {
             let message = format!("`{}` cannot hold the phase: orch keeps something else there", text.value);
-            self.problem(&text.span, Diagnostic::error("workflow-value", message));
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         text.value.clone()
     }
@@ -377,7 +379,7 @@ impl Compiler<'_> {
     fn defaults(&mut self, defaults: &[(Text, serde_json::Value)], phase_key: &str) {
         for (name, _) in defaults.iter().filter(|(name, _)| is_reserved(&name.value, phase_key)) {
             let message = format!("`{}` belongs to orch and can have no default", name.value);
-            self.problem(&name.span, Diagnostic::error("workflow-value", message));
+            self.problem(&name.span, Diagnostic::error(Code::WorkflowValue, message));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
 use super::raw::{RawPhase, RawRule, Spanned, Text};
 use super::{Artifact, Guard};
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 
 /// What a guard may ask of an action.
 const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
@@ -51,7 +51,7 @@ impl Compiler<'_> {
                     .chain(GUARD_ROOTS)
                     .collect();
                 let at = self.inner(text, root);
-                self.unknown(&at, "guard-unknown-name", "artifact or name", known.into_iter());
+                self.unknown(&at, Code::GuardUnknownName, "artifact or name", known.into_iter());
                 continue;
             };
             let members: Vec<&str> = ARTIFACT_MEMBERS
@@ -64,7 +64,7 @@ impl Compiler<'_> {
                     let at = self.inner(text, root);
                     let message = format!("`{root}` is an artifact; ask one of its facts");
                     let hint = format!("for example `{root}.ready`");
-                    self.problem(&at.span, Diagnostic::error("guard-unknown-name", message).hint(hint));
+                    self.problem(&at.span, Diagnostic::error(Code::GuardUnknownName, message).hint(hint));
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Compiler<'_> {
         at.span.start += root.len() + 1;
         at.value.clone_from(member);
         let what = format!("fact of `{root}` named");
-        self.unknown(&at, "guard-unknown-name", &what, members.iter().copied());
+        self.unknown(&at, Code::GuardUnknownName, &what, members.iter().copied());
     }
 
     /// A word inside an expression, with its place in the document.
@@ -101,7 +101,7 @@ impl Compiler<'_> {
         for text in texts {
             if seen.contains(&text.value.as_str()) {
                 let message = format!("`{}` is named twice", text.value);
-                self.problem(&text.span, Diagnostic::error("workflow-duplicate", message));
+                self.problem(&text.span, Diagnostic::error(Code::WorkflowDuplicate, message));
             }
             seen.push(&text.value);
         }
@@ -113,7 +113,7 @@ impl Compiler<'_> {
         for alias in phases.iter().flat_map(|phase| &phase.aliases) {
             if seen.contains(&alias.value.as_str()) {
                 let message = format!("`{}` is already a name of a phase", alias.value);
-                self.problem(&alias.span, Diagnostic::error("workflow-duplicate", message));
+                self.problem(&alias.span, Diagnostic::error(Code::WorkflowDuplicate, message));
             }
             seen.push(&alias.value);
         }
@@ -125,7 +125,7 @@ impl Compiler<'_> {
             if let Some(first) = ids[..index].iter().find(|other| other.value == id.value) {
                 let line = self.place(&first.span).line.unwrap_or_default();
                 let message = format!("rule `{}` is already declared on line {line}", id.value);
-                self.problem(&id.span, Diagnostic::error("workflow-duplicate", message));
+                self.problem(&id.span, Diagnostic::error(Code::WorkflowDuplicate, message));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Where in a document a fault lies, and what to do about each kind of fault.
 
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 
 /// The offset of a whole word, or of a path of words, in an expression; strings in it do not count.
 pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
@@ -78,23 +78,23 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
         return diagnostic;
     }
     let hint = match diagnostic.code {
-        "workflow-syntax" => {
+        Code::WorkflowSyntax => {
             "the blocks `toml orch` of a document form one TOML text: mind headings used twice"
         }
-        "workflow-name" => "choose a name of letters, digits and underscores",
-        "workflow-duplicate" => "choose another name",
-        "workflow-missing-key" => {
+        Code::WorkflowName => "choose a name of letters, digits and underscores",
+        Code::WorkflowDuplicate => "choose another name",
+        Code::WorkflowMissingKey => {
             "every rule has `id`, `from`, one outcome and `because`; every artifact `path` or `tree`"
         }
-        "workflow-outcome" => "keep one of them; write a second rule for the other",
-        "workflow-covered-rule" => "put the narrower rule first, or remove it",
-        "workflow-unreachable-phase" => "add a rule that leads to it, or remove it",
-        "workflow-unused-action" => "name it in a rule, by `run` or `choose`, or remove it",
-        "workflow-unused-ask" => "name it in a rule, by `ask` beside `wait`, or remove it",
-        "workflow-unproduced" => "name it under `produces` or `may_produce` of a phase",
-        "guard-syntax" => "a guard is a CEL expression, for example `plan.ready && plan.data.ok`",
-        "guard-limit" => "name parts of it under `[define]`, or as facts of an artifact",
-        "workflow-value" => "correct the value",
+        Code::WorkflowOutcome => "keep one of them; write a second rule for the other",
+        Code::WorkflowCoveredRule => "put the narrower rule first, or remove it",
+        Code::WorkflowUnreachablePhase => "add a rule that leads to it, or remove it",
+        Code::WorkflowUnusedAction => "name it in a rule, by `run` or `choose`, or remove it",
+        Code::WorkflowUnusedAsk => "name it in a rule, by `ask` beside `wait`, or remove it",
+        Code::WorkflowUnproduced => "name it under `produces` or `may_produce` of a phase",
+        Code::GuardSyntax => "a guard is a CEL expression, for example `plan.ready && plan.data.ok`",
+        Code::GuardLimit => "name parts of it under `[define]`, or as facts of an artifact",
+        Code::WorkflowValue => "correct the value",
         _ => return diagnostic,
     };
     diagnostic.hint(hint)

@@ -4,7 +4,7 @@ use super::action::is_within;
 use super::compile::Compiler;
 use super::raw::{RawRule, Text};
 use super::{Action, Artifact, Ask, Guard, Outcome, Phase, Rule, Signal};
-use crate::base::{ActionName, Diagnostic, PhaseId, RuleId};
+use crate::base::{ActionName, Code, Diagnostic, PhaseId, RuleId};
 use std::ops::Range;
 
 /// What a rule may refer to.
@@ -35,7 +35,7 @@ impl Compiler<'_> {
             None => false,
             Some((_, "human")) => true,
             Some((text, _)) => {
-                self.unknown(text, "workflow-value", "value of `by`", ["human"].into_iter());
+                self.unknown(text, Code::WorkflowValue, "value of `by`", ["human"].into_iter());
                 false
             }
         };
@@ -48,7 +48,7 @@ impl Compiler<'_> {
         let ask = self.asked(raw, asks);
         if let Some((pointer, _)) = raw.set.first().filter(|_| raw.to.is_none() && raw.run.is_none()) {
             let message = "`set` goes with `to` or `run` only";
-            self.problem(&pointer.span, Diagnostic::error("workflow-outcome", message));
+            self.problem(&pointer.span, Diagnostic::error(Code::WorkflowOutcome, message));
         }
         Some(Rule {
             id: id?,
@@ -72,7 +72,7 @@ impl Compiler<'_> {
                 None => (head, "is missing"),
             };
             let message = format!("`{key}` of the rule {fault}");
-            self.problem(span, Diagnostic::error("workflow-missing-key", message));
+            self.problem(span, Diagnostic::error(Code::WorkflowMissingKey, message));
         }
         present.cloned()
     }
@@ -85,13 +85,13 @@ impl Compiler<'_> {
             } else if let Some(id) = self.phase_id(text, phases) {
                 if phases.iter().any(|phase| phase.id == id && phase.terminal) {
                     let message = format!("`{id}` is terminal, so no rule can start from it");
-                    self.problem(&text.span, Diagnostic::error("workflow-value", message));
+                    self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
                 }
                 from.push(id);
             }
         }
         if raw.from.is_empty() {
-            self.problem(head, Diagnostic::error("workflow-missing-key", "the rule has no `from`"));
+            self.problem(head, Diagnostic::error(Code::WorkflowMissingKey, "the rule has no `from`"));
         }
         from.sort_by_key(|id| phases.iter().position(|phase| phase.id == *id));
         from.dedup();
@@ -108,7 +108,7 @@ impl Compiler<'_> {
         let given = [raw.to.is_some(), raw.run.is_some(), raw.wait.is_some(), raw.choose.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {
             let message = "a rule has exactly one of `to`, `run`, `wait` and `choose`";
-            self.problem(head, Diagnostic::error("workflow-outcome", message));
+            self.problem(head, Diagnostic::error(Code::WorkflowOutcome, message));
             return None;
         }
         if let Some(to) = &raw.to {
@@ -120,14 +120,14 @@ impl Compiler<'_> {
         if let Some(wait) = &raw.wait {
             if wait.value.trim().is_empty() {
                 let message = "`wait` does not say for what";
-                self.problem(&wait.span, Diagnostic::error("workflow-value", message));
+                self.problem(&wait.span, Diagnostic::error(Code::WorkflowValue, message));
             }
             return Some(Outcome::Wait(wait.value.clone()));
         }
         let choices = raw.choose.as_deref().unwrap_or_default();
         if choices.is_empty() {
             let message = "`choose` names no action";
-            self.problem(head, Diagnostic::error("workflow-value", message));
+            self.problem(head, Diagnostic::error(Code::WorkflowValue, message));
         }
         Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
     }
@@ -141,7 +141,7 @@ impl Compiler<'_> {
                 || action.writes.iter().any(|write| is_within(write, std::slice::from_ref(&pointer.value)));
             if overlaps {
                 let message = format!("the result of `{}` may write `{}` too", action.name, pointer.value);
-                let diagnostic = Diagnostic::error("workflow-value", message)
+                let diagnostic = Diagnostic::error(Code::WorkflowValue, message)
                     .hint("let either the rule or the action write it");
                 self.problem(&pointer.span, diagnostic);
             }
@@ -153,12 +153,12 @@ impl Compiler<'_> {
         let text = raw.on.as_ref()?;
         if raw.to.is_none() {
             let message = "`on` goes with `to` only";
-            self.problem(&text.span, Diagnostic::error("workflow-outcome", message));
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowOutcome, message));
         }
         let signal = Signal::named(&text.value);
         if signal.is_none() {
             let known = Signal::ALL.into_iter().map(Signal::as_str);
-            self.unknown(text, "workflow-value", "value of `on`", known);
+            self.unknown(text, Code::WorkflowValue, "value of `on`", known);
         }
         signal
     }
@@ -167,11 +167,11 @@ impl Compiler<'_> {
         let text = raw.ask.as_ref()?;
         if raw.wait.is_none() {
             let message = "`ask` goes with `wait` only";
-            self.problem(&text.span, Diagnostic::error("workflow-outcome", message));
+            self.problem(&text.span, Diagnostic::error(Code::WorkflowOutcome, message));
         }
         if !asks.iter().any(|ask| ask.name == text.value) {
             let known = asks.iter().map(|ask| ask.name.as_str());
-            self.unknown(text, "workflow-unknown-ask", "question", known);
+            self.unknown(text, Code::WorkflowUnknownAsk, "question", known);
         }
         Some(text.value.clone())
     }
@@ -183,7 +183,7 @@ impl Compiler<'_> {
             .map(|action| action.name.clone());
         if found.is_none() {
             let known = actions.iter().map(|action| action.name.as_str());
-            self.unknown(text, "workflow-unknown-action", "action", known);
+            self.unknown(text, Code::WorkflowUnknownAction, "action", known);
         }
         found
     }

@@ -265,7 +265,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
 fn skip(world: &World, to: &str, rule: &str) {
     let mut state = state(world);
     let mut entry = state.history.last().expect("an entry").clone();
-    entry.seq = state.next_seq;
+    entry.seq = state.rev + 1;
     entry.from = Some(entry.to.clone());
     entry.to = orch::base::PhaseId::new(to).expect("valid");
     entry.kind = orch::decide::Kind::Advance;

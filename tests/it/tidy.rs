@@ -1,6 +1,8 @@
 //! The invariants of ARCHITECTURE.md, held by reading the source.
 
 use crate::harness::project;
+use orch::base::Code;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -293,6 +295,67 @@ fn anchor(line: &str) -> String {
 #[test]
 fn the_reference_is_what_the_program_says() {
     generated("docs/cli.md", &orch::cli::reference());
+}
+
+#[test]
+fn the_page_of_codes_is_what_the_program_says() {
+    generated("docs/codes.md", &orch::cli::codes());
+}
+
+/// Words in the place of a code: `error[…]` and `"code": "…"` in outputs, `` (`…`) `` is checked by hand.
+fn codes_in(text: &str) -> BTreeSet<String> {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let mut found = BTreeSet::new();
+    for (before, after) in [
+        ("error[", "]"),
+        ("warning[", "]"),
+        ("note[", "]"),
+        ("\"code\": \"", "\""),
+        ("\"code\"], \"", "\""),
+        ("\"ruleId\": \"", "\""),
+    ] {
+        let words = text.split(before).skip(1).filter_map(|rest| rest.split(after).next());
+        found.extend(words.filter(|word| is_word(word)).map(str::to_owned));
+    }
+    found
+}
+
+#[test]
+fn every_code_is_used_and_every_printed_code_exists() {
+    let root = project();
+    let mut used = BTreeSet::new();
+    for (name, _, text) in sources().iter().filter(|(name, ..)| name != "base/code/table.rs") {
+        let lives = if is_test(name) { String::new() } else { code(text) };
+        let words = lives
+            .split("Code::")
+            .skip(1)
+            .map(|rest| rest.chars().take_while(|letter| letter.is_alphanumeric()).collect::<String>());
+        used.extend(words);
+    }
+    let unused: Vec<&Code> = Code::ALL.iter().filter(|code| !used.contains(&format!("{code:?}"))).collect();
+    assert!(unused.is_empty(), "no code of src uses {unused:?}");
+
+    let mut unknown = Vec::new();
+    for place in ["src", "tests", "fixtures", "docs", "system"] {
+        for path in files(&root.join(place)).into_iter().chain([root.join("README.md")]) {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let words = codes_in(&text).into_iter().filter(|word| Code::named(word).is_none());
+            unknown.extend(words.map(|word| format!("{}: {word}", path.display())));
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
+fn no_code_has_the_name_of_a_command() {
+    // Else `orch help WORD` would have two answers.
+    let reference = orch::cli::reference();
+    let commands = reference.lines().filter_map(|line| line.strip_prefix("## `orch ")?.strip_suffix('`'));
+    let both: Vec<&str> = commands.filter(|name| Code::named(name).is_some()).collect();
+    assert!(both.is_empty(), "{both:?}");
 }
 
 /// A generated document equals what the code generates; `UPDATE=1` writes it.

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, TaskOutcome};
-use crate::base::{command, shell_word};
+use crate::base::{Code, command, shell_word};
 use crate::decide::{ActorKind, Decision, Transition};
 
 /// Approve a transition that requires a human.
@@ -36,7 +36,7 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if !at_terminal && !signs && !args.dry_run {
         let message = "only a person at an interactive terminal can approve, or one whose commits are signed";
         let hint = format!("type it yourself: orch approve {}", shell_word(task.id.as_str()));
-        return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
+        return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     let may = |due: &Transition| due.by_human;
     let plan = AdvancePlan { may: &may, once: true, own: false, dry_run: args.dry_run, adopt: &|_| false };

@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::Code;
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
 use crate::view::{findings, pretty};
@@ -69,11 +70,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.staged {
         let message = args.message.as_deref().map(|path| {
             std::fs::read(path).map_err(|error| {
-                Failure::new(
-                    ExitCode::Usage,
-                    "message",
-                    format!("{} cannot be read: {error}", path.display()),
-                )
+                Failure::new(Code::MessageUnreadable, format!("{} cannot be read: {error}", path.display()))
             })
         });
         let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
@@ -88,7 +85,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.stdin_refs {
         let mut lines = String::new();
         std::io::stdin().read_to_string(&mut lines).map_err(|error| {
-            Failure::new(ExitCode::Usage, "stdin", format!("the refs cannot be read: {error}"))
+            Failure::new(Code::RefsUnreadable, format!("the refs cannot be read: {error}"))
         })?;
         return Ok(Checker::new(&context.bare_workspace()?, &context.caller).pushed(&lines)?);
     }
@@ -105,7 +102,7 @@ pub(super) fn form(asked: Form, context: &Context) -> Result<Form, Failure> {
     match asked {
         Form::Github | Form::Sarif if context.global.json => {
             let message = "`--json` and `--format` ask for different forms";
-            Err(Failure::new(ExitCode::Usage, "usage", message).hint("leave one of them out"))
+            Err(Failure::new(Code::Usage, message).hint("leave one of them out"))
         }
         _ if context.global.json => Ok(Form::Json),
         form => Ok(form),

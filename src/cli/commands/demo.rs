@@ -4,6 +4,7 @@ mod script;
 mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
 use std::path::PathBuf;
 
 /// Create a sample repository and play a task's whole life in it.
@@ -25,16 +26,15 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         None => tempfile::Builder::new()
             .prefix("orch-demo-")
             .tempdir()
-            .map_err(|error| Failure::new(ExitCode::Fault, "io", error.to_string()))?
+            .map_err(|error| Failure::new(Code::Io, error.to_string()))?
             .keep(),
     };
     std::fs::create_dir_all(&directory)
-        .map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{}: {error}", directory.display())))?;
+        .map_err(|error| Failure::new(Code::Io, format!("{}: {error}", directory.display())))?;
     let occupied = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("{} is not empty", directory.display());
-        return Err(Failure::new(ExitCode::Usage, "not-empty", message)
-            .hint("name a directory that is not there yet"));
+        return Err(Failure::new(Code::NotEmpty, message).hint("name a directory that is not there yet"));
     }
     // The story ends with a `cd` that works from everywhere.
     let directory = directory.canonicalize().unwrap_or(directory);

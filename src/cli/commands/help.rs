@@ -1,15 +1,15 @@
-//! `orch help`: the manual of a command, and the exit codes.
+//! `orch help`: the manual of a command, what a code means, and the exit codes.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use super::report;
-use crate::base::nearest;
+use super::{codes, report};
+use crate::base::{Code, nearest};
 use crate::cli::Cli;
 use clap::CommandFactory;
 
-/// Show the manual of a command, or the exit codes.
+/// Show the manual of a command, the exit codes, or what a code of an error or a finding means.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A command, such as `next` or `workflow check`, or `exit-codes`.
+    /// A command (`next`, `workflow check`), a code (`json-syntax`), or `exit-codes`.
     topic: Vec<String>,
 }
 
@@ -18,22 +18,29 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         report::text(context, ui, &exit_codes())?;
         return Ok(ExitCode::Fine);
     }
+    if let Some(code) =
+        args.topic.first().filter(|_| args.topic.len() == 1).and_then(|word| Code::named(word))
+    {
+        codes::explain(code, context, ui)?;
+        return Ok(ExitCode::Fine);
+    }
     let mut command = Cli::command();
     command.build();
     let mut current = &mut command;
     for word in &args.topic {
         let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         current = current.find_subcommand_mut(word).ok_or_else(|| {
-            let failure = Failure::new(ExitCode::Usage, "usage", format!("there is no help on `{word}`"));
-            match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"])) {
+            let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
+            let codes = Code::ALL.iter().map(|code| code.as_str()).filter(|_| args.topic.len() == 1);
+            match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"]).chain(codes)) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                None => failure.hint("orch help exit-codes, or: orch --help"),
+                None => failure.hint("orch help exit-codes, orch help CODE, or: orch --help"),
             }
         })?;
     }
     let mut manual = current.render_long_help().to_string();
     if args.topic.is_empty() {
-        manual.push_str("\nExit codes: orch help exit-codes\n");
+        manual.push_str("\nExit codes: orch help exit-codes\nWhat a code means, for example of `error[json-syntax]`: orch help json-syntax\n");
     }
     report::text(context, ui, &manual)?;
     Ok(ExitCode::Fine)

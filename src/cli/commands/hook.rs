@@ -4,6 +4,7 @@ mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::base::Code;
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
 use crate::view::pretty;
@@ -73,7 +74,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         let directory = real.display();
         let message =
             format!("git runs the hooks in {directory}, where other repositories may use them, too");
-        return Err(Failure::new(ExitCode::NotNow, "hooks-shared", message).hint(
+        return Err(Failure::new(Code::HooksShared, message).hint(
             "give this repository its own: git config --local core.hooksPath .githooks; or call \
              `orch check --staged` from the shared hook",
         ));
@@ -84,7 +85,7 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return Err(refusal);
     }
     std::fs::create_dir_all(&hooks.directory)
-        .map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{directory}: {error}")))?;
+        .map_err(|error| Failure::new(Code::Io, format!("{directory}: {error}")))?;
     let mut rows = Vec::new();
     for slot in &slots {
         rows.push(Row::of(slot, Some(slot.install()?)));
@@ -133,7 +134,7 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     let store = workspace.store().ok_or_else(|| {
-        Failure::new(ExitCode::NotNow, "no-repository", "there is no git repository here").hint("git init")
+        Failure::new(Code::NoRepository, "there is no git repository here").hint("git init")
     })?;
     store.hooks().map_err(|error| Failure::from(crate::survey::Error::from(error)))
 }

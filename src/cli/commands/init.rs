@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
-use crate::base::{Diagnostic, shell_word};
+use crate::base::{Code, Diagnostic, shell_word};
 use crate::config;
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
@@ -138,7 +138,7 @@ impl Made {
 }
 
 fn cannot_write(path: &str, error: &str) -> Failure {
-    Failure::new(ExitCode::Fault, "io", format!("{path} cannot be written: {error}"))
+    Failure::new(Code::Io, format!("{path} cannot be written: {error}"))
 }
 
 fn join(base: &str, name: &str) -> String {
@@ -155,7 +155,7 @@ fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
     for name in names {
         let loaded = workspace.workflow(&name).map_err(Failure::from)?;
         let workflow = loaded.workflow.as_ref().ok_or_else(|| {
-            Failure::from(Diagnostic::error("workflow-faulty", format!("workflow `{name}` has errors")))
+            Failure::from(Diagnostic::error(Code::WorkflowFaulty, format!("workflow `{name}` has errors")))
                 .hint(format!("orch workflow check {}", shell_word(&name)))
         })?;
         for path in texts_of(workflow) {

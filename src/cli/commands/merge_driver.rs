@@ -1,7 +1,7 @@
 //! `orch merge-driver`: what git calls to merge the record of a task, see gitattributes(5).
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::RepoPath;
+use crate::base::{Code, RepoPath};
 use std::path::PathBuf;
 
 /// Merge three versions of a task's record for git.
@@ -24,8 +24,7 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     let workspace = context.bare_workspace()?;
     // Git names its temporary files relative to where it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
-    let path = RepoPath::new(&args.path)
-        .map_err(|error| Failure::new(ExitCode::Usage, "path", error.to_string()))?;
+    let path = RepoPath::new(&args.path).map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
     if context.writer(&workspace).merge_files(
         &path,
         &file(&args.base),

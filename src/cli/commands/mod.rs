@@ -4,6 +4,7 @@ pub mod answer;
 pub mod approve;
 pub mod audit;
 pub mod check;
+mod codes;
 pub mod completions;
 pub mod confirm;
 pub mod demo;
@@ -34,6 +35,7 @@ pub mod suggest;
 pub mod watch;
 pub mod workflow;
 
+pub use codes::codes;
 pub use reference_text::reference;
 
 use super::{Command, Context, ExitCode, Failure, Ui};

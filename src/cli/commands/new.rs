@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{TaskId, command};
+use crate::base::{Code, TaskId, command};
 
 /// Create a task, or adopt an existing directory as a task.
 ///
@@ -23,8 +23,7 @@ pub struct NewArgs {
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let id =
-        TaskId::new(&args.id).map_err(|error| Failure::new(ExitCode::Usage, "task-id", error.to_string()))?;
+    let id = TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
     let created = context.writer(&workspace).create(&id, args.workflow.as_deref(), args.title.as_deref())?;
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, Order, TaskOutcome};
-use crate::base::{PhaseId, command, nearest, shell_word};
+use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{Decision, Transition, Verdict};
 use crate::survey::Workspace;
 use crate::survey::{Judged, TaskRef};
@@ -64,7 +64,7 @@ fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
     let meant = nearest(name, known.iter().copied());
     let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     let hint = format!("{meant}the phases are {}", known.join(", "));
-    Err(Failure::new(ExitCode::Usage, "unknown-phase", message).hint(hint))
+    Err(Failure::new(Code::UnknownPhase, message).hint(hint))
 }
 
 fn decided(
@@ -88,7 +88,7 @@ fn decided(
             if judged.untracked {
                 let message =
                     format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(Failure::new(ExitCode::No, "untracked", message).hint(command(&[
+                return Err(Failure::new(Code::Untracked, message).hint(command(&[
                     "orch",
                     "new",
                     task.id.as_str(),
@@ -124,7 +124,7 @@ fn refused(
         let rule = decision.rule.as_ref().map_or("?", |rule| rule.as_str());
         let message = format!("rule `{rule}` asks for a person");
         let hint = command(&["orch", "approve", decision.task.as_str()]);
-        return Err(Failure::new(ExitCode::No, "by-human", message).hint(hint));
+        return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     if let Some(phase) = wanted {
         let moves = decision.moves.iter().filter(|candidate| candidate.to == *phase);
@@ -134,12 +134,12 @@ fn refused(
         let message = format!("the rules do not lead to `{phase}` now: {because}");
         let task = shell_word(decision.task.as_str());
         let hint = format!("orch explain {task}, or: orch next {task} --override WHY --to {phase}");
-        return Err(Failure::new(ExitCode::No, "not-led-there", message).hint(hint));
+        return Err(Failure::new(Code::NotEnabled, message).hint(hint));
     }
     match &decision.verdict {
         Verdict::Error { code } => {
             let hint = decision.diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone());
-            let failure = Failure::new(ExitCode::No, *code, decision.reason.clone());
+            let failure = Failure::new(*code, decision.reason.clone()).as_no();
             Err(failure.hint(hint.unwrap_or_else(|| command(&["orch", "explain", decision.task.as_str()]))))
         }
         _ => {

@@ -2,7 +2,7 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::decide::{Decision, Kind};
 use crate::drive::Controlled;
 use crate::survey::Workspace;
@@ -44,7 +44,7 @@ pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Judged
         match workspace.judge(task) {
             Ok(one) => judged.push(one),
             Err(error) => {
-                let mut problem = Diagnostic::error("unjudged", format!("task `{}`: {error}", task.id));
+                let mut problem = Diagnostic::error(Code::Unjudged, format!("task `{}`: {error}", task.id));
                 problem.hint = error.hint();
                 problems.push(problem);
             }
@@ -62,7 +62,8 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
     pairs
         .map(|pair| {
             let message = format!("two directories are tasks with the id `{}`", pair[0]);
-            Diagnostic::error("duplicate-task", message).hint("rename one, or narrow the roots in orch.toml")
+            Diagnostic::error(Code::DuplicateTask, message)
+                .hint("rename one, or narrow the roots in orch.toml")
         })
         .collect()
 }

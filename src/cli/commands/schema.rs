@@ -1,7 +1,7 @@
 //! `orch schema`: a schema, or an example that it accepts.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::nearest;
+use crate::base::{Code, nearest};
 use crate::scan;
 
 /// Print a schema, or an example that it accepts.
@@ -22,8 +22,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let dashed = args.name.replace('_', "-");
     let found = [&args.name, &dashed].into_iter().find_map(|name| system.schema(name));
     let Some(text) = found else {
-        let failure =
-            Failure::new(ExitCode::Usage, "unknown-schema", format!("there is no schema `{}`", args.name));
+        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.name));
         let names: Vec<&str> = system.names("schemas", ".schema.json").collect();
         return Err(match nearest(&args.name, names.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -36,7 +35,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     }
     let Some(example) = scan::example(text) else {
         let message = format!("schema `{}` gives no example that it accepts", args.name);
-        return Err(Failure::new(ExitCode::No, "no-example", message).hint("add one to its `examples`"));
+        return Err(Failure::new(Code::NoExample, message).hint("add one to its `examples`"));
     };
     ui.answer(&format!("{example:#}\n"))?;
     Ok(ExitCode::Fine)

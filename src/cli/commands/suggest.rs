@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::Code;
 use crate::store::Store;
 use crate::survey::Workspace;
 use crate::view::layout::counted;
@@ -107,7 +108,7 @@ fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -
         ..WatchOptions::default()
     };
     let mut watcher = Watcher::new(workspace.root(), &workspace.watched(), options)
-        .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))?;
+        .map_err(|error| Failure::new(Code::WatchFailed, error.to_string()))?;
     let mut head = workspace.head();
     let before = answer(workspace, args)?;
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::cli::interrupt;
 use crate::drive::{WatchEffect, WatchEvent, Watching};
 use crate::store::Store;
@@ -18,6 +18,8 @@ use std::time::Duration;
 /// Evaluates all tasks once at the start, then each task whenever its files have been quiet for a moment.
 /// Writes `suggestion.json` in each task and commits each transition with its evidence. If a transition
 /// cannot be committed now, the watch says why and tries again. Press Ctrl-C to end it.
+///
+/// Keeps a diagnostic log in `.git/orch/orch.log`.
 ///
 /// With `--once`, exits with 5 if a transition is held back, and with 70 after an internal fault.
 #[derive(Debug, Args)]
@@ -138,7 +140,7 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
             vec![Happening::Held { task, reason: message, hint }]
         }
         WatchEffect::Trouble { message, hint, .. } => {
-            let mut diagnostic = Diagnostic::warning("watch", message);
+            let mut diagnostic = Diagnostic::warning(Code::WatchFailed, message);
             diagnostic.hint = hint;
             vec![finding(&diagnostic)]
         }
@@ -162,7 +164,7 @@ fn listen(workspace: &Workspace, args: &WatchArgs) -> Result<Watcher, Failure> {
     };
     let targets = workspace.watched();
     Watcher::new(workspace.root(), &targets, options)
-        .map_err(|error| Failure::new(ExitCode::Fault, "watch", error.to_string()))
+        .map_err(|error| Failure::new(Code::WatchFailed, error.to_string()))
 }
 
 /// The signals of one moment as few events as possible.

@@ -5,7 +5,7 @@ mod new;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::{Diagnostic, shell_word};
+use crate::base::{Code, Diagnostic, shell_word};
 use crate::survey::Loaded;
 use crate::survey::Workspace;
 use crate::view::layout::counted;
@@ -106,7 +106,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
 fn usable(loaded: &Arc<Loaded>) -> Result<&Workflow, Failure> {
     loaded.workflow.as_ref().ok_or_else(|| {
         let name = &loaded.document.name;
-        Failure::new(ExitCode::Usage, "workflow-faulty", format!("workflow `{name}` has errors"))
+        Failure::new(Code::WorkflowFaulty, format!("workflow `{name}` has errors"))
             .hint(format!("orch workflow check {}", shell_word(name)))
     })
 }
@@ -176,7 +176,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         if !path.is_file() {
             if !args.workflows.is_empty() {
                 let message = format!("workflow `{name}` ships inside orch; there is no file to format");
-                return Err(Failure::new(ExitCode::Usage, "not-a-file", message));
+                return Err(Failure::new(Code::NotAFile, message));
             }
             continue;
         }
@@ -186,7 +186,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         }
         if !args.check {
             crate::store::durable::write_atomic(&path, text.as_bytes())
-                .map_err(|error| Failure::new(ExitCode::Fault, "io", error.to_string()))?;
+                .map_err(|error| Failure::new(Code::Io, error.to_string()))?;
         }
         stale.push(loaded.document.path.clone());
     }

@@ -1,7 +1,7 @@
 //! What a run records: each deed becomes steps for the task as it is at that moment, or is refused.
 
 use super::{ControlRequest, Precondition};
-use crate::base::{ActionName, Digest, RuleId};
+use crate::base::{ActionName, Digest, Reason, RuleId};
 use crate::decide::{
     ActionResult, ActorKind, By, Facts, Mode, PatchOp, Recorded, Stamp, State, Step, Transition, accept,
     answer, apply, end, give_up, settle, signalled, start,
@@ -73,7 +73,7 @@ impl RunCommand {
         state: &State,
         facts: &Facts,
         recorder: &Recorder<'_>,
-    ) -> Result<Vec<Step>, String> {
+    ) -> Result<Vec<Step>, Reason> {
         let steps = if *self == Self::Moves {
             moves(workflow, state, facts, recorder)?
         } else {
@@ -86,7 +86,7 @@ impl RunCommand {
             }
         };
         match steps.iter().find_map(|step| (recorder.refuses)(&step.state)) {
-            Some(why) => Err(why),
+            Some(why) => Err(why.into()),
             None => Ok(steps),
         }
     }
@@ -97,7 +97,7 @@ impl RunCommand {
         state: &State,
         facts: &Facts,
         recorder: &Recorder<'_>,
-    ) -> Result<Option<Transition>, String> {
+    ) -> Result<Option<Transition>, Reason> {
         let ordered = |signal| signalled(workflow, state, facts, signal).transpose();
         match self {
             Self::Moves => Ok(None),
@@ -142,11 +142,11 @@ fn moves(
     state: &State,
     facts: &Facts,
     recorder: &Recorder<'_>,
-) -> Result<Vec<Step>, String> {
+) -> Result<Vec<Step>, Reason> {
     let recorded = Recorded::Known(Box::new(state.clone()));
     let settled = settle(workflow, &recorded, facts, &recorder.own, &|due| !due.by_human);
     match &settled.decision.verdict {
-        crate::decide::Verdict::Livelock { .. } => Err(settled.decision.reason),
+        crate::decide::Verdict::Livelock { .. } => Err(settled.decision.reason.into()),
         _ => Ok(settled.steps),
     }
 }
@@ -157,13 +157,13 @@ fn refuse_missing(
     action: &ActionName,
     result: &ActionResult,
     is_there: &dyn Fn(&str) -> bool,
-) -> Result<(), String> {
+) -> Result<(), Reason> {
     let outputs = workflow.action(action).map(|action| action.outputs.as_slice()).unwrap_or_default();
     if let Some(missing) = outputs.iter().find(|path| !is_there(path)) {
-        return Err(format!("it should have written {missing}, which is not there"));
+        return Err(format!("it should have written {missing}, which is not there").into());
     }
     match result.output_files.iter().find(|path| !is_there(path)) {
-        Some(missing) => Err(format!("it says that it wrote {missing}, which is not there")),
+        Some(missing) => Err(format!("it says that it wrote {missing}, which is not there").into()),
         None => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! What the course of a run is told, and what it says is to be done.
 
 use super::{ControlRequest, Ending, RunCommand, TaskView, Work};
-use crate::base::Period;
+use crate::base::{Period, Reason};
 use crate::decide::{ActionResult, State};
 
 /// What time it is, and what is wished.
@@ -58,7 +58,7 @@ pub struct Leftover {
     /// Whether its executor was still running, and had to be ended.
     pub was_running: bool,
     /// Its result, if one lies there.
-    pub result: Option<Result<ActionResult, String>>,
+    pub result: Option<Result<ActionResult, Reason>>,
 }
 
 /// What came of a record.
@@ -69,7 +69,7 @@ pub enum RecordOutcome {
     /// There was nothing to record.
     Nothing,
     /// The workflow does not allow it; why.
-    Refused(String),
+    Refused(Reason),
 }
 
 /// What came of an executor.
@@ -78,7 +78,7 @@ pub struct Returned {
     /// How it ended.
     pub how: ExecutorExit,
     /// The result that it left, if it left one.
-    pub result: Option<Result<ActionResult, String>>,
+    pub result: Option<Result<ActionResult, Reason>>,
 }
 
 /// How an executor ended.

@@ -6,7 +6,7 @@ use super::{
     RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, TaskView, Tick, Usage, Work, Worker, fingerprint,
     next,
 };
-use crate::base::{Digest, Period};
+use crate::base::{Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
 
 /// One run as it goes on.
@@ -230,7 +230,7 @@ impl RunMachine {
             ExecutorExit::TooLong(why) | ExecutorExit::Badly(why) => self.fail(now, why, cost),
             ExecutorExit::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
                 (Some(Job::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
-                (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why, cost),
+                (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why.into(), cost),
                 (Some(Job::Action { .. }), None) => self.fail(now, "it left no result".to_owned(), cost),
                 // The word of an agent is no evidence, so that it says nothing is no fault either.
                 (_, result) => match result.and_then(Result::ok) {
@@ -298,7 +298,7 @@ impl RunMachine {
                 self.end(Ending::Error, format!("`{action}` failed too often, and that is refused: {why}"))
             }
             (command, _) => match noted {
-                RecordOutcome::Refused(why) => self.end(Ending::Error, why),
+                RecordOutcome::Refused(why) => self.end(Ending::Error, why.into()),
                 _ if self.records == 0 => {
                     let reason = format!("the task moved {RECORDS} times with nothing performed in between");
                     self.end(Ending::Error, reason)
@@ -438,7 +438,7 @@ impl RunMachine {
     }
 }
 
-fn cost_of(result: Option<&Result<ActionResult, String>>) -> f64 {
+fn cost_of(result: Option<&Result<ActionResult, Reason>>) -> f64 {
     result.and_then(|result| result.as_ref().ok()).map_or(0.0, |result| result.cost)
 }
 

@@ -1,6 +1,6 @@
 //! What work rests on: whether it would be the same again, and whether what it found still fits.
 
-use crate::base::{ActionName, Digest, PhaseId, RuleId};
+use crate::base::{ActionName, Digest, PhaseId, Reason, RuleId};
 use crate::decide::data::put_back;
 use crate::decide::{Decision, Facts, State, at, data_of};
 use crate::workflow::Workflow;
@@ -49,13 +49,13 @@ impl Precondition {
 
     /// Refuses a state that is no later one of that which the work was begun on, or in which the task
     /// has moved since.
-    pub fn check(&self, workflow: &Workflow, state: &State) -> Result<(), String> {
+    pub fn check(&self, workflow: &Workflow, state: &State) -> Result<(), Reason> {
         let (phase, entered) = standing(workflow, state);
         if phase != self.phase {
-            return Err(format!("the task moved to `{phase}` meanwhile"));
+            return Err(format!("the task moved to `{phase}` meanwhile").into());
         }
         if entered != self.entered {
-            return Err(format!("the task left `{phase}` meanwhile and came back"));
+            return Err(format!("the task left `{phase}` meanwhile and came back").into());
         }
         if !self.is_before(state) {
             return Err(

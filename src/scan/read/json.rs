@@ -1,7 +1,7 @@
 //! JSON without surprises: duplicate keys and lossy numbers are told, faults have a place.
 
 use super::{ReadResult, conflict, text};
-use crate::base::{Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::scan::span::{key_span, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -77,7 +77,7 @@ fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Di
                 let mut place = Place::at(path.as_str(), text, start, length);
                 place.pointer = Some(pointer);
                 let message = "the integer is too large to be kept exactly";
-                Diagnostic::warning("json-big-integer", message).at(place).hint("write it as a string")
+                Diagnostic::warning(Code::JsonBigInteger, message).at(place).hint("write it as a string")
             });
             Ok((value, lossy.into_iter().collect()))
         }
@@ -95,7 +95,7 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic 
     let plain = message.split(" at line ").next().unwrap_or(&message);
     if plain.contains("recursion limit") {
         let place = Place::at(path.as_str(), text, offset, 1);
-        return Diagnostic::error("json-depth", "it nests deeper than 128 levels")
+        return Diagnostic::error(Code::JsonDepth, "it nests deeper than 128 levels")
             .at(place)
             .hint("flatten it");
     }
@@ -115,7 +115,7 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic 
         "orch schema NAME --example shows one that is valid"
     };
     let place = Place::at(path.as_str(), text, offset, 1);
-    Diagnostic::error("json-syntax", format!("it is not JSON: {plain}")).at(place).hint(hint)
+    Diagnostic::error(Code::JsonSyntax, format!("it is not JSON: {plain}")).at(place).hint(hint)
 }
 
 fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic {
@@ -125,7 +125,7 @@ fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic
     let second = text[first..].find(&quoted).map_or(first, |offset| first + offset);
     let place = Place::at(path.as_str(), text, second, quoted.len());
     let message = format!("key `{key}` stands twice in one object");
-    Diagnostic::error("json-duplicate-key", message).at(place).hint("keep one of the two")
+    Diagnostic::error(Code::JsonDuplicateKey, message).at(place).hint("keep one of the two")
 }
 
 /// Builds a value and notices what `serde_json` would swallow.

@@ -1,7 +1,7 @@
 //! A JUnit XML report: tests, failures, errors, skipped, counted from the test cases themselves.
 
 use super::ReadResult;
-use crate::base::{Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Place, RepoPath};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
         let refuse = |message: String, hint: &str| {
             let place = Place::at(path.as_str(), text, at, 1);
-            ReadResult::refused(Diagnostic::error("junit-syntax", message).at(place).hint(hint))
+            ReadResult::refused(Diagnostic::error(Code::JunitSyntax, message).at(place).hint(hint))
         };
         match reader.read_event() {
             Err(error) => return refuse(format!("it is not XML: {error}"), "was it cut off?"),
@@ -83,11 +83,11 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     if report.suites.is_empty() {
         let message = "it is no JUnit report: it has no `testsuite`";
         return ReadResult::refused(
-            Diagnostic::error("not-junit", message).at(Place::file(path)).hint("write a JUnit XML report"),
+            Diagnostic::error(Code::NotJunit, message).at(Place::file(path)).hint("write a JUnit XML report"),
         );
     }
     let odd = |message: &String| {
-        Diagnostic::warning("junit-counts", message.as_str())
+        Diagnostic::warning(Code::JunitCounts, message.as_str())
             .at(Place::file(path))
             .hint("tests count where they stand; of failures and errors, the larger number counts")
     };
@@ -315,11 +315,11 @@ mod tests {
             ("<html></html>", "not-junit"),
             ("hello", "not-junit"),
         ] {
-            assert_eq!(verdict(text).problems[0].code, code, "{text}");
+            assert_eq!(verdict(text).problems[0].code.as_str(), code, "{text}");
         }
         assert_eq!(
             verdict("<testsuite tests='2'><testcase name='a'/></testsuite>").problems[0].code,
-            "junit-counts"
+            Code::JunitCounts
         );
     }
 }

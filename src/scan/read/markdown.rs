@@ -1,7 +1,7 @@
 //! What a Markdown document says about itself: front matter, headings, check boxes, words.
 
 use super::ReadResult;
-use crate::base::{Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Place, RepoPath};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
             let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
             let message = "this line of the front matter is not understood";
             problems.push(
-                Diagnostic::warning("front-matter", message)
+                Diagnostic::warning(Code::FrontMatter, message)
                     .at(place)
                     .hint("use `key: value` and flat lists"),
             );
@@ -31,7 +31,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
         let message = format!("it has more than {MAX_HEADINGS} headings; from here on they are left out");
         problems.push(
-            Diagnostic::warning("markdown-headings", message)
+            Diagnostic::warning(Code::MarkdownHeadings, message)
                 .at(place)
                 .hint("split it into several documents"),
         );
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(headings(&verdict), headings(&most));
         assert_eq!(headings(&most)[MAX_HEADINGS - 1]["line"], MAX_HEADINGS + 3);
         let [problem] = &verdict.problems[..] else { panic!("{:?}", verdict.problems) };
-        assert_eq!((problem.code, problem.is_error()), ("markdown-headings", false));
+        assert_eq!((problem.code, problem.is_error()), (Code::MarkdownHeadings, false));
         assert_eq!(problem.place.as_ref().and_then(|place| place.line), Some(10_004));
     }
 }

@@ -7,7 +7,7 @@ mod patch;
 
 pub use json::parse_json;
 
-use crate::base::{Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::workflow::Format;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let hint = "write it, or remove it";
         return ReadResult::refused(
-            Diagnostic::error("empty", "it is empty").at(Place::file(path)).hint(hint),
+            Diagnostic::error(Code::Empty, "it is empty").at(Place::file(path)).hint(hint),
         );
     }
     match format {
@@ -70,23 +70,23 @@ fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>
         |diagnostic: Diagnostic| Err(Box::new(diagnostic.hint("save it as UTF-8 without a byte order mark")));
     let file = || Place::file(path);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return refuse(Diagnostic::error("utf16", "it is UTF-16, not UTF-8").at(file()));
+        return refuse(Diagnostic::error(Code::Utf16, "it is UTF-16, not UTF-8").at(file()));
     }
     if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
-        return refuse(Diagnostic::error("byte-order-mark", "it begins with a byte order mark").at(file()));
+        return refuse(Diagnostic::error(Code::ByteOrderMark, "it begins with a byte order mark").at(file()));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => match text.find('\0') {
             Some(offset) => {
                 let place = Place::at(path.as_str(), text, offset, 1);
-                refuse(Diagnostic::error("nul-byte", "it holds a NUL byte").at(place))
+                refuse(Diagnostic::error(Code::NulByte, "it holds a NUL byte").at(place))
             }
             None => Ok(text),
         },
         Err(error) => {
             let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let place = Place::at(path.as_str(), &before, before.len(), 1);
-            refuse(Diagnostic::error("not-utf8", "it is not UTF-8").at(place))
+            refuse(Diagnostic::error(Code::NotUtf8, "it is not UTF-8").at(place))
         }
     }
 }
@@ -107,7 +107,7 @@ pub fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
             let place = Place::at(path.as_str(), text, start, "<<<<<<<".len());
             let message = "it holds the conflict markers of a merge";
             return Some(
-                Diagnostic::error("conflict-markers", message)
+                Diagnostic::error(Code::ConflictMarkers, message)
                     .at(place)
                     .hint("resolve the conflict, then save it"),
             );
@@ -151,7 +151,7 @@ mod tests {
             let first = verdict.problems.first().unwrap_or_else(|| panic!("nothing said of {bytes:?}"));
             let found = first.place.as_ref().map(ToString::to_string).unwrap_or_default();
             assert_eq!(
-                (first.code, found.as_str()),
+                (first.code.as_str(), found.as_str()),
                 (code, place),
                 "{} {first}",
                 String::from_utf8_lossy(bytes)

@@ -1,7 +1,7 @@
 //! What a unified diff touches: files, and lines added and removed.
 
 use super::ReadResult;
-use crate::base::{Diagnostic, Place, RepoPath};
+use crate::base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::json;
 
 /// Reads a diff as git or `diff -u` write it (see git-diff(1), "Generating patch text").
@@ -38,7 +38,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     if files.is_empty() && hunks == 0 {
         let message = "it holds no diff: no file and no hunk";
         return ReadResult::refused(
-            Diagnostic::error("not-a-patch", message)
+            Diagnostic::error(Code::NotAPatch, message)
                 .at(Place::file(path))
                 .hint("write it with: git diff > FILE"),
         );
@@ -135,6 +135,6 @@ mod tests {
     #[test]
     fn prose_is_no_patch() {
         let verdict = read(&RepoPath::new("p").expect("valid"), "I changed everything.\n");
-        assert_eq!(verdict.problems[0].code, "not-a-patch");
+        assert_eq!(verdict.problems[0].code, Code::NotAPatch);
     }
 }

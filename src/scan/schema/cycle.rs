@@ -1,7 +1,7 @@
 //! Schemas that refer to nothing but themselves: to say what a value must be, they ask what it must be.
 
 use super::keywords::{inner, subschemas};
-use crate::base::{Diagnostic, Place};
+use crate::base::{Code, Diagnostic, Place};
 use crate::scan::span::span;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -58,7 +58,7 @@ fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
         shown.push("…".to_owned());
     }
     let message = format!("the schema asks only itself what is valid: {} → `#{target}`", shown.join(" → "));
-    Diagnostic::error("schema-cycle", message).hint("say what the value must be, or remove the reference")
+    Diagnostic::error(Code::SchemaCycle, message).hint("say what the value must be, or remove the reference")
 }
 
 /// From each schema, the schemas that judge the same value.
@@ -200,7 +200,7 @@ mod tests {
             let told: Vec<String> = cycles("s.json", text, &schema)
                 .into_iter()
                 .map(|one| {
-                    assert_eq!(one.code, "schema-cycle");
+                    assert_eq!(one.code, Code::SchemaCycle);
                     let place = one.place.expect("a place");
                     let way = one.message.split_once(": ").expect("a way").1.to_owned();
                     format!("{}:{} {way}", place.line.expect("a line"), place.column.expect("a column"))

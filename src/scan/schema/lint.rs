@@ -2,7 +2,7 @@
 
 use super::Schema;
 use super::keywords::{KEYWORDS, subschemas};
-use crate::base::{Diagnostic, Place, nearest};
+use crate::base::{Code, Diagnostic, Place, nearest};
 use crate::scan::span::{key_span, span};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
             let message =
                 format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
             found.push(
-                Diagnostic::warning("schema-example", message).at(place).hint("mend the one or the other"),
+                Diagnostic::warning(Code::SchemaExample, message).at(place).hint("mend the one or the other"),
             );
         }
     }
@@ -46,7 +46,7 @@ fn misspelt(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut V
         };
         let message = format!("`{key}` is no keyword of JSON Schema");
         let place = Place::at(path, text, start, length);
-        found.push(Diagnostic::warning("schema-keyword", message).at(place).hint(hint));
+        found.push(Diagnostic::warning(Code::SchemaKeyword, message).at(place).hint(hint));
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn nothing_is_fetched_and_slips_are_told() {
         let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
-        assert_eq!(lint("s.json", &remote)[0].code, "schema-remote-ref");
+        assert_eq!(lint("s.json", &remote)[0].code, Code::SchemaRemoteRef);
         let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();
         let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
         assert_eq!(
@@ -66,6 +66,6 @@ mod tests {
             ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]
         );
         let example = json!({"type": "string", "examples": [1]}).to_string();
-        assert_eq!(lint("s.json", &example)[0].code, "schema-example");
+        assert_eq!(lint("s.json", &example)[0].code, Code::SchemaExample);
     }
 }

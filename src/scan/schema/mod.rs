@@ -9,7 +9,7 @@ mod lint;
 pub use lint::lint;
 
 use super::span::{key_span, span};
-use crate::base::{Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -47,7 +47,7 @@ impl Schema {
             vec![Diagnostic::error(code, message).at(place).hint(hint)]
         };
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            fault("schema-invalid", format!("the schema is not JSON: {error}"), "mend the schema")
+            fault(Code::SchemaInvalid, format!("the schema is not JSON: {error}"), "mend the schema")
         })?;
         // The validator would take such a schema for one that accepts everything.
         let cycles = cycle::cycles(path, text, &value);
@@ -61,13 +61,15 @@ impl Schema {
         match options.build(&value) {
             Ok(validator) => Ok(Self { validator, value }),
             Err(error) if is_remote(&value) => Err(fault(
-                "schema-remote-ref",
+                Code::SchemaRemoteRef,
                 format!("the schema refers to another document: {error}"),
                 "orch fetches nothing; copy the definition into `$defs`",
             )),
-            Err(error) => {
-                Err(fault("schema-invalid", format!("the schema cannot be used: {error}"), "mend the schema"))
-            }
+            Err(error) => Err(fault(
+                Code::SchemaInvalid,
+                format!("the schema cannot be used: {error}"),
+                "mend the schema",
+            )),
         }
     }
 
@@ -264,7 +266,7 @@ fn diagnostic(
     let hint = problem
         .hint
         .unwrap_or_else(|| format!("orch schema {} --example shows a valid one", shell_word(&schema.name)));
-    Diagnostic::error("schema", problem.message).at(place).hint(hint)
+    Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
 }
 
 fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {

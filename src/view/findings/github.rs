@@ -22,7 +22,7 @@ fn annotation(diagnostic: &Diagnostic) -> String {
             properties.extend(place.column.map(|column| format!("col={column}")));
         }
     }
-    properties.push(format!("title={}", property(diagnostic.code)));
+    properties.push(format!("title={}", property(diagnostic.code.as_str())));
     let mut message = diagnostic.message.clone();
     if let Some(hint) = &diagnostic.hint {
         message.push_str("\nhint: ");
@@ -44,18 +44,18 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Place;
+    use crate::base::{Code, Place};
 
     #[test]
     fn escapes_what_would_end_a_property_or_a_line() {
         let place =
             Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
         let finding =
-            Diagnostic::error("json-syntax", "100 % wrong\n::error::forged").at(place).hint("mend it");
+            Diagnostic::error(Code::JsonSyntax, "100 % wrong\n::error::forged").at(place).hint("mend it");
         assert_eq!(
             github(&[finding]),
             "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: mend it\n"
         );
-        assert_eq!(github(&[Diagnostic::note("x", "y")]), "::notice title=x::y\n");
+        assert_eq!(github(&[Diagnostic::note(Code::Empty, "y")]), "::notice title=empty::y\n");
     }
 }

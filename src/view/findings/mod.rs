@@ -67,11 +67,15 @@ fn number(diagnostics: &[Diagnostic], severity: Severity) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
 
     #[test]
     fn counts_by_severity() {
-        let diagnostics =
-            [Diagnostic::error("a", "x"), Diagnostic::error("b", "y"), Diagnostic::note("c", "z")];
+        let diagnostics = [
+            Diagnostic::error(Code::Empty, "x"),
+            Diagnostic::error(Code::NotUtf8, "y"),
+            Diagnostic::note(Code::PhaseAlias, "z"),
+        ];
         let findings = Findings::new(&diagnostics);
         assert_eq!((findings.errors, findings.warnings, findings.notes), (2, 0, 1));
         assert_eq!(summary(&diagnostics), "2 errors");

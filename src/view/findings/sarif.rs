@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// One SARIF log with one run of `orch` at this version.
 #[must_use]
 pub fn sarif(diagnostics: &[Diagnostic], version: &str) -> Value {
-    let codes: BTreeSet<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+    let codes: BTreeSet<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     let codes: Vec<&str> = codes.into_iter().collect();
     let rules: Vec<Value> = codes.iter().map(|code| json!({ "id": code, "name": pascal(code) })).collect();
     let results: Vec<Value> = diagnostics.iter().map(|diagnostic| result(diagnostic, &codes)).collect();
@@ -30,8 +30,8 @@ fn result(diagnostic: &Diagnostic, codes: &[&str]) -> Value {
     }
     let locations: Vec<Value> = diagnostic.place.iter().map(location).collect();
     json!({
-        "ruleId": diagnostic.code,
-        "ruleIndex": codes.binary_search(&diagnostic.code).unwrap_or_default(),
+        "ruleId": diagnostic.code.as_str(),
+        "ruleIndex": codes.binary_search(&diagnostic.code.as_str()).unwrap_or_default(),
         "level": match diagnostic.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -83,6 +83,7 @@ fn pascal(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
 
     #[test]
     fn names_rules_once_and_escapes_paths() {
@@ -94,9 +95,9 @@ mod tests {
             ..Place::default()
         };
         let findings = [
-            Diagnostic::error("schema", "no boolean").at(place).hint("write true"),
-            Diagnostic::warning("json-syntax", "odd"),
-            Diagnostic::note("schema", "again"),
+            Diagnostic::error(Code::SchemaMismatch, "no boolean").at(place).hint("write true"),
+            Diagnostic::warning(Code::JsonSyntax, "odd"),
+            Diagnostic::note(Code::SchemaMismatch, "again"),
         ];
         let log = sarif(&findings, "1.2.3");
         let run = &log["runs"][0];
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(
             run["results"][0],
             json!({
-                "ruleId": "schema", "ruleIndex": 1, "level": "error",
+                "ruleId": "schema-mismatch", "ruleIndex": 1, "level": "error",
                 "message": { "text": "no boolean\nhint: write true" },
                 "locations": [{
                     "physicalLocation": {

@@ -38,7 +38,7 @@ fn report<'a>(diagnostic: &'a Diagnostic, sources: &'a BTreeMap<String, String>)
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let title = level.primary_title(one_line(&diagnostic.message)).id(diagnostic.code);
+    let title = level.primary_title(one_line(&diagnostic.message)).id(diagnostic.code.as_str());
     let mut group = Group::with_title(title);
     if let Some(place) = &diagnostic.place {
         let excerpt = sources.get(&place.path).and_then(|text| excerpt(text, place));
@@ -117,6 +117,7 @@ fn word(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Code;
     use snapbox::{assert_data_eq, str};
 
     fn place(line: u32, column: u32) -> Place {
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn draws_the_line_and_the_hint() {
         let text = "{\n  \"blocking\": 0,\n  \"ök\": flase\n}\n";
-        let finding = Diagnostic::error("json-syntax", "expected a value").at(place(3, 9));
+        let finding = Diagnostic::error(Code::JsonSyntax, "expected a value").at(place(3, 9));
         assert_data_eq!(
             drawn(text, finding.hint("did you mean `false`?")),
             str![[r#"
@@ -152,11 +153,11 @@ error[json-syntax]: expected a value
 
     #[test]
     fn draws_no_line_it_does_not_have() {
-        let finding = || Diagnostic::warning("odd", "it is odd");
+        let finding = || Diagnostic::warning(Code::JunitCounts, "it is odd");
         assert_data_eq!(
             drawn("x", finding().at(place(9, 1))),
             str![[r#"
-warning[odd]: it is odd
+warning[junit-counts]: it is odd
 --> a.json:9:1
 
 "#]]
@@ -164,7 +165,7 @@ warning[odd]: it is odd
         assert_data_eq!(
             drawn(&"x".repeat(5000), finding().at(place(1, 4999))),
             str![[r#"
-warning[odd]: it is odd
+warning[junit-counts]: it is odd
 --> a.json:1:4999
 
 "#]]
@@ -172,7 +173,7 @@ warning[odd]: it is odd
         assert_data_eq!(
             drawn("", finding()),
             str![[r#"
-warning[odd]: it is odd
+warning[junit-counts]: it is odd
 
 "#]]
         );
@@ -185,7 +186,7 @@ warning[odd]: it is odd
                 for column in 0..6 {
                     for length in 0..4 {
                         let place = Place { length, ..place(line, column) };
-                        let drawn = drawn(text, Diagnostic::note("x", "y").at(place));
+                        let drawn = drawn(text, Diagnostic::note(Code::Empty, "y").at(place));
                         assert!(!drawn.contains('\u{1b}'), "{drawn:?}");
                     }
                 }

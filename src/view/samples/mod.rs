@@ -6,7 +6,7 @@ pub use workflow::workflow;
 
 use super::{LogEntry, Repository, RunnerView, Subject};
 use crate::base::{
-    ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
+    ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
     WorkflowName,
 };
 use crate::decide::{
@@ -298,7 +298,7 @@ pub fn fix_invalid() -> Sample {
         pointer: Some("/ok".to_owned()),
     };
     expected.problems = vec![
-        Diagnostic::error("schema-type", "\"flase\" is not a boolean")
+        Diagnostic::error(Code::SchemaMismatch, "\"flase\" is not a boolean")
             .at(place)
             .hint("did you mean `false`?"),
     ];
@@ -353,7 +353,7 @@ pub fn inconsistent() -> Sample {
 }
 
 pub fn error() -> Sample {
-    let mut sample = plain("codegen", Verdict::Error { code: "state-syntax" }, "state.json cannot be read");
+    let mut sample = plain("codegen", Verdict::Error { code: Code::JsonSyntax }, "state.json cannot be read");
     sample.decision.phase = None;
     let place = Place {
         path: "tasks/t-42/state.json".to_owned(),
@@ -362,7 +362,7 @@ pub fn error() -> Sample {
         ..Place::default()
     };
     sample.decision.diagnostics =
-        vec![Diagnostic::error("state-syntax", "expected `,` or `}`").at(place).hint("orch recover t-42")];
+        vec![Diagnostic::error(Code::JsonSyntax, "expected `,` or `}`").at(place).hint("orch recover t-42")];
     sample
 }
 

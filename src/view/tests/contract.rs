@@ -1,7 +1,7 @@
 //! Every JSON output has the shape that its schema promises.
 
 use super::numbered;
-use crate::base::{Diagnostic, Timestamp};
+use crate::base::{Code, Diagnostic, Timestamp};
 use crate::view::findings::Findings;
 use crate::view::samples::{self, Sample};
 use crate::view::{
@@ -15,7 +15,7 @@ use serde_json::Value;
 fn every_output_has_the_shape_of_its_schema() {
     let several = numbered();
     let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
-    let findings = [samples::error().decision.diagnostics, vec![Diagnostic::note("x", "y")]].concat();
+    let findings = [samples::error().decision.diagnostics, vec![Diagnostic::note(Code::Empty, "y")]].concat();
     let repository = samples::repository;
     conforms("suggestions", &Suggestions::new(repository(), &subjects, None, &findings));
     conforms("suggestions", &Suggestions::new(repository(), &[], None, &[]));
@@ -23,7 +23,7 @@ fn every_output_has_the_shape_of_its_schema() {
     conforms("status", &Status::new(repository(), &subjects, &findings));
     conforms("findings", &Findings::new(&findings));
     conforms("log", &Log::new(repository(), samples::log()));
-    conforms("error", &ErrorView::new("no-task", "there is no task", None));
+    conforms("error", &ErrorView::new(Code::UnknownTask, "there is no task", None));
 
     let (workflow, task, directory) = (samples::workflow(), samples::task(), samples::directory());
     let moves = [samples::create(), samples::advance(), samples::regress()];

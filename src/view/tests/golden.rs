@@ -1,7 +1,7 @@
 //! What readers see, as golden texts.
 
 use super::numbered;
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use crate::view::samples::{self, Sample};
 use crate::view::{
     Explanations, Paint, RunnerView, Status, Subject, Suggestions, pretty, prompt, suggestions,
@@ -49,7 +49,7 @@ t-42  plan_review  fix review/plan-review.json
     the plan review is not valid
     invalid review/plan-review.json (schema plan-review): its schema refuses
         it
-        tasks/t-42/review/plan-review.json:3:9: error[schema-type]: "flase"
+        tasks/t-42/review/plan-review.json:3:9: error[schema-mismatch]: "flase"
             is not a boolean
             hint: did you mean `false`?
     $ orch next t-42 --override REASON  # moves to codegen without a review
@@ -86,7 +86,7 @@ t-42  codegen  inconsistent: repair
 t-42  (no phase)  error: repair
     Log in with a passkey
     state.json cannot be read
-    tasks/t-42/state.json:2:3: error[state-syntax]: expected `,` or `}`
+    tasks/t-42/state.json:2:3: error[json-syntax]: expected `,` or `}`
         hint: orch recover t-42
     $ orch explain t-42  # every rule tried, and what it saw
 
@@ -158,7 +158,7 @@ t-42  codegen  running
 #[test]
 fn an_empty_answer_is_an_answer() {
     let none =
-        Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning("no-root", "no root")]);
+        Suggestions::new(samples::repository(), &[], None, &[Diagnostic::warning(Code::NoRoot, "no root")]);
     assert_data_eq!(
         suggestions(&none, "no task", Paint::PLAIN, 0),
         str![[r#"
@@ -237,7 +237,7 @@ fn a_suggestion_on_the_wire() {
               "column": 9,
               "pointer": "/ok",
               "severity": "error",
-              "code": "schema-type",
+              "code": "schema-mismatch",
               "message": "\"flase\" is not a boolean",
               "hint": "did you mean `false`?"
             }

@@ -5,7 +5,7 @@ mod golden;
 
 use super::samples::{self, Sample};
 use super::{Explanations, Paint, Status, Subject, Suggestions, prompt, suggestions};
-use crate::base::{Diagnostic, TaskId, Timestamp};
+use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use golden::envelope;
 
 /// One task of every kind, with ids in the order of this list.
@@ -81,7 +81,7 @@ fn text_from_files_cannot_reach_the_terminal() {
     sample.decision.expects[0].because = evil.to_owned();
     sample.decision.expects[0].problems[0].message = evil.to_owned();
     sample.decision.options[0].effect = evil.to_owned();
-    sample.decision.diagnostics = vec![Diagnostic::error("x", evil).hint(evil)];
+    sample.decision.diagnostics = vec![Diagnostic::error(Code::Empty, evil).hint(evil)];
     let subjects = [sample.subject()];
     let texts = [
         suggestions(&envelope(&sample), "", Paint::PLAIN, 0),

@@ -3,6 +3,7 @@
 use super::value::{in_order, to_cel, to_json};
 use super::walk::IN_ORDER;
 use super::{Guard, ParsedPart};
+use crate::base::Reason;
 use cel::{Context, Env};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -39,7 +40,7 @@ pub enum Lookup<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardOutcome {
     /// Whether it holds, or why that cannot be said.
-    pub result: Result<bool, String>,
+    pub result: Result<bool, Reason>,
     /// Its parts, each with what it saw.
     pub parts: Vec<HeldPart>,
 }
@@ -50,7 +51,7 @@ pub struct HeldPart {
     /// Its source text.
     pub text: String,
     /// Whether it holds, or why that cannot be said.
-    pub result: Result<bool, String>,
+    pub result: Result<bool, Reason>,
     /// The values it saw; `None` where there is none.
     pub saw: Vec<(String, Option<Value>)>,
 }
@@ -85,7 +86,7 @@ impl Guard {
     }
 
     /// The value of the expression; the error says why there is none.
-    pub fn value(&self, scope: &dyn Scope) -> Result<Value, String> {
+    pub fn value(&self, scope: &dyn Scope) -> Result<Value, Reason> {
         if let [only] = self.0.parts.as_slice() {
             return self.run(only, scope).0;
         }
@@ -96,17 +97,17 @@ impl Guard {
         let (value, saw) = self.run(part, scope);
         let result = match value {
             Ok(Value::Bool(value)) => Ok(value),
-            Ok(other) => Err(format!("it yields {}, not true or false", kind_of(&other))),
+            Ok(other) => Err(format!("it yields {}, not true or false", kind_of(&other)).into()),
             Err(message) => Err(message),
         };
         HeldPart { text: part.text.clone(), result, saw }
     }
 
-    fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Sights) {
+    fn run(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, Sights) {
         plainly(part, scope).unwrap_or_else(|| self.run_in_full(part, scope))
     }
 
-    fn run_in_full(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, String>, Sights) {
+    fn run_in_full(&self, part: &ParsedPart, scope: &dyn Scope) -> (Result<Value, Reason>, Sights) {
         let mut roots = Map::new();
         let mut failure = None;
         let mut saw = Vec::new();
@@ -131,11 +132,11 @@ impl Guard {
             }
         }
         if self.0.nested_macros && largest.saturating_mul(largest) > MAX_VISITS {
-            return (Err(format!("nested macros over {largest} elements would take too long")), saw);
+            return (Err(format!("nested macros over {largest} elements would take too long").into()), saw);
         }
         let mut context = Context::with_env(Arc::clone(&ENVIRONMENT));
         if part.has_macros && context.add_function(IN_ORDER, in_order).is_err() {
-            return (Err("macros are not available".to_owned()), saw);
+            return (Err("macros are not available".into()), saw);
         }
         for (name, value) in &roots {
             context.add_variable_from_value(name.as_str(), to_cel(value));
@@ -144,12 +145,12 @@ impl Guard {
             Ok(value) => to_json(&value).ok_or_else(|| "it yields a value that JSON cannot hold".to_owned()),
             Err(error) => Err(failure.unwrap_or_else(|| plain(&error.to_string()))),
         };
-        (result, saw)
+        (result.map_err(Reason::from), saw)
     }
 }
 
 /// A part that says of something true or false no more than that, or that it is not, needs no evaluator.
-fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, String>, Sights)> {
+fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason>, Sights)> {
     let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
     let Lookup::Found(found) = scope.look_up(chain) else { return None };
     let truth = found.as_bool()?;
@@ -243,7 +244,7 @@ mod tests {
         }
     }
 
-    fn holds(text: &str, scope: Value) -> Result<bool, String> {
+    fn holds(text: &str, scope: Value) -> Result<bool, Reason> {
         Guard::parse(text).expect(text).holds(&JsonOf(scope)).result
     }
 
@@ -326,10 +327,13 @@ mod tests {
     #[test]
     fn an_error_is_not_false() {
         let scope = json!({"a": {"n": 3}});
-        assert_eq!(holds("a.gone == 1", scope.clone()), Err("there is no key `gone`".to_owned()));
+        assert_eq!(
+            holds("a.gone == 1", scope.clone()),
+            Err("there is no key `gone`".to_owned()).map_err(Reason::from)
+        );
         assert!(holds("a.n && true", scope.clone()).is_err());
         assert!(holds("a.n / 0 == 1", scope.clone()).is_err());
-        assert!(holds("a.n", scope).expect_err("not boolean").contains("a number"));
+        assert!(holds("a.n", scope).expect_err("not boolean").as_str().contains("a number"));
     }
 
     #[test]
@@ -346,7 +350,7 @@ mod tests {
     fn nested_macros_over_much_data_are_refused() {
         let list: Vec<u32> = (0..5000).collect();
         let result = holds("a.all(x, a.exists(y, x == y))", json!({"a": list}));
-        assert!(result.expect_err("too much").contains("too long"));
+        assert!(result.expect_err("too much").as_str().contains("too long"));
     }
 
     #[test]

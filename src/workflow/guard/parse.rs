@@ -1,6 +1,7 @@
 //! From text to a guard, refusing first what could overflow a stack or run for ever.
 
 use super::{Guard, GuardInner, ParsedPart, walk};
+use crate::base::Code;
 use cel::IdedExpr;
 use cel::parser::PrattParser;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const MAX_MACRO_DEPTH: usize = 2;
 #[error("{message}")]
 pub struct GuardError {
     /// Stable code: `guard-syntax` or `guard-limit`.
-    pub code: &'static str,
+    pub code: Code,
     /// Byte offset of the fault within the text.
     pub offset: usize,
     /// What is wrong.
@@ -36,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
             parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
         if walk::macro_depth(&expression) > MAX_MACRO_DEPTH {
             return Err(GuardError {
-                code: "guard-limit",
+                code: Code::GuardLimit,
                 offset: start + lead,
                 message: format!("macros nest deeper than {MAX_MACRO_DEPTH}"),
             });
@@ -69,7 +70,7 @@ fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
             let offset = first.map_or(0, |error| offset_of(source, error.pos));
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
             let message = message.trim_start_matches("Syntax error: ").to_owned();
-            GuardError { code: "guard-syntax", offset, message }
+            GuardError { code: Code::GuardSyntax, offset, message }
         },
     )
 }
@@ -84,10 +85,10 @@ fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
 
 /// Checks the limits and finds the operands of the outermost `&&`, as byte ranges.
 fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
-    let limit = |offset, message: String| GuardError { code: "guard-limit", offset, message };
+    let limit = |offset, message: String| GuardError { code: Code::GuardLimit, offset, message };
     if text.trim().is_empty() {
         return Err(GuardError {
-            code: "guard-syntax",
+            code: Code::GuardSyntax,
             offset: 0,
             message: "the expression is empty".to_owned(),
         });
@@ -104,7 +105,7 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
             quote @ (b'"' | b'\'') => at = end_of_string(bytes, at, quote),
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
                 return Err(GuardError {
-                    code: "guard-syntax",
+                    code: Code::GuardSyntax,
                     offset: at,
                     message: "comments are not allowed in a guard; write them in the prose".to_owned(),
                 });
@@ -209,7 +210,7 @@ mod tests {
         let many = "1+".repeat(150) + "1 == 151";
         let macros = "[1].all(a, [1].all(b, [1].all(c, a == b)))";
         for text in [deep.as_str(), &long, &many, macros] {
-            assert_eq!(Guard::parse(text).expect_err("too much").code, "guard-limit", "{text}");
+            assert_eq!(Guard::parse(text).expect_err("too much").code, Code::GuardLimit, "{text}");
         }
     }
 
@@ -218,7 +219,7 @@ mod tests {
         for (text, offset) in [("a &&", 4), ("a == ", 5), ("plan.ready && )", 14), ("'ää' == )", 10), ("", 0)]
         {
             let error = Guard::parse(text).expect_err(text);
-            assert_eq!((error.code, error.offset), ("guard-syntax", offset), "{text}: {error}");
+            assert_eq!((error.code, error.offset), (Code::GuardSyntax, offset), "{text}: {error}");
         }
     }
 }

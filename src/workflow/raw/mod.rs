@@ -6,7 +6,7 @@
 mod reader;
 
 use super::Document;
-use crate::base::Diagnostic;
+use crate::base::{Code, Diagnostic};
 use reader::{BlockReader, Entries, to_json};
 use serde_json::Value;
 use std::ops::Range;
@@ -130,8 +130,10 @@ pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        reader
-            .problem(&span, Diagnostic::error("workflow-syntax", error.message().trim().replace('\n', ", ")));
+        reader.problem(
+            &span,
+            Diagnostic::error(Code::WorkflowSyntax, error.message().trim().replace('\n', ", ")),
+        );
     }
     let raw = reader.workflow(table.get_ref());
     (raw, reader.problems)

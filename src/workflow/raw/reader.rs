@@ -1,7 +1,7 @@
 //! Reading values of a document: each with its place, and a finding where it is not what it should be.
 
 use super::{Spanned, Text};
-use crate::base::{Diagnostic, nearest};
+use crate::base::{Code, Diagnostic, nearest};
 use crate::workflow::Document;
 use crate::workflow::place::advised;
 use serde_json::Value;
@@ -51,7 +51,7 @@ impl<'d> BlockReader<'d> {
         for (key, _) in entries.left {
             let name = key.get_ref();
             let mut diagnostic =
-                Diagnostic::error("workflow-unknown-key", format!("{} has no key `{name}`", entries.what));
+                Diagnostic::error(Code::WorkflowUnknownKey, format!("{} has no key `{name}`", entries.what));
             diagnostic.hint = Some(match nearest(name, entries.known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the keys are: {}", entries.known.join(", ")),
@@ -63,7 +63,7 @@ impl<'d> BlockReader<'d> {
     pub(super) fn wrong_type(&mut self, key: &str, value: &TomlSpanned<DeValue<'_>>, expected: &str) {
         let found = value.get_ref().type_str();
         let message = format!("`{key}` should be {expected}, but is of type {found}");
-        self.problem(&value.span(), Diagnostic::error("workflow-value", message));
+        self.problem(&value.span(), Diagnostic::error(Code::WorkflowValue, message));
     }
 
     pub(super) fn text(&mut self, entries: &mut Entries<'_, '_>, key: &'static str) -> Option<Text> {
@@ -127,7 +127,7 @@ impl<'d> BlockReader<'d> {
             Some(number) if number >= least => Some(Spanned { value: number, span: value.span() }),
             Some(number) => {
                 let message = format!("`{key}` should be {expected}, not {number}");
-                self.problem(&value.span(), Diagnostic::error("workflow-value", message));
+                self.problem(&value.span(), Diagnostic::error(Code::WorkflowValue, message));
                 None
             }
             None => {
@@ -152,7 +152,7 @@ impl<'d> BlockReader<'d> {
             Some(number) => Some(Spanned { value: number, span: value.span() }),
             None => {
                 let message = format!("`{key}` should be a number above zero");
-                self.problem(&value.span(), Diagnostic::error("workflow-value", message));
+                self.problem(&value.span(), Diagnostic::error(Code::WorkflowValue, message));
                 None
             }
         }

@@ -57,6 +57,7 @@ fn every_command_answers_with_one_document() {
         (&["workflow", "show", "nope"], 2, "error"),
         (&["help"], 0, "text"),
         (&["help", "exit-codes"], 0, "text"),
+        (&["help", "json-syntax"], 0, "code"),
         (&["completions", "bash"], 0, "text"),
         (&["demo", "../demo"], 0, "demo"),
         (&["nonsense"], 2, "error"),

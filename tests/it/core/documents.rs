@@ -71,7 +71,7 @@ fn every_code_has_a_document_that_earns_it() {
     let earned: BTreeSet<String> = files("fixtures/workflows/invalid", "md")
         .iter()
         .flat_map(|path| findings(&read(path)))
-        .map(|finding| finding.code.to_owned())
+        .map(|finding| finding.code.to_string())
         .collect();
     let mut written = BTreeSet::new();
     let folders = ["src/workflow", "src/workflow/guard", "src/workflow/raw"];

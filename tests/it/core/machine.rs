@@ -252,7 +252,7 @@ fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
         // Who was still running had not said its last word.
         (false, told(true, result()), 1, 0),
         (false, told(false, None), 1, 0),
-        (false, told(false, Some(Err("no JSON".to_owned()))), 1, 0),
+        (false, told(false, Some(Err("no JSON".into()))), 1, 0),
     ] {
         let workflow = workflow(LOOP);
         let mut first = Play::new(&workflow, Mode::Auto);

@@ -133,7 +133,7 @@ impl<'p> Play<'p> {
 
     fn noted(&mut self, command: &RunCommand) -> RecordOutcome {
         if let Some(why) = (self.refuse)(command) {
-            return RecordOutcome::Refused(why);
+            return RecordOutcome::Refused(why.into());
         }
         let recorder = Recorder { own: stamp(), caller: stamp(), refuses: &|_| None, is_there: &|_| true };
         let steps = match command.steps(self.workflow, &self.state, &facts(), &recorder) {

@@ -2,7 +2,9 @@
 
 use super::world::{LIFECYCLE, compiled};
 use crate::setting::number;
-use orch::base::{ArtifactName, Diagnostic, Digest, PhaseId, RepoPath, TaskId, Timestamp, WorkflowName};
+use orch::base::{
+    ArtifactName, Code, Diagnostic, Digest, PhaseId, RepoPath, TaskId, Timestamp, WorkflowName,
+};
 use orch::decide::{
     Actor, ActorKind, ActorStatus, By, Facts, FileFact, HistoryEntry, Kind, Recorded, Stamp, State, Verdict,
     WorkflowRef, apply, confirm, evaluate, override_to, reopen, rollback, settle,
@@ -71,7 +73,11 @@ fn file() -> impl Strategy<Value = FileFact> {
             path: path.to_owned(),
             digest,
             data: data.map(Arc::new),
-            problems: if problem { Vec::new() } else { vec![Diagnostic::warning("odd", "it is odd")] },
+            problems: if problem {
+                Vec::new()
+            } else {
+                vec![Diagnostic::warning(Code::JunitCounts, "it is odd")]
+            },
         })
 }
 
@@ -148,7 +154,6 @@ fn state() -> impl Strategy<Value = State> {
             phase: phase.or_else(|| (!foreign).then(|| "planning".to_owned())),
             actors,
             waived,
-            next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: vec![json!({"message": "it failed"})],
             run: orch::decide::RunRecord::default(),
@@ -265,7 +270,7 @@ proptest! {
                     prop_assert_eq!(after.phase.as_deref(), Some(transition.to.as_str()));
                     prop_assert!(after.history.len() <= 10);
                 }
-                Err(refusal) => prop_assert!(refusal.hint.is_some()),
+                Err(refusal) => prop_assert!(refusal.hint().is_some()),
             }
         }
     }

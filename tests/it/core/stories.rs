@@ -9,8 +9,9 @@
 
 use super::world::{LIFECYCLE, World, compiled};
 use crate::setting::is_update;
+use orch::base::Error;
 use orch::decide::{
-    Decision, Refusal, Settled, Transition, Truth, Verdict, confirm, create, override_to, reopen, rollback,
+    Decision, Settled, Transition, Truth, Verdict, confirm, create, override_to, reopen, rollback,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -118,8 +119,8 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
                 decision(&mut out, &world.decide());
             }
             Err(refusal) => {
-                let _ = writeln!(out, "refused: {}: {}", refusal.code, refusal.message);
-                let _ = writeln!(out, "  hint: {}", refusal.hint.unwrap_or_default());
+                let _ = writeln!(out, "refused: {}: {}", refusal.code(), refusal.message());
+                let _ = writeln!(out, "  hint: {}", refusal.hint().unwrap_or_default());
             }
         },
         path => {
@@ -146,7 +147,7 @@ fn write_file(world: &mut World, path: &str, refused: bool, body: &str) {
     world.files.get_mut(path).expect("written").refused = refused;
 }
 
-fn ordered(world: &World, order: &str) -> Result<Transition, Refusal> {
+fn ordered(world: &World, order: &str) -> Result<Transition, Error> {
     let (verb, rest) = order.split_once(' ').unwrap_or((order, ""));
     let (to, reason) = match rest.strip_prefix("--to ") {
         Some(rest) => {

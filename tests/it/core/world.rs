@@ -3,7 +3,7 @@
 //! The state goes through its file format at every step, so every story is also a clone's story.
 
 use globset::{GlobBuilder, GlobMatcher};
-use orch::base::{ArtifactName, Diagnostic, Digest, RepoPath, TaskId, Timestamp};
+use orch::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, Timestamp};
 use orch::decide::{
     ActorKind, By, Decision, Facts, FileFact, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
     derive, evaluate, initial_state, settle,
@@ -124,9 +124,9 @@ impl World {
             | RecordReading::Foreign(state) => Recorded::Known(state),
             RecordReading::LogGone => Recorded::Lost,
             RecordReading::StateUnreadable => {
-                Recorded::Broken(vec![Diagnostic::error("json-syntax", "state.json is no JSON")])
+                Recorded::Broken(vec![Diagnostic::error(Code::JsonSyntax, "state.json is no JSON")])
             }
-            broken => Recorded::Broken(vec![Diagnostic::error("record", format!("{broken:?}"))]),
+            broken => Recorded::Broken(vec![Diagnostic::error(Code::LogInvalid, format!("{broken:?}"))]),
         }
     }
 
@@ -270,7 +270,7 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
     };
     let (data, problems) = match read {
         Ok(data) => (Some(Arc::new(data)), Vec::new()),
-        Err(message) => (None, vec![Diagnostic::error("unreadable", message)]),
+        Err(message) => (None, vec![Diagnostic::error(Code::Unreadable, message)]),
     };
     let digest = Some(Digest::of_blob(file.text.as_bytes()));
     FileFact { pattern, is_tree: false, path: path.to_owned(), digest, data, problems }

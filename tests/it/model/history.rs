@@ -164,7 +164,7 @@ fn ordered(world: &mut World, chance: &mut Chance) -> String {
             format!("{what} -> {}", transition.to)
         }
         Err(refusal) => {
-            assert!(refusal.hint.is_some(), "{refusal}");
+            assert!(refusal.hint().is_some(), "{refusal}");
             format!("{what} refused: {refusal}")
         }
     }

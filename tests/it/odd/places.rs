@@ -109,7 +109,7 @@ fn nested_in_a_task() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.git(&["init", "-q", "tasks/t/code"]);
     world.code_review("t", true, 1);
-    world.orch(&["check", "t"]).ends(1).says("nested-repository").says("tasks/t/code");
+    world.orch(&["check", "t"]).ends(1).says("repository-inside-task").says("tasks/t/code");
     world.orch(&["next", "t", "--override", "why"]).ends(5).says("tasks/t/code is a repository of its own");
     world.orch(&["rollback", "t", "--to", "planning", "--reason", "why"]).ends(5);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);

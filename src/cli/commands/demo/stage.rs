@@ -1,9 +1,9 @@
 //! The repository in which the demo is played, and the voice that tells it. What moves is moved by the workspace.
 
-use super::super::prelude::{Context, ExitCode, Failure, Ui};
+use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
-use crate::base::TaskId;
+use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command, Global};
 use crate::store::Store;
 use crate::survey::Caller;
@@ -78,8 +78,7 @@ impl<'a> Stage<'a> {
     pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
         let workspace = self.workspace()?;
-        let id =
-            TaskId::new(TASK).map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let id = TaskId::new(TASK).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         let created = self.context.writer(&workspace).create(&id, None, Some(title))?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
@@ -108,14 +107,13 @@ impl<'a> Stage<'a> {
     pub(super) fn ask_for(&self, phase: &str, rule: &str) -> Result<(), Failure> {
         let words = ["orch", "next", TASK, "--to", phase];
         self.typed(&words.join(" "))?;
-        let cli = Cli::try_parse_from(words)
-            .map_err(|error| Failure::new(ExitCode::Fault, "demo", error.to_string()))?;
+        let cli =
+            Cli::try_parse_from(words).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         if let Some(Command::Next(args)) = cli.command
-            && let Err(Failure::Said { message, hint, .. }) =
-                next::run(&args, &self.context, &self.ui.muted())
+            && let Err(Failure::Said { error, .. }) = next::run(&args, &self.context, &self.ui.muted())
         {
-            self.say(&format!("  {} {message}", self.ui.paint.paint(Style::Bad, "error:")))?;
-            if let Some(hint) = hint {
+            self.say(&format!("  {} {error}", self.ui.paint.paint(Style::Bad, "error:")))?;
+            if let Some(hint) = error.hint() {
                 self.say(&format!("  {} {hint}", self.ui.paint.paint(Style::Command, "hint:")))?;
             }
         }
@@ -165,7 +163,7 @@ impl<'a> Stage<'a> {
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
             .and_then(|()| std::fs::write(&target, text));
-        written.map_err(|error| Failure::new(ExitCode::Fault, "io", format!("{path}: {error}")))
+        written.map_err(|error| Failure::new(Code::Io, format!("{path}: {error}")))
     }
 
     /// Writes a file of the task.

@@ -1,7 +1,8 @@
 //! The place of one hook: what is there, putting ours in, and putting back what was there before.
 
 use super::script::{Author, Name, author};
-use crate::cli::{ExitCode, Failure};
+use crate::base::Code;
+use crate::cli::Failure;
 use crate::store::durable::{read_regular, write_executable};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,18 +109,18 @@ impl Slot {
         let (name, file, before) = (self.name.as_str(), self.file.display(), self.before.display());
         let (code, message, hint) = match self.state() {
             SlotState::Edited => (
-                "hook-edited",
+                Code::HookEdited,
                 format!("the {name} hook of orch was edited since it was installed"),
                 format!("move your own lines to {before}, remove {file}, and install again"),
             ),
             SlotState::Replaced => (
-                "hook-replaced",
+                Code::HookReplaced,
                 format!("another {name} hook was put in the place of orch's, which runs {name}.before-orch"),
                 format!("keep one of {file} and {before}, and install again"),
             ),
             _ => return None,
         };
-        Some(Failure::new(ExitCode::No, code, message).hint(hint))
+        Some(Failure::new(code, message).hint(hint))
     }
 
     pub(super) fn install(&self) -> Result<Did, Failure> {
@@ -134,7 +135,7 @@ impl Slot {
             if state == SlotState::Other {
                 rename(&self.before, &self.file)?;
             }
-            return Err(Failure::new(ExitCode::Fault, "io", error.to_string()));
+            return Err(Failure::new(Code::Io, error.to_string()));
         }
         Ok(if state == SlotState::Outdated { Did::Updated } else { Did::Installed })
     }
@@ -175,5 +176,5 @@ fn rename(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 fn io(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(ExitCode::Fault, "io", format!("{}: {error}", path.display()))
+    Failure::new(Code::Io, format!("{}: {error}", path.display()))
 }

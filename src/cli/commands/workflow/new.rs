@@ -2,7 +2,7 @@
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
-use crate::base::{Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
 use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, span};
 use crate::store::durable::write_atomic;
@@ -66,8 +66,8 @@ struct SkillConfig {
 }
 
 pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let name = WorkflowName::new(&args.name)
-        .map_err(|error| Failure::new(ExitCode::Usage, "workflow-name", error.to_string()))?;
+    let name =
+        WorkflowName::new(&args.name).map_err(|error| Failure::new(Code::WorkflowName, error.to_string()))?;
     let workspace = opened(&name, context, ui)?;
     let config = match &args.from {
         Some(path) => from_file(args, path, &workspace, context, ui)?,
@@ -83,7 +83,7 @@ fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, 
     crate::cli::interrupt::listen();
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let is_awaited = |finding: &&Diagnostic| {
-        finding.code == "config-value" && finding.message == format!("there is no workflow `{name}`")
+        finding.code == Code::ConfigValue && finding.message == format!("there is no workflow `{name}`")
     };
     for finding in workspace.findings().iter().filter(|finding| !is_awaited(finding)) {
         ui.problem(&format!("{finding}"));
@@ -161,9 +161,7 @@ fn from_file(
     ui: &Ui,
 ) -> Result<SkillConfig, Failure> {
     let shown = path.display().to_string();
-    let cannot = |why: &str| {
-        Failure::new(ExitCode::Usage, "config-unreadable", format!("{shown} cannot be read: {why}"))
-    };
+    let cannot = |why: &str| Failure::new(Code::ConfigUnreadable, format!("{shown} cannot be read: {why}"));
     let limit = workspace.config().limit_bytes;
     let target = context.start.join(path);
     let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
@@ -204,7 +202,7 @@ fn from_answers(args: &WorkflowNewArgs, workspace: &Workspace, ui: &Ui) -> Resul
     if !ui.interactive {
         let message = "there is nobody to ask: this is no terminal";
         let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
-        return Err(Failure::new(ExitCode::Usage, "no-terminal", message).hint(hint));
+        return Err(Failure::new(Code::NoTerminal, message).hint(hint));
     }
     // Whoever answers a dozen questions is not told only then that the name is taken.
     let document = format!("workflows/{}.md", args.name);
@@ -213,7 +211,7 @@ fn from_answers(args: &WorkflowNewArgs, workspace: &Workspace, ui: &Ui) -> Resul
     }
     let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
     let Some((value, strategy)) = answers else {
-        return Err(Failure::new(ExitCode::Interrupted, "interrupted", "not finished; nothing is written"));
+        return Err(Failure::new(Code::Interrupted, "not finished; nothing is written"));
     };
     Ok(SkillConfig { path: "your answers".to_owned(), text: format!("{value:#}\n"), value, strategy })
 }
@@ -233,7 +231,7 @@ impl Words for Terminal<'_> {
 
 fn taken(paths: &[String]) -> Failure {
     let message = format!("nothing is written, for these are there already: {}", paths.join(", "));
-    Failure::new(ExitCode::No, "exists", message).hint("choose another name, or write them anew with --force")
+    Failure::new(Code::WorkflowExists, message).hint("choose another name, or write them anew with --force")
 }
 
 fn write(
@@ -268,7 +266,7 @@ fn write(
     }
     for (path, target, text) in write {
         let cannot = |error: &dyn std::fmt::Display| {
-            Failure::new(ExitCode::Fault, "io", format!("{path} cannot be written: {error}"))
+            Failure::new(Code::Io, format!("{path} cannot be written: {error}"))
         };
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent).map_err(|error| cannot(&error))?;

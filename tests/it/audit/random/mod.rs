@@ -10,7 +10,7 @@ mod stream;
 
 use crate::harness::World;
 use crate::setting::number;
-use orch::base::Digest;
+use orch::base::{Code, Digest};
 use orch::decide::{Kind, Proof, ProvenStep, Standing};
 use orch::history::{Audit, Checked, Checker, audit};
 use orch::record::LogEvent;
@@ -209,7 +209,7 @@ fn agrees(checked: &Checked, forged: &[usize], ids: &[Digest], told: &dyn Fn() -
     let accused: HashSet<&str> = checked
         .findings
         .iter()
-        .filter(|finding| finding.code == "forged")
+        .filter(|finding| finding.code == Code::Forged)
         .filter_map(|finding| finding.message.strip_prefix("commit ")?.split(':').next())
         .collect();
     let wanted: Vec<String> = forged.iter().map(|commit| ids[*commit].short().to_string()).collect();

@@ -1,0 +1,721 @@
+//! Every code of orch, in the order of their texts: what it means, how it comes about, what to do.
+//!
+//! A code is public: scripts compare it, so its text never changes its meaning. `docs/codes.md` and
+//! `orch help CODE` are this table.
+
+use super::{Class, CodeEntry};
+
+codes! {
+    ArtifactElsewhere = "artifact-elsewhere", Finding,
+        "A file does not count, because another file of the same artifact has precedence.",
+        "An artifact may name several paths; the first one that holds a file is read.",
+        "Remove one of the two files.";
+    BadPath = "bad-path", Usage,
+        "A path does not lie inside the repository, or is not written as a path may be.",
+        "It is absolute, contains `..` or a backslash, or is not UTF-8.",
+        "Give a path relative to the root of the repository, with `/` between its parts.";
+    BadRefs = "bad-refs", Usage,
+        "A line on stdin is not of the form `OLD NEW REF`.",
+        "`orch check --stdin-refs` reads what git gives to pre-push and pre-receive hooks.",
+        "Call it from such a hook, or write one line for each ref as githooks(5) says.";
+    BadTaskId = "bad-task-id", Usage,
+        "A name cannot be the id of a task.",
+        "The command line or a directory below a root of tasks uses a name with characters that an id may not have.",
+        "Choose a name of letters, digits, `-`, `_` and `.`, or rename the directory.";
+    BareRepository = "bare-repository", Usage,
+        "The repository has no work tree.",
+        "orch was started inside a bare repository, where there are no files to judge.",
+        "Run it in a work tree: `git worktree add DIR`. To look at a commit, clone the repository.";
+    BothFinished = "both-finished", No,
+        "Two branches finished the same task on different evidence.",
+        "Each branch moved the task to a terminal phase before they were merged.",
+        "Choose the side that stands: `orch resolve TASK --ours` or `--theirs`, with a reason.";
+    BranchMoved = "branch-moved", Moved,
+        "The branch moved while orch was working, so nothing was written.",
+        "Another process committed, switched or reset the branch at the same moment.",
+        "Run the command again; the task is then judged on the new commit.";
+    BranchProtected = "branch-protected", Held,
+        "Nothing is committed on this branch.",
+        "`[git] protected` in orch.toml matches the name of the branch that is checked out.",
+        "Switch to another branch: `git switch -c NAME`. To allow commits here, change `[git] protected`.";
+    Busy = "busy", Busy,
+        "Another process holds a lock that orch needs.",
+        "Another orch, a git command or an editor is writing to the same repository or runs the same task.",
+        "Try again. If no such process is left, the message names the lock file to remove.";
+    ByHuman = "by-human", No,
+        "A rule asks for a person, and the command did not come from one.",
+        "The rule has `by = \"human\"`, and the caller is an agent or the plain `orch next`.",
+        "A person runs `orch approve TASK`.";
+    ByteOrderMark = "byte-order-mark", Finding,
+        "A file begins with a byte order mark.",
+        "An editor saved it as UTF-8 with a signature.",
+        "Save it as UTF-8 without the mark.";
+    CannotStart = "cannot-start", Usage,
+        "The command of an executor cannot be started.",
+        "The program does not exist, may not be executed, or the settings of the executor contradict each other.",
+        "Correct `command` in `[executor.*]` of orch.toml, or give a command: `orch run TASK -- COMMAND`.";
+    CommitOpen = "commit-open", Busy,
+        "A `git commit` is open in an editor or runs its hooks.",
+        "Moving the branch now would make that commit fail.",
+        "Finish or abort that commit, then try again.";
+    ConfigSyntax = "config-syntax", Usage,
+        "orch.toml is not TOML.",
+        "The file has a syntax error or defines a key twice.",
+        "Correct the line that the message names.";
+    ConfigUnknownKey = "config-unknown-key", Usage,
+        "orch.toml has a key that looks like a misspelling.",
+        "The key is not known, but one with a similar name is.",
+        "Correct the name, or remove the key.";
+    ConfigUnreadable = "config-unreadable", Usage,
+        "A configuration file cannot be read.",
+        "It is missing, is no regular file, may not be read, or is not UTF-8.",
+        "Correct its path or its permissions.";
+    ConfigValue = "config-value", Usage,
+        "A value in orch.toml is of the wrong type or out of range.",
+        "The key expects another type, a number within limits, or the name of something that exists.",
+        "Correct the value; the message says what is expected.";
+    ConflictMarkers = "conflict-markers", NotNow,
+        "A file contains the conflict markers of a merge.",
+        "A merge, rebase or stash left `<<<<<<<` lines, and nobody has resolved them.",
+        "For the state of a task run `orch resolve`; else edit the file and remove the markers.";
+    DemoFailed = "demo-failed", Fault,
+        "The demonstration could not be set up or played.",
+        "The directory cannot be written, or a step of the demonstration was refused.",
+        "Name a new directory: `orch demo DIR`. If it fails again, report it.";
+    DetachedHead = "detached-head", Held,
+        "Nothing is committed while HEAD is detached.",
+        "A commit, a tag or a remote branch is checked out, so the commit would belong to no branch.",
+        "Run `git switch BRANCH`, or set `[git] detached_head = true` in orch.toml.";
+    DirectoryTaken = "directory-taken", Held,
+        "A file or submodule in HEAD has the name of a directory of the task.",
+        "A commit cannot hold both a file and a directory of the same name.",
+        "Commit the change that put the directory there, then try again.";
+    DuplicateTask = "duplicate-task", Finding,
+        "Two directories are tasks with the same id.",
+        "The roots in orch.toml match both directories.",
+        "Rename one directory, or narrow the roots.";
+    Empty = "empty", Finding,
+        "A file of an artifact is empty.",
+        "It has no bytes, or only white space.",
+        "Write it, or remove it.";
+    EvidenceIgnored = "evidence-ignored", NotNow,
+        "git ignores a file that a transition rests on.",
+        "A rule in .gitignore or in the exclude file matches it, so the commit could not carry the proof.",
+        "Un-ignore the file, or set `commit = false` at the artifact.";
+    EvidenceSparse = "evidence-sparse", NotNow,
+        "A file that a transition rests on is not checked out.",
+        "A sparse checkout or `--skip-worktree` leaves it out of the work directory.",
+        "Check it out: `git sparse-checkout add DIR`, or `git update-index --no-skip-worktree FILE`.";
+    EvidenceUnreadable = "evidence-unreadable", NotNow,
+        "A file that a transition rests on exists and cannot be read.",
+        "Its permissions forbid it, it is too large, or it is no regular file.",
+        "Run `orch check TASK`, which says what is wrong with it.";
+    ForeignState = "foreign-state", No,
+        "One side of a merge was written by another tool.",
+        "The state does not have the form that orch writes, so there are no rules to merge it by.",
+        "Choose a side: `orch resolve TASK --ours` or `--theirs`, with a reason.";
+    Forged = "forged", Finding,
+        "A recorded transition is not what the rules yield.",
+        "`state.json` or `transcript.jsonl` was changed by hand or by another program.",
+        "Look at the commit with `git show`, and undo it with `git revert`.";
+    FrontMatter = "front-matter", Finding,
+        "A line of the front matter of a Markdown file is not understood.",
+        "Front matter holds lines of the form `key: value`.",
+        "Correct or remove the line; the rest is read.";
+    Gate = "gate", Finding,
+        "A path may not change in the current phase of the task.",
+        "The workflow names under `gates` the phases in which the path may change.",
+        "Work on what the phase asks for: `orch suggest TASK`, or name another task in the commit: `Orch-Task: ID`.";
+    Git = "git", Fault,
+        "git refuses an operation.",
+        "libgit2 or the `git` command failed; the message quotes it.",
+        "Act on what git says: often the disk is full, a file is not readable, or the repository is damaged (`git fsck`).";
+    GitEnvironment = "git-environment", Usage,
+        "The environment names a repository that cannot be used.",
+        "`GIT_DIR`, `GIT_WORK_TREE` or a related variable is set and does not fit the start directory.",
+        "Unset `GIT_DIR`, or set `GIT_WORK_TREE` to its work tree.";
+    GuardError = "guard-error", No,
+        "The guard of a rule could not be evaluated.",
+        "It compares values of types that do not go together, or asks for a value that is absent.",
+        "Run `orch explain TASK` for the part and its values; then correct the guard or the artifact.";
+    GuardLimit = "guard-limit", Usage,
+        "A guard is longer or deeper than allowed.",
+        "Guards are limited so that judging a task always ends quickly.",
+        "Name parts of it under `[define]`, or as facts of an artifact.";
+    GuardNotBoolean = "guard-not-boolean", Usage,
+        "A guard never yields true or false.",
+        "The expression ends in a number, a text or a list.",
+        "Compare the value with something, for example `count(x) > 0`.";
+    GuardSyntax = "guard-syntax", Usage,
+        "A guard is not a CEL expression.",
+        "An operator, a bracket or a quote is missing or misplaced.",
+        "Correct it at the column that the message names, for example `plan.ready && plan.data.ok`.";
+    GuardUnasked = "guard-unasked", Finding,
+        "A guard reads the data of an artifact that may be absent.",
+        "It uses `.data` without asking `.ready` or `.valid` first, which can end in `guard-error`.",
+        "Put `NAME.ready &&` in front.";
+    GuardUnknownName = "guard-unknown-name", Usage,
+        "A guard asks for a name or fact that does not exist.",
+        "The name is misspelled, or its artifact or definition was removed.",
+        "Use one of the names that the hint lists.";
+    HookEdited = "hook-edited", No,
+        "The git hook that orch installed was edited.",
+        "Installing it again would lose the changes.",
+        "Move your own lines to the `.before-orch` file, remove the hook, and install it again.";
+    HookReplaced = "hook-replaced", No,
+        "Another hook stands where orch's hook was.",
+        "A tool replaced the hook while the one kept from before still exists.",
+        "Keep one of the two files, and install again.";
+    HooksShared = "hooks-shared", NotNow,
+        "The directory of the hooks is used by other repositories, too.",
+        "`core.hooksPath` names a directory outside this repository.",
+        "Call `orch check` from your own hook, or install with the option that the hint names.";
+    Inconsistent = "inconsistent", Finding,
+        "An artifact that a phase builds on is missing or invalid.",
+        "The file was removed or changed after the phase was entered.",
+        "Bring the file back, or go back: `orch rollback TASK --reason WHY`.";
+    Interrupted = "interrupted", Interrupted,
+        "The command was interrupted.",
+        "It received a signal such as Ctrl-C before it was finished.",
+        "Run it again.";
+    Io = "io", Fault,
+        "A file or directory cannot be read or written.",
+        "The disk is full, permissions forbid it, or the file system is read-only.",
+        "Remove the cause that the message names. Nothing that was recorded is lost.";
+    IsADirectory = "is-a-directory", Finding,
+        "A directory stands where a file belongs.",
+        "An artifact names this path as a file.",
+        "Remove the directory and write the file.";
+    JsonBigInteger = "json-big-integer", Finding,
+        "A JSON number is too large to be read exactly.",
+        "Programs keep integers beyond 2^53 only approximately.",
+        "Write it as a string.";
+    JsonDepth = "json-depth", Finding,
+        "A JSON file nests deeper than 128 levels.",
+        "The depth is limited so that reading always succeeds or fails cleanly.",
+        "Make the structure flatter.";
+    JsonDuplicateKey = "json-duplicate-key", Finding,
+        "An object in a JSON file has the same key twice.",
+        "Readers disagree about which of the two counts.",
+        "Keep one of them.";
+    JsonSyntax = "json-syntax", Finding,
+        "A file is not JSON.",
+        "A comma, quote or bracket is missing, or there is text behind the end.",
+        "Correct it at the line and column that the finding names.";
+    JunitCounts = "junit-counts", Finding,
+        "The totals of a JUnit report differ from its test cases.",
+        "The attributes `tests`, `failures` or `errors` do not fit what is listed.",
+        "Correct the program that writes the report; the test cases count.";
+    JunitSyntax = "junit-syntax", Finding,
+        "A JUnit report is not well-formed XML.",
+        "It is cut off, or a tag is not closed.",
+        "Write the report again.";
+    LeftProcesses = "left-processes", Finding,
+        "A process of an executor outlived its turn and was ended.",
+        "The executor left background processes, or an earlier run was cut off.",
+        "Let the executor wait for its children.";
+    Livelock = "livelock", Finding,
+        "The rules lead round in a circle without using up evidence.",
+        "Each rule of the circle fires on the same unchanged files.",
+        "Change a rule so that it waits for something new: `orch explain TASK` names the phases.";
+    LogChanged = "log-changed", NotNow,
+        "A line of the log is not the one that its id was computed from.",
+        "The line was edited, or damaged on the disk.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    LogIncomplete = "log-incomplete", NotNow,
+        "An event of the log follows one that the log does not hold.",
+        "Lines were removed from the log, or only some were copied.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    LogInconsistent = "log-inconsistent", NotNow,
+        "An event of the log does not follow from those before it.",
+        "Its number or its changes do not fit; orch writes no such event.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    LogInvalid = "log-invalid", NotNow,
+        "A line of the log is no event.",
+        "The line was written by hand, or cut off by a crash.",
+        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+    MarkdownHeadings = "markdown-headings", Finding,
+        "A Markdown file has more headings than are read.",
+        "The number is limited.",
+        "Split the file; the headings after the limit do not count.";
+    MessageUnreadable = "message-unreadable", Usage,
+        "The file with the commit message cannot be read.",
+        "`orch check --staged --message FILE` names a file that does not exist or may not be read.",
+        "Name the file that git gives to the commit-msg hook.";
+    NestedRepository = "nested-repository", Usage,
+        "A directory of a task belongs to another repository.",
+        "It is a submodule, or a repository was created or cloned inside it.",
+        "Work there with `orch -C DIR`, or move it out of the task.";
+    NoDirectory = "no-directory", Usage,
+        "The start directory does not exist.",
+        "The argument of `-C`, or the current directory, is gone.",
+        "Name a directory that exists with `-C`.";
+    NoEarlierPhase = "no-earlier-phase", No,
+        "There is no earlier phase to go back to.",
+        "No phase before this one has a record whose needs hold.",
+        "Name the phase with `--to`, or write the missing files.";
+    NoExample = "no-example", No,
+        "A schema has no example.",
+        "`orch schema NAME --example` prints the first entry of `examples`, and there is none.",
+        "Add one to `examples` of the schema.";
+    NoExecutor = "no-executor", Usage,
+        "No executor is configured for this work.",
+        "orch.toml has neither `[executor.NAME]` nor `[executor.default]` for it.",
+        "Add one with its `command`, or give a command: `orch run TASK -- COMMAND`.";
+    NoGit = "no-git", Fault,
+        "There is no `git` program.",
+        "The operation needs the `git` command, and it is not on the PATH.",
+        "Install git. Without it `suggest`, `explain`, `status` and `check` work; `[git] commit = \"off\"` lets moves be written without a commit.";
+    NoIdentity = "no-identity", Held,
+        "git does not know who commits.",
+        "Neither the settings nor the environment give a name and a mail address.",
+        "`git config user.name NAME && git config user.email MAIL`";
+    NoReason = "no-reason", No,
+        "A reason is missing.",
+        "Orders against the rules are recorded with a reason, and it is empty or not one line.",
+        "Give one: `--reason WHY`.";
+    NoRepository = "no-repository", Usage,
+        "There is no git repository here.",
+        "Neither the start directory nor one above it is a git repository. Tasks can be judged and moved, but nothing is committed.",
+        "Run `git init`, or start orch elsewhere with `-C DIR`.";
+    NoRoot = "no-root", Usage,
+        "No root has a place for a task of this id.",
+        "Each root in orch.toml is a pattern, and the id fits none of them.",
+        "Add a `[[root]]`, or choose another id.";
+    NoTerminal = "no-terminal", Usage,
+        "A question cannot be asked, because the input is no terminal.",
+        "The command asks for what was not given as an option.",
+        "Give the answers as options, or start it in a terminal.";
+    NotAFile = "not-a-file", Finding,
+        "Something other than a file stands where a file belongs.",
+        "It is a pipe, a device, a socket or a directory.",
+        "Remove it and write a regular file.";
+    NotAPatch = "not-a-patch", Finding,
+        "A file is not a patch.",
+        "A patch has the form that `git diff` writes.",
+        "Write it with `git diff > FILE`.";
+    NotEarlier = "not-earlier", No,
+        "The phase is not earlier than the current one.",
+        "`orch rollback` only goes back.",
+        "To go forward against the rules: `orch next TASK --override WHY --to PHASE`.";
+    NotEmpty = "not-empty", Usage,
+        "The directory is not empty.",
+        "`orch demo` writes only into a new directory.",
+        "Name a directory that does not exist yet.";
+    NotEnabled = "not-enabled", No,
+        "The rules do not lead to the phase that was asked for.",
+        "No rule towards it fires now; the message names what is missing.",
+        "Run `orch explain TASK`. To go there against the rules: `orch next TASK --override WHY --to PHASE`.";
+    NotInClone = "not-in-clone", NotNow,
+        "What was asked for is not in this clone.",
+        "A shallow or partial clone ends before it, or it is too large to read.",
+        "Fetch it: `git fetch --unshallow`, or `git fetch --refetch`.";
+    NotJunit = "not-junit", Finding,
+        "A file is XML, but no JUnit report.",
+        "Its root is neither `testsuites` nor `testsuite`.",
+        "Write a JUnit XML report.";
+    NotPresent = "not-present", No,
+        "The artifact has no file.",
+        "`orch confirm` confirms a file that exists.",
+        "Write it first.";
+    NotSpent = "not-spent", No,
+        "The artifact need not be confirmed.",
+        "It is fresh, or it is stale for a reason that a confirmation does not remove.",
+        "Run `orch explain TASK`. Write the file anew if it should say something else.";
+    NotTerminal = "not-terminal", No,
+        "The task is not finished, so it cannot be reopened.",
+        "`orch reopen` leaves a terminal phase.",
+        "To go back from here: `orch rollback TASK --reason WHY`.";
+    NotUtf8 = "not-utf8", Finding,
+        "A file is not UTF-8.",
+        "It was saved in another encoding.",
+        "Save it as UTF-8.";
+    NothingAsked = "nothing-asked", NotNow,
+        "There is no question to answer.",
+        "The task waits for something else, or the answer was already given.",
+        "Run `orch suggest TASK` to see what it waits for.";
+    NothingToApply = "nothing-to-apply", NotNow,
+        "There was nothing to record.",
+        "The task changed between the judgement and the write.",
+        "Run `orch suggest TASK`, and decide again.";
+    NulByte = "nul-byte", Finding,
+        "A file contains a NUL byte.",
+        "It is binary, or it was cut off by a crash.",
+        "Write it as text.";
+    OperationOpen = "operation-open", Held,
+        "git is in the middle of an operation.",
+        "A merge, rebase, cherry-pick, revert or bisect is unfinished, and a commit of orch would become part of it.",
+        "Finish it or abort it; the hint names the command.";
+    OtherWorkflow = "other-workflow", No,
+        "Two branches follow different workflows for the same task.",
+        "One of them changed the workflow that the state names.",
+        "Choose a side: `orch resolve TASK --ours` or `--theirs`, with a reason.";
+    OwnFileFiltered = "own-file-filtered", Finding,
+        "A filter changes the files that orch writes.",
+        ".gitattributes applies `filter` or `ident` to `state.json` or `transcript.jsonl`, so git shows them as modified.",
+        "Except them at the end of .gitattributes: `FILE -filter -ident`.";
+    PathNotUtf8 = "path-not-utf8", Finding,
+        "A path is not UTF-8.",
+        "The name of a file or directory uses another encoding. The file is passed over.",
+        "Rename it.";
+    PhaseAlias = "phase-alias", Finding,
+        "The recorded phase has another name now.",
+        "The workflow lists the recorded name among the `aliases` of a phase.",
+        "Nothing has to be done; the next transition records the new name.";
+    RecordLost = "record-lost", NotNow,
+        "The log of the task is gone.",
+        "`transcript.jsonl` was deleted or emptied, while `state.json` or HEAD says that there was one.",
+        "Bring it back: `git restore -- PATH`, or `orch recover TASK`.";
+    RefsUnreadable = "refs-unreadable", Usage,
+        "The list of refs cannot be read.",
+        "`orch check --stdin-refs` could not read its standard input as text.",
+        "Call it from a pre-push or pre-receive hook.";
+    Refused = "refused", No,
+        "The answer or the result was refused.",
+        "It does not fit what the task asks now, or what the schema of its state accepts.",
+        "Run `orch suggest TASK`, and give what it lists.";
+    RemovedAndMoved = "removed-and-moved", NotNow,
+        "One branch removed a task, and the other moved it.",
+        "git leaves a file in conflict that only one side has.",
+        "Decide: `git add FILE` keeps it, `git rm FILE` removes it.";
+    RepositoryInsideTask = "repository-inside-task", NotNow,
+        "A repository lies inside a task.",
+        "A repository was created or cloned in the directory of the task, so a commit could not carry what is in it.",
+        "Move it out of the task, or remove its `.git`.";
+    ResultUnsaved = "result-unsaved", Finding,
+        "The result of an executor could not be kept safely on the disk.",
+        "Writing it or syncing it failed. It still counts for the run that is going on.",
+        "Check the disk. If the machine stops now, the work may be done again.";
+    Resumed = "resumed", Finding,
+        "A run takes in a result that was finished before it began.",
+        "An earlier run was cut off after its executor had finished.",
+        "Nothing has to be done.";
+    RunInterrupted = "run-interrupted", Finding,
+        "The process that ran the task is gone.",
+        "It was killed, or the machine stopped. The run resumes after the last recorded step.",
+        "`orch run TASK`";
+    RunLog = "run-log", Finding,
+        "The log of an executor could not be kept.",
+        "The disk is full, or the directory cannot be written.",
+        "Check the disk. The run itself is not affected.";
+    RunUnreadable = "run-unreadable", Usage,
+        "The record of a run cannot be read.",
+        "`run.json` was edited, cut off, or written by a newer version.",
+        "Remove the file that the message names; the next run begins anew.";
+    RunUnrecorded = "run-unrecorded", Finding,
+        "The start of an executor could not be recorded.",
+        "`run.json` in `.orch` of the task cannot be written.",
+        "Check the disk and the permissions of the directory.";
+    SchemaCycle = "schema-cycle", Finding,
+        "A part of a schema refers only to itself.",
+        "Following `$ref` leads back to the same place, so no value could ever be judged.",
+        "Say what the value must be, or remove the reference.";
+    SchemaExample = "schema-example", Finding,
+        "A schema refuses its own example.",
+        "The schema or the example was changed without the other.",
+        "Correct one of the two.";
+    SchemaInvalid = "schema-invalid", Finding,
+        "A schema cannot be used.",
+        "It is not JSON, or not a JSON Schema that can be compiled.",
+        "Correct it at the place that the finding names.";
+    SchemaKeyword = "schema-keyword", Finding,
+        "A key of a schema is no keyword of JSON Schema.",
+        "It is probably misspelled, and would be ignored.",
+        "Use the keyword that the hint names.";
+    SchemaMismatch = "schema-mismatch", Finding,
+        "A value does not fit the schema of its artifact.",
+        "The value at this place has another type or form than the schema asks for, or a required key is missing.",
+        "Correct the value. `orch schema NAME` prints the schema, `--example` an example.";
+    SchemaRemoteRef = "schema-remote-ref", Finding,
+        "A schema refers to another document.",
+        "A `$ref` names a URL or file; only references within the document are followed.",
+        "Copy the part under `$defs`, and refer to it there.";
+    SigningFailed = "signing-failed", Held,
+        "The commit cannot be signed.",
+        "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",
+        "Correct `user.signingKey` and `gpg.format`, or unlock the key. To sign nothing here: `git config commit.gpgSign false`.";
+    SkillExpression = "skill-expression", Finding,
+        "A condition of a skill configuration is refused.",
+        "It is no expression that can be translated, compares different types, or names an unknown field.",
+        "Correct the condition at the place that the message names.";
+    SkillKey = "skill-key", Finding,
+        "A key of a skill configuration is unknown or missing.",
+        "It is misspelled, or belongs elsewhere.",
+        "Use the key that the hint names.";
+    SkillName = "skill-name", Finding,
+        "A name in a skill configuration cannot be used.",
+        "Another field or action has it, or no condition could name it.",
+        "Choose another name.";
+    SkillOnce = "skill-once", Finding,
+        "An action runs once although it seems meant to run again.",
+        "It changes a field that decides whether it runs.",
+        "Allow it to repeat, or ignore the warning.";
+    SkillType = "skill-type", Finding,
+        "The type of a field is not understood.",
+        "The field may then hold anything, and conditions on it are not checked.",
+        "Use a known type, for example `string`, `number` or `boolean`.";
+    SkillValue = "skill-value", Finding,
+        "A value in a skill configuration is missing or of the wrong kind.",
+        "A required list, object or text is absent or something else.",
+        "Correct the value at the place that the finding names.";
+    StagedOther = "staged-other", Finding,
+        "Another version of a committed file is staged.",
+        "You had staged other bytes than those the transition recorded; they are left staged.",
+        "Commit them, or unstage them with `git restore --staged FILE`.";
+    StateDefaults = "state-defaults", Finding,
+        "The schema of the state refuses the values that a new task starts with.",
+        "A default is missing or does not fit its type.",
+        "Correct the defaults or the schema under `[state]` of the workflow.";
+    StateEdited = "state-edited", Finding,
+        "`state.json` was edited by hand, and the log decides.",
+        "Its seal is broken, or it says something else than the log.",
+        "Nothing has to be done: the next transition writes it anew. To change a state, use the commands of orch.";
+    StateFolded = "state-folded", Finding,
+        "The state was folded from the log, because `state.json` does not hold it.",
+        "A merge or a rebase left it out of date, it has conflict markers, or it was deleted.",
+        "Nothing has to be done: the next transition writes it anew. During a merge: `orch resolve`.";
+    StateInvalid = "state-invalid", NotNow,
+        "`state.json` does not have the form that orch writes.",
+        "A value is missing or of the wrong type, often because the file was edited by hand.",
+        "Take it back from git: `git restore FILE`, or rebuild it: `orch recover TASK`.";
+    StateSchema = "state-schema", NotNow,
+        "The next state would not fit the schema of the workflow.",
+        "A rule sets a value that the schema under `[state]` refuses.",
+        "Correct the rule or the schema: `orch workflow check NAME`.";
+    StateSeal = "state-seal", NotNow,
+        "`state.json` was changed after it was written.",
+        "Its seal does not fit its content, because the file was edited by hand.",
+        "Take it back: `git restore FILE`, or rebuild it: `orch recover TASK`.";
+    StateUnusable = "state-unusable", NotNow,
+        "The state of the task cannot be used.",
+        "`state.json` is damaged or missing; `orch check TASK` says how.",
+        "Rebuild it: `orch recover TASK`.";
+    StateVersion = "state-version", NotNow,
+        "`state.json` has a version that this orch does not know.",
+        "A newer orch wrote it.",
+        "Install that version of orch.";
+    SuggestionUnwritten = "suggestion-unwritten", Finding,
+        "`suggestion.json` could not be brought up to date.",
+        "The directory cannot be written, or the disk is full.",
+        "Check the disk. `orch suggest TASK` prints the same.";
+    Symlink = "symlink", Finding,
+        "A symbolic link stands where a file or directory belongs.",
+        "git stores the link, not what it leads to, so it cannot be evidence.",
+        "Put the file or directory itself there.";
+    SystemUnreadable = "system-unreadable", Finding,
+        "A workflow, schema or agent text cannot be read.",
+        "The file under the `system` directory is no regular file, may not be read, or is not UTF-8.",
+        "Correct its permissions or its encoding.";
+    TaskBehindLink = "task-behind-link", NotNow,
+        "The directory of the task has become a symbolic link.",
+        "What is written there could end up anywhere, so nothing is written.",
+        "Replace the link by the directory.";
+    TaskExists = "task-exists", Usage,
+        "There is a task of this id already.",
+        "Its directory exists and holds a state.",
+        "Choose another id, or work on it: `orch suggest ID`.";
+    TaskInsideTask = "task-inside-task", Usage,
+        "The new task would lie inside another task.",
+        "A task never contains a task.",
+        "Choose an id or a root outside of it.";
+    Terminal = "terminal", No,
+        "The task or the phase is terminal.",
+        "A terminal phase is left only by reopening the task.",
+        "`orch reopen TASK --reason WHY`, or name another phase with `--to`.";
+    TooLarge = "too-large", Finding,
+        "A file is larger than is read.",
+        "`limit_bytes` in orch.toml limits the size of artifacts.",
+        "Make the file smaller, or raise the limit.";
+    TranscriptCut = "transcript-cut", NotNow,
+        "The transcript has lost lines that HEAD holds.",
+        "`transcript.jsonl` only grows; it was edited or truncated.",
+        "Take it back: `git restore FILE`.";
+    TranscriptUnreadable = "transcript-unreadable", NotNow,
+        "The transcript exists and cannot be read.",
+        "Its permissions forbid it, or it is no regular file.",
+        "Run `orch check TASK`, which says what is wrong with it.";
+    Unfinished = "unfinished", Finding,
+        "A commit was made, but the files or the index could not be brought up to date.",
+        "Writing failed after the branch had moved; nothing is lost.",
+        "The next command of orch finishes it.";
+    Unjudged = "unjudged", Finding,
+        "A task could not be judged.",
+        "Its files or the repository could not be read; the message says why.",
+        "Remove the cause, then run the command again.";
+    UnknownArtifact = "unknown-artifact", Usage,
+        "There is no artifact of this name.",
+        "The workflow of the task does not declare it.",
+        "Use one of the names that the hint lists.";
+    UnknownPhase = "unknown-phase", Usage,
+        "There is no phase of this name.",
+        "The workflow does not declare it, neither as a phase nor among the `aliases` of one.",
+        "Use one of the names that the hint lists. If a state names it, add it to `aliases`.";
+    UnknownRevision = "unknown-revision", Usage,
+        "There is no commit of this name.",
+        "The branch, tag or id is misspelled, or a shallow clone does not hold it.",
+        "See `git log`, or fetch it: `git fetch --unshallow`.";
+    UnknownSchema = "unknown-schema", Usage,
+        "There is no schema of this name.",
+        "It is neither under `system/schemas` nor among those that ship.",
+        "`orch schema` lists the names.";
+    UnknownTask = "unknown-task", Usage,
+        "There is no task of this id.",
+        "The id is misspelled, the task lies outside the roots in orch.toml, or it is on another branch.",
+        "List the tasks with `orch status`, or make one: `orch new ID`.";
+    Unmerged = "unmerged", Held,
+        "A file is in conflict.",
+        "A merge left it unresolved in the index.",
+        "Resolve it, then `git add FILE`; for the state of a task: `orch resolve`.";
+    UnmetNeeds = "unmet-needs", No,
+        "The phase needs artifacts that are missing or invalid.",
+        "Its `needs` do not hold, so it cannot be entered.",
+        "Write what the message names first, or name a phase whose needs hold.";
+    Unreachable = "unreachable", No,
+        "No rules lead from the current phase to this one.",
+        "Orders may only go where the workflow connects the phases.",
+        "Name one of the phases that the hint lists with `--to`.";
+    Unreadable = "unreadable", Finding,
+        "A file or directory cannot be read.",
+        "Permissions forbid it, or it disappeared.",
+        "`chmod +r FILE`";
+    Unstable = "unstable", NotNow,
+        "The state of a task changes faster than it can be read.",
+        "Another process writes it all the time.",
+        "Wait for that process, and try again.";
+    UnsupportedRepository = "unsupported-repository", Usage,
+        "The repository uses a format that orch does not support.",
+        "It uses SHA-256 objects or the reftable format.",
+        "Use a repository with SHA-1 objects and the files ref format.";
+    Untracked = "untracked", No,
+        "No state of the task is on this branch.",
+        "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",
+        "`orch new TASK` records it.";
+    UntrustedOwner = "untrusted-owner", Usage,
+        "The repository belongs to another user.",
+        "git refuses to work in it, because its settings could run programs.",
+        "If you trust it: `git config --global --add safe.directory DIR`.";
+    Unverifiable = "unverifiable", Finding,
+        "A recorded transition cannot be proven from what is here.",
+        "The files or commits it rests on are not in this clone.",
+        "Fetch the history: `git fetch --unshallow`, then run `orch audit` again.";
+    Usage = "usage", Usage,
+        "The command line is wrong.",
+        "An option or argument is unknown, missing, or does not go with another.",
+        "See `orch help COMMAND`.";
+    Utf16 = "utf16", Finding,
+        "A file is UTF-16.",
+        "It was saved in another encoding.",
+        "Save it as UTF-8.";
+    WatchFailed = "watch-failed", Fault,
+        "The files cannot be watched, or only with restrictions.",
+        "The system limits the number of watches or open files, or the directory is gone.",
+        "Raise the limit that the message names. `orch watch --once` works without watching.";
+    WorkflowChanged = "workflow-changed", Finding,
+        "The workflow has changed since the last transition.",
+        "Its document was edited; the present one decides.",
+        "Nothing has to be done. `orch explain TASK` shows what it decides now.";
+    WorkflowChangedLate = "workflow-changed-late", Finding,
+        "A rule on `.changed` stands behind a rule that moves on.",
+        "The first rule that fires decides, so the change would be noticed too late.",
+        "Put rules on `.changed` before rules on validations.";
+    WorkflowCoveredRule = "workflow-covered-rule", Finding,
+        "A rule never fires.",
+        "An earlier rule always fires when this one would.",
+        "Put the narrower rule first, or remove it.";
+    WorkflowDeadEnd = "workflow-dead-end", Finding,
+        "A phase cannot be left.",
+        "No rule leads out of it, and it is not terminal.",
+        "Add a rule, or set `terminal = true`.";
+    WorkflowDiagram = "workflow-diagram", Finding,
+        "The diagram of a workflow does not show its rules.",
+        "The rules were changed after the diagram was drawn.",
+        "`orch workflow fmt NAME` draws it anew.";
+    WorkflowDuplicate = "workflow-duplicate", Usage,
+        "A name is used twice in a workflow.",
+        "Two phases, artifacts, rules, actions or definitions share it, or an alias is taken.",
+        "Choose another name.";
+    WorkflowEmpty = "workflow-empty", Usage,
+        "A workflow declares no phase.",
+        "Its document has no `toml orch` block with phases.",
+        "Write `toml orch` behind the opening backticks, and declare a `[phase.NAME]`.";
+    WorkflowExists = "workflow-exists", No,
+        "There is a workflow of this name already.",
+        "`orch workflow new` does not overwrite files.",
+        "Choose another name, or write them anew with `--force`.";
+    WorkflowFaulty = "workflow-faulty", Usage,
+        "The workflow has errors, so it judges no task.",
+        "Its document or a schema that it names is wrong.",
+        "`orch workflow check NAME` lists the errors.";
+    WorkflowMissing = "workflow-missing", Usage,
+        "There is no workflow of this name.",
+        "orch.toml or a state names one that neither ships nor lies under `system/workflows`.",
+        "Correct the name; `orch workflow` lists those that exist.";
+    WorkflowMissingAgent = "workflow-missing-agent", Usage,
+        "There is no agent text of this name.",
+        "No file of this name lies under `system/agents`.",
+        "Write it, or use one of the names that the hint lists.";
+    WorkflowMissingKey = "workflow-missing-key", Usage,
+        "A required key is missing in a workflow.",
+        "Every rule has `id`, `from`, one outcome and `because`; every artifact has `path` or `tree`.",
+        "Add the key.";
+    WorkflowMissingSchema = "workflow-missing-schema", Usage,
+        "There is no schema of this name.",
+        "No file of this name lies under `system/schemas`.",
+        "Write it, or use one of the names that the hint lists.";
+    WorkflowName = "workflow-name", Usage,
+        "A name in a workflow has characters that it may not have.",
+        "Names become parts of expressions, paths and commit messages.",
+        "Choose a name of letters, digits and underscores.";
+    WorkflowNoAbort = "workflow-no-abort", Finding,
+        "A workflow runs actions, and no rule looks at their failures.",
+        "When an action is given up, the task would wait forever.",
+        "Add a rule on `run.errors`.";
+    WorkflowOutcome = "workflow-outcome", Usage,
+        "A rule does not have exactly one outcome.",
+        "It names none or several of `to`, `run`, `wait` and `choose`, or a key that does not go with its outcome.",
+        "Keep one of them; write a second rule for the other.";
+    WorkflowSyntax = "workflow-syntax", Usage,
+        "The `toml orch` blocks of a workflow are not TOML.",
+        "All blocks form one TOML text; often a table is declared twice.",
+        "Correct the line that the finding names.";
+    WorkflowUnknownAction = "workflow-unknown-action", Usage,
+        "A rule names an action that does not exist.",
+        "The name is misspelled, or the action was removed.",
+        "Use one of the names that the hint lists.";
+    WorkflowUnknownArtifact = "workflow-unknown-artifact", Usage,
+        "A phase or rule names an artifact that does not exist.",
+        "The name is misspelled, or the artifact was removed.",
+        "Use one of the names that the hint lists.";
+    WorkflowUnknownAsk = "workflow-unknown-ask", Usage,
+        "A rule names a question that does not exist.",
+        "The name is misspelled, or the question was removed.",
+        "Use one of the names that the hint lists.";
+    WorkflowUnknownKey = "workflow-unknown-key", Usage,
+        "A workflow has a key that does not exist.",
+        "The key is misspelled, or stands in the wrong table.",
+        "Use the key that the hint names, or remove it.";
+    WorkflowUnknownPhase = "workflow-unknown-phase", Usage,
+        "A rule names a phase that does not exist.",
+        "The name is misspelled, or the phase was removed.",
+        "Use one of the names that the hint lists.";
+    WorkflowUnproduced = "workflow-unproduced", Finding,
+        "No phase produces an artifact.",
+        "It is then never used up, and stays fresh forever.",
+        "Name it under `produces` or `may_produce` of a phase.";
+    WorkflowUnreachablePhase = "workflow-unreachable-phase", Finding,
+        "No rule leads to a phase.",
+        "The rules towards it were removed or are misspelled.",
+        "Add a rule that leads to it, or remove it.";
+    WorkflowUnusedAction = "workflow-unused-action", Finding,
+        "No rule runs an action or offers it.",
+        "The rules that named it were removed.",
+        "Name it in a rule, by `run` or `choose`, or remove it.";
+    WorkflowUnusedAsk = "workflow-unused-ask", Finding,
+        "No rule asks a question.",
+        "The rules that named it were removed.",
+        "Name it in a rule, by `ask` beside `wait`, or remove it.";
+    WorkflowValue = "workflow-value", Usage,
+        "A value in a workflow is of the wrong type or has no meaning there.",
+        "The key expects another type, or one of a few words.",
+        "Correct the value; the message says what is expected.";
+}

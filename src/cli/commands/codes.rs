@@ -1,0 +1,31 @@
+//! The codes: what `orch help CODE` prints, and the page of all of them.
+
+use super::prelude::{Context, ExitCode, Failure, Ui};
+use crate::base::Code;
+use crate::view::{CodeView, pretty};
+
+/// Prints what a code means.
+pub(super) fn explain(code: Code, context: &Context, ui: &Ui) -> Result<(), Failure> {
+    let view = view(code);
+    Ok(ui.answer(&if context.global.json { pretty(&view) } else { view.text(ui.width) })?)
+}
+
+/// `docs/codes.md`: every code with its explanation.
+#[must_use]
+pub fn codes() -> String {
+    let mut page = String::from(
+        "# Codes\n\n\
+         Every error and every finding has a code. The code is stable, for scripts; the message may change.\n\
+         `orch help CODE` prints the same explanation. This page is generated from the program; a test keeps\n\
+         it true.\n",
+    );
+    for code in Code::ALL {
+        page.push('\n');
+        page.push_str(&view(*code).markdown());
+    }
+    page
+}
+
+fn view(code: Code) -> CodeView {
+    CodeView::of(code, ExitCode::from(code.class()) as u8)
+}

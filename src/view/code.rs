@@ -1,0 +1,78 @@
+//! What a code means, for `orch help CODE` and for the page of all codes.
+
+use super::json::SCHEMA_VERSION;
+use super::layout::paragraph;
+use crate::base::{Class, Code};
+use serde::Serialize;
+
+/// The explanation of one code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CodeView {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// `code`.
+    pub kind: &'static str,
+    /// The code.
+    pub code: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// How it comes about.
+    pub cause: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+    /// The exit code of a command that ends with it; null where it is a finding about a file.
+    pub exit_code: Option<u8>,
+}
+
+impl CodeView {
+    /// The explanation of a code, whose errors end a command with this exit code.
+    #[must_use]
+    pub fn of(code: Code, exit: u8) -> Self {
+        let entry = code.entry();
+        Self {
+            schema_version: SCHEMA_VERSION,
+            kind: "code",
+            code: entry.text,
+            meaning: entry.meaning,
+            cause: entry.cause,
+            remedy: entry.remedy,
+            exit_code: (entry.class != Class::Finding).then_some(exit),
+        }
+    }
+
+    /// The explanation for a terminal of this width.
+    #[must_use]
+    pub fn text(&self, width: usize) -> String {
+        let mut text = format!("{}\n\n", self.code);
+        paragraph(&mut text, self.meaning, 2, 0, width);
+        paragraph(&mut text, &format!("Cause: {}", self.cause), 2, 2, width);
+        paragraph(&mut text, &format!("What to do: {}", self.remedy), 2, 2, width);
+        if let Some(exit) = self.exit_code {
+            paragraph(&mut text, &format!("Exit code: {exit}"), 2, 2, width);
+        }
+        text
+    }
+
+    /// The explanation as a section of a Markdown page.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let exit = self.exit_code.map(|exit| format!(" Exit code {exit}.")).unwrap_or_default();
+        let Self { code, meaning, cause, remedy, .. } = self;
+        format!("## `{code}`\n\n{meaning}{exit}\n\n*Cause:* {cause}\n\n*What to do:* {remedy}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_says_what_why_and_what_to_do() {
+        let text = CodeView::of(Code::BranchMoved, 4).text(80);
+        assert!(text.starts_with("branch-moved\n\n  The branch moved"), "{text}");
+        assert!(text.contains("\n  Cause: ") && text.contains("\n  What to do: "), "{text}");
+        assert!(text.ends_with("  Exit code: 4\n"), "{text}");
+        assert_eq!(CodeView::of(Code::JsonSyntax, 2).exit_code, None);
+    }
+}
