@@ -29,9 +29,10 @@ impl Writer<'_> {
         if judged.state().is_some() && !judged.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }
-        if self.is_conflicted(task, &self.unmerged()?)?
-            || (judged.state().is_none() && self.is_disputed(task)?)
-        {
+        let unmerged = self.unmerged()?;
+        let is_unmerged = unmerged.iter().any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
+        let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
+        if is_in_conflict || (judged.state().is_none() && self.is_disputed(task)?) {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
