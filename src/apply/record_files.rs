@@ -40,6 +40,9 @@ impl Writer<'_> {
     pub(super) fn record_files(&self, judged: &Sight, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
         let workflow = judged.workflow();
         let log = log_before(judged.observed.transcript.as_deref().unwrap_or_default());
+        if let (false, Some(known)) = (steps.is_empty(), judged.state()) {
+            refuse_other_state(&judged.task, known, &log)?;
+        }
         self.record_after(workflow, judged.state(), log, steps)
     }
 
@@ -108,6 +111,19 @@ impl Writer<'_> {
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
         durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text).map(drop)
     }
+}
+
+/// Refuses to go on from a state that its log does not fold to: a look believes a state whose seal and heads
+/// are right, and a step that follows from an edited one would be recorded, and look like a forgery ever after.
+fn refuse_other_state(task: &TaskRef, known: &State, log: &[u8]) -> Result<(), Error> {
+    let [head] = known.heads.as_slice() else { return Ok(()) };
+    if state_after(log, head)? == *known {
+        return Ok(());
+    }
+    let path = task.state_path();
+    let message = format!("{path} was edited: it is not what {} folds to", task.transcript_path());
+    let hint = format!("remove {path}; the state is folded from the log again");
+    Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
 }
 
 /// The log to append to: as it lies there, without the markers of a merge, ending with a newline.

@@ -177,7 +177,7 @@ impl Workspace {
         };
         if let (Some(store), Some(Some(held))) = (&self.store, at_head)
             && lies_there != Some(held)
-            && !matches!(recorded, Recorded::Broken(_))
+            && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
