@@ -115,7 +115,7 @@ fn answered(writer: &Writer<'_>, judged: &Judged, answers: &[Asked]) -> Result<T
         let step = decide::answer(workflow, state, facts, &patch(&updates(texts))?, &reason)?;
         let next = decide::State { extra: data_of(workflow, state), ..state.clone() };
         let next = decide::apply(workflow, &next, facts, &step, &writer.stamp());
-        writer.refused_data(workflow, &next).map_or(Ok(step), Err)
+        writer.refused_data(workflow, &next).map_or(Ok(step), |why| Err(Reason::from(why)))
     };
     let first = attempt(&vec![false; answers.len()]);
     // What reads as a number may be meant as a text, such as a name that is all digits.
