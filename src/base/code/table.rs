@@ -110,6 +110,10 @@ codes! {
         "A file that a transition rests on exists and cannot be read.",
         "Its permissions forbid it, it is too large, or it is no regular file.",
         "Run `orch check TASK`, which says what is wrong with it.";
+    FilesExist = "files-exist", No,
+        "Files that would be written are there already.",
+        "`orch workflow new` does not overwrite files.",
+        "Choose another name, or write them anew with `--force`.";
     ForeignState = "foreign-state", No,
         "One side of a merge was written by another tool.",
         "The state does not have the form that orch writes, so there are no rules to merge it by.",
@@ -470,7 +474,7 @@ codes! {
         "`state.json` was changed after it was written.",
         "Its seal does not fit its content, because the file was edited by hand.",
         "Take it back: `git restore FILE`, or rebuild it: `orch recover TASK`.";
-    StateUnusable = "state-unusable", NotNow,
+    StateUnusable = "state-unusable", No,
         "The state of the task cannot be used.",
         "`state.json` is damaged or missing; `orch check TASK` says how.",
         "Rebuild it: `orch recover TASK`.";
@@ -622,10 +626,6 @@ codes! {
         "A workflow declares no phase.",
         "Its document has no `toml orch` block with phases.",
         "Write `toml orch` behind the opening backticks, and declare a `[phase.NAME]`.";
-    WorkflowExists = "workflow-exists", No,
-        "There is a workflow of this name already.",
-        "`orch workflow new` does not overwrite files.",
-        "Choose another name, or write them anew with `--force`.";
     WorkflowFaulty = "workflow-faulty", Usage,
         "The workflow has errors, so it judges no task.",
         "Its document or a schema that it names is wrong.",
