@@ -574,7 +574,7 @@ codes! {
         "The repository uses a format that orch does not support.",
         "It uses SHA-256 objects or the reftable format.",
         "Use a repository with SHA-1 objects and the files ref format.";
-    Untracked = "untracked", No,
+    Untracked = "untracked", Usage,
         "No state of the task is on this branch.",
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",
         "`orch new TASK` records it.";
