@@ -174,7 +174,7 @@ impl Writer<'_> {
                     MergeSide::Theirs => (&sides.theirs, &sides.ours),
                 };
                 let state = decide::choose(workflow, own, other, reason, &self.stamp());
-                (ResolvedBy::Chosen(*side), state.map_err(Error::from)?)
+                (ResolvedBy::Chosen(*side), state?)
             }
             None => match decide::merge(workflow, sides.base.as_ref(), &sides.ours, &sides.theirs) {
                 Ok(state) if state == sides.ours => (ResolvedBy::Moved(MergeSide::Ours), state),
@@ -255,7 +255,7 @@ impl Writer<'_> {
         let lines = with_line(lines, &derived.state, &workflow.phase_key);
         let state = write_state(&derived.state, &workflow.phase_key, &self.workspace.state_schema());
         let files = [(task.state_path()?, state.into_bytes()), (path, lines)];
-        self.workspace.repository_or_refuse()?.settle(&files).map_err(Error::from)?;
+        self.workspace.repository_or_refuse()?.settle(&files)?;
         Ok(derived)
     }
 

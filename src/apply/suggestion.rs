@@ -38,6 +38,6 @@ impl Writer<'_> {
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
-        Ok(durable::write_atomic(&target, text.as_bytes())?)
+        durable::write_atomic(&target, text.as_bytes())
     }
 }

@@ -124,7 +124,7 @@ impl<'s> Archive<'s> {
 
     /// The bytes of a blob, where this clone has it.
     pub(super) fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.store.blob(digest)?)
+        self.store.blob(digest)
     }
 
     /// Whether what git stores of a path is not what a reader of the file sees.
@@ -172,12 +172,12 @@ impl<'s> Archive<'s> {
         let (state, transcript) = (task.state_path()?, task.transcript_path()?);
         let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
         let mut same = files.map(|files| SameFiles::new(files, &task.directory)).transpose()?;
-        Ok(self.store.ancestor(parents, since, |source| {
+        self.store.ancestor(parents, since, |source| {
             if held(source, &state, &transcript)? != Some(record) {
                 return Ok(false);
             }
             same.as_mut().map_or(Ok(true), |same| same.are_in(source))
-        })?)
+        })
     }
 
     /// An ancestor that held everything in the directory of a task as this source does.
@@ -188,7 +188,7 @@ impl<'s> Archive<'s> {
         files: &dyn Source,
     ) -> Result<Option<Digest>, Error> {
         let mut same = SameFiles::new(files, &task.directory)?;
-        Ok(self.store.ancestor(parents, None, |source| same.are_in(source))?)
+        self.store.ancestor(parents, None, |source| same.are_in(source))
     }
 
     /// The ancestors with the records of a task that `fit` best, given state and transcript, newest first.

@@ -53,7 +53,7 @@ impl<'s> Side<'s> {
         &'a self,
         store: &'a Store,
     ) -> impl Fn(&Self, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a {
-        |before, directory| Ok(store.changed(&before.source, &self.source, directory)?)
+        |before, directory| store.changed(&before.source, &self.source, directory)
     }
 
     pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {

@@ -55,7 +55,7 @@ impl From<Unread> for Error {
 impl Records {
     pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
         let read = |path: RepoPath| -> Result<Option<Vec<u8>>, Unread> {
-            match source.read(&path, u64::MAX - 1).map_err(Error::from)? {
+            match source.read(&path, u64::MAX - 1)? {
                 Content::Bytes(bytes) => Ok(Some(bytes)),
                 Content::Missing => Ok(None),
                 Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
