@@ -61,7 +61,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
-        self.workspace.store.as_ref().map_or(Ok(Vec::new()), |store| Ok(store.unmerged()?))
+        self.workspace.store.as_ref().map_or(Ok(Vec::new()), |store| store.unmerged())
     }
 
     /// The task whose record a path is, whether anything of it is there or not.

@@ -60,6 +60,6 @@ impl<'w> Writer<'w> {
 
     /// Commits everything in the work directory; only for repositories that `orch` made itself.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
-        self.workspace.store.as_ref().map_or(Ok(()), |store| Ok(store.commit_everything(message)?))
+        self.workspace.store.as_ref().map_or(Ok(()), |store| store.commit_everything(message))
     }
 }

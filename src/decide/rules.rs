@@ -41,7 +41,7 @@ impl Judge<'_> {
             match may {
                 Ok(true) => fired = Some(self.fire(rule, scope)),
                 Ok(false) => {}
-                Err(message) => fired = Some(self.failed(rule, &held.parts, &message.as_str())),
+                Err(message) => fired = Some(self.failed(rule, &held.parts, message.as_str())),
             }
         }
         fired

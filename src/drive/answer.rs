@@ -115,7 +115,7 @@ fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Tr
         let step = decide::answer(workflow, state, facts, &patch(&updates(texts))?, &reason)?;
         let next = decide::State { extra: data_of(workflow, state), ..state.clone() };
         let next = decide::apply(workflow, &next, facts, &step, &writer.stamp());
-        writer.refused_data(workflow, &next).map_or(Ok(step), Err)
+        writer.refused_data(workflow, &next).map_or(Ok(step), |why| Err(Reason::from(why)))
     };
     let first = attempt(&vec![false; answers.len()]);
     // What reads as a number may be meant as a text, such as a name that is all digits.
@@ -123,5 +123,5 @@ fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Tr
         .filter(|at| as_json(&answers[*at]).is_some())
         .find_map(|at| attempt(&(0..answers.len()).map(|other| other == at).collect::<Vec<_>>()).ok())
         .filter(|_| first.is_err())
-        .map_or(first.map_err(Reason::from), Ok)
+        .map_or(first, Ok)
 }

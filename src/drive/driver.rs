@@ -63,7 +63,7 @@ pub fn run(
     refuse_idle(writer, &judged, options)?;
     if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
         // What the repository does not allow is told before anybody is started.
-        match store.begin().map(drop).map_err(Error::from) {
+        match store.begin().map(drop) {
             Err(error) if retry_policy(&error) == RetryPolicy::Long => {}
             other => other?,
         }
@@ -311,7 +311,7 @@ impl Drive<'_> {
                 let request = control.map(|control| requested_by(control.request, &control.by));
                 self.step(RunEvent::Finished(request), tell)
             }
-            Err(error) => self.block(RunEffect::Finish(heeded), error.into(), tell),
+            Err(error) => self.block(RunEffect::Finish(heeded), error, tell),
         }
     }
 

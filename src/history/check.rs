@@ -108,9 +108,8 @@ impl<'w> Checker<'w> {
         for merged in store.merge_heads()? {
             befores.push(Arc::new(Side::new(&archive, store.tree_source(merged))?));
         }
-        let differing = |before: &Side<'_>, directory: &RepoPath| {
-            Ok(store.staged_changes(&before.source, &index, directory)?)
-        };
+        let differing =
+            |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
         let compared = Compared {
             befores: &befores,
             after,

@@ -1,37 +1,23 @@
 //! The documents under `docs/` are true: their codes, kinds and examples are those of the program.
 
 use crate::harness::{World, project};
+use orch::base::Code;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 fn page(name: &str) -> String {
     fs::read_to_string(project().join("docs").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Every quoted word in the sources below `directory` that begins with one of `families`.
-fn words(directory: &Path, families: &[&str], found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(directory).expect("a room") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            words(&path, families, found);
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let quoted = text.split('"').filter(|word| families.iter().any(|family| word.starts_with(family)));
-        let is_code = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-        found.extend(quoted.filter(is_code).map(str::to_owned));
-    }
-}
-
 #[test]
 fn every_code_of_a_workflow_is_explained_and_exists() {
     let families = ["workflow-", "guard-", "schema-"];
-    let mut known = BTreeSet::new();
-    for room in ["workflow", "scan", "decide", "survey", "history", "apply", "drive", "cli"] {
-        words(&project().join("src").join(room), &families, &mut known);
-    }
+    let known: BTreeSet<String> = Code::ALL
+        .iter()
+        .map(ToString::to_string)
+        .filter(|code| families.iter().any(|family| code.starts_with(family)))
+        .collect();
     let text = page("workflows.md");
     let explained: BTreeSet<String> = text
         .lines()
@@ -80,12 +66,12 @@ fn every_kind_of_answer_and_every_key_of_a_suggestion_is_explained() {
         let path = schemas.join(format!("{kind}.schema.json"));
         serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON")
     };
+    let suggestions = schema("suggestions");
     let section = text.split("\n## `suggestions`\n").nth(1).expect("a section");
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split("` | ").next());
     let explained: BTreeSet<&str> = rows.flat_map(|row| row.split("`, `")).collect();
-    let (suggestions, log) = (schema("suggestions"), schema("log"));
-    for (schema, part) in [(&suggestions, "Suggestion"), (&suggestions, "Expected"), (&log, "StepView")] {
-        for key in schema["$defs"][part]["properties"].as_object().expect("keys").keys() {
+    for part in ["suggestion", "expected"] {
+        for key in suggestions["$defs"][part]["properties"].as_object().expect("keys").keys() {
             assert!(explained.contains(key.as_str()), "{part}: `{key}` is not explained");
         }
     }

@@ -29,7 +29,7 @@ codes! {
     BothFinished = "both-finished", No,
         "Two branches finished the same task on different evidence.",
         "Each branch moved the task to a terminal phase before they were merged.",
-        "Choose the side that stands: `orch resolve TASK --ours` or `--theirs`, with a reason.";
+        "Choose the side that stands: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     BranchMoved = "branch-moved", Moved,
         "The branch moved while orch was working, so nothing was written.",
         "Another process committed, switched or reset the branch at the same moment.",
@@ -110,10 +110,14 @@ codes! {
         "A file that a transition rests on exists and cannot be read.",
         "Its permissions forbid it, it is too large, or it is no regular file.",
         "Run `orch check TASK`, which says what is wrong with it.";
+    FilesExist = "files-exist", No,
+        "Files that would be written are there already.",
+        "`orch workflow new` does not overwrite files.",
+        "Choose another name, or write them anew with `--force`.";
     ForeignState = "foreign-state", No,
         "One side of a merge was written by another tool.",
         "The state does not have the form that orch writes, so there are no rules to merge it by.",
-        "Choose a side: `orch resolve TASK --ours` or `--theirs`, with a reason.";
+        "Choose a side: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     Forged = "forged", Finding,
         "A recorded transition is not what the rules yield.",
         "`state.json` or `transcript.jsonl` was changed by hand or by another program.",
@@ -124,7 +128,7 @@ codes! {
         "Correct or remove the line; the rest is read.";
     Gate = "gate", Finding,
         "A path may not change in the current phase of the task.",
-        "The workflow names under `gates` the phases in which the path may change.",
+        "Other phases of the workflow name the path under `touches`, and the task is in none of them.",
         "Work on what the phase asks for: `orch suggest TASK`, or name another task in the commit: `Orch-Task: ID`.";
     Git = "git", Fault,
         "git refuses an operation.",
@@ -169,7 +173,7 @@ codes! {
     HooksShared = "hooks-shared", NotNow,
         "The directory of the hooks is used by other repositories, too.",
         "`core.hooksPath` names a directory outside this repository.",
-        "Call `orch check` from your own hook, or install with the option that the hint names.";
+        "Give this repository hooks of its own: `git config --local core.hooksPath .githooks`; or call `orch check --staged` from the shared hook.";
     Inconsistent = "inconsistent", Finding,
         "An artifact that a phase builds on is missing or invalid.",
         "The file was removed or changed after the phase was entered.",
@@ -272,7 +276,7 @@ codes! {
         "`git config user.name NAME && git config user.email MAIL`";
     NoReason = "no-reason", No,
         "A reason is missing.",
-        "Orders against the rules are recorded with a reason, and it is empty or not one line.",
+        "An order against the rules is recorded with its reason, and the one given has no visible character.",
         "Give one: `--reason WHY`.";
     NoRepository = "no-repository", Usage,
         "There is no git repository here.",
@@ -311,8 +315,8 @@ codes! {
         "A shallow or partial clone ends before it, or it is too large to read.",
         "Fetch it: `git fetch --unshallow`, or `git fetch --refetch`.";
     NotJunit = "not-junit", Finding,
-        "A file is XML, but no JUnit report.",
-        "Its root is neither `testsuites` nor `testsuite`.",
+        "A file is no JUnit report.",
+        "It has no `testsuite`.",
         "Write a JUnit XML report.";
     NotPresent = "not-present", No,
         "The artifact has no file.",
@@ -349,7 +353,7 @@ codes! {
     OtherWorkflow = "other-workflow", No,
         "Two branches follow different workflows for the same task.",
         "One of them changed the workflow that the state names.",
-        "Choose a side: `orch resolve TASK --ours` or `--theirs`, with a reason.";
+        "Choose a side: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     OwnFileFiltered = "own-file-filtered", Finding,
         "A filter changes the files that orch writes.",
         ".gitattributes applies `filter` or `ident` to `state.json` or `transcript.jsonl`, so git shows them as modified.",
@@ -452,7 +456,7 @@ codes! {
         "Allow it to repeat, or ignore the warning.";
     SkillType = "skill-type", Finding,
         "The type of a field is not understood.",
-        "The field may then hold anything, and conditions on it are not checked.",
+        "It is none of the types that the translation knows, so the field may hold anything.",
         "Use a known type, for example `string`, `number` or `boolean`.";
     SkillValue = "skill-value", Finding,
         "A value in a skill configuration is missing or of the wrong kind.",
@@ -486,7 +490,7 @@ codes! {
         "`state.json` was changed after it was written.",
         "Its seal does not fit its content, because the file was edited by hand.",
         "Take it back: `git restore FILE`, or rebuild it: `orch recover TASK`.";
-    StateUnusable = "state-unusable", NotNow,
+    StateUnusable = "state-unusable", No,
         "The state of the task cannot be used.",
         "`state.json` is damaged or missing; `orch check TASK` says how.",
         "Rebuild it: `orch recover TASK`.";
@@ -557,7 +561,7 @@ codes! {
     UnknownSchema = "unknown-schema", Usage,
         "There is no schema of this name.",
         "It is neither under `system/schemas` nor among those that ship.",
-        "`orch schema` lists the names.";
+        "Use one of the names that the hint lists.";
     UnknownTask = "unknown-task", Usage,
         "There is no task of this id.",
         "The id is misspelled, the task lies outside the roots in orch.toml, or it is on another branch.",
@@ -586,7 +590,7 @@ codes! {
         "The repository uses a format that orch does not support.",
         "It uses SHA-256 objects or the reftable format.",
         "Use a repository with SHA-1 objects and the files ref format.";
-    Untracked = "untracked", No,
+    Untracked = "untracked", Usage,
         "No state of the task is on this branch.",
         "The task has files, but `orch new` was never run for it here, or its state is only in the work directory.",
         "`orch new TASK` records it.";
@@ -638,10 +642,6 @@ codes! {
         "A workflow declares no phase.",
         "Its document has no `toml orch` block with phases.",
         "Write `toml orch` behind the opening backticks, and declare a `[phase.NAME]`.";
-    WorkflowExists = "workflow-exists", No,
-        "There is a workflow of this name already.",
-        "`orch workflow new` does not overwrite files.",
-        "Choose another name, or write them anew with `--force`.";
     WorkflowFaulty = "workflow-faulty", Usage,
         "The workflow has errors, so it judges no task.",
         "Its document or a schema that it names is wrong.",
@@ -649,7 +649,7 @@ codes! {
     WorkflowMissing = "workflow-missing", Usage,
         "There is no workflow of this name.",
         "orch.toml or a state names one that neither ships nor lies under `system/workflows`.",
-        "Correct the name; `orch workflow` lists those that exist.";
+        "Correct the name; `orch workflow list` shows those that exist.";
     WorkflowMissingAgent = "workflow-missing-agent", Usage,
         "There is no agent text of this name.",
         "No file of this name lies under `system/agents`.",
@@ -700,7 +700,7 @@ codes! {
         "Use one of the names that the hint lists.";
     WorkflowUnproduced = "workflow-unproduced", Finding,
         "No phase produces an artifact.",
-        "It is then never used up, and stays fresh forever.",
+        "The artifact is never used up, so it stays fresh forever.",
         "Name it under `produces` or `may_produce` of a phase.";
     WorkflowUnreachablePhase = "workflow-unreachable-phase", Finding,
         "No rule leads to a phase.",

@@ -87,7 +87,7 @@ fn decided(
             if judged.untracked {
                 let message =
                     format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
-                return Err(Failure::new(Code::Untracked, message).hint(command(&[
+                return Err(Failure::new(Code::Untracked, message).as_no().hint(command(&[
                     "orch",
                     "new",
                     task.id.as_str(),

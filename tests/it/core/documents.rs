@@ -5,7 +5,7 @@
 
 use super::world::World;
 use crate::setting::is_update;
-use orch::base::Diagnostic;
+use orch::base::{Code, Diagnostic};
 use orch::workflow::{Document, System, check, compile, format};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -79,12 +79,12 @@ fn every_code_has_a_document_that_earns_it() {
     for path in sources {
         let text = std::fs::read_to_string(&path).expect("readable");
         let own = text.split("mod tests").next().unwrap_or_default();
-        let words = own.split('"').skip(1).step_by(2);
-        let is_code = |word: &&str| {
-            let tail = word.strip_prefix("workflow-").or_else(|| word.strip_prefix("guard-"));
-            tail.is_some_and(|tail| tail.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
-        };
-        written.extend(words.filter(is_code).map(str::to_owned));
+        let named = own.split("Code::").skip(1);
+        let names =
+            named.map(|rest| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>());
+        let codes = names.filter_map(|name| Code::ALL.iter().find(|code| format!("{code:?}") == name));
+        let texts = codes.map(ToString::to_string);
+        written.extend(texts.filter(|text| text.starts_with("workflow-") || text.starts_with("guard-")));
     }
     assert!(written.len() > 20, "{written:?}");
     assert_eq!(earned, written);

@@ -31,7 +31,7 @@ pub(super) struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Creates the repository in `directory`, and opens with a line of what is to come.
     pub(super) fn open(directory: &'a Path, context: &Context, ui: &'a Ui) -> Result<Self, Failure> {
-        Store::create(directory).map_err(crate::survey::Error::from)?;
+        Store::create(directory)?;
         // Where the answer is one JSON document, the story is told beside it.
         let aside = context.global.json;
         let global = Global { directory: None, json: false, quiet: true, ..context.global.clone() };

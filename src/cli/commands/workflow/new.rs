@@ -231,7 +231,7 @@ impl Words for Terminal<'_> {
 
 fn taken(paths: &[String]) -> Failure {
     let message = format!("nothing is written, for these are there already: {}", paths.join(", "));
-    Failure::new(Code::WorkflowExists, message).hint("choose another name, or write them anew with --force")
+    Failure::new(Code::FilesExist, message).hint("choose another name, or write them anew with --force")
 }
 
 fn write(
