@@ -11,6 +11,7 @@
 )]
 
 mod audit;
+mod costs;
 mod run;
 
 use std::fs;
@@ -29,7 +30,7 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 8] = [
         ("suggest", suggest),
         ("transitions", transitions),
         ("latency", latency),
@@ -37,6 +38,7 @@ fn main() {
         ("check", check),
         ("audit", audit::audit),
         ("run", run::run),
+        ("costs", costs::costs),
     ];
     for (name, part) in parts {
         if names.is_empty() || names.iter().any(|asked| asked == name) {

@@ -8,7 +8,7 @@ use std::time::Instant;
 const TURNS: u32 = 50;
 
 /// Counts, and says so; nothing but the shell itself is started.
-const EXECUTOR: &str = r#"
+pub(super) const EXECUTOR: &str = r#"
 IFS= read -r first
 read -r n < count
 n=$((n + 1))
@@ -16,7 +16,7 @@ echo "$n" > count
 echo "{\"stateUpdates\": {\"n\": $n}}"
 "#;
 
-const LOOP: &str = r#"# Count
+pub(super) const LOOP: &str = r#"# Count
 
 ```toml orch
 [state.defaults]

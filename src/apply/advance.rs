@@ -1,11 +1,12 @@
 //! Applying transitions: under the lock, on bytes read once, one commit each.
 
 use super::Writer;
+use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
-use crate::decide::{Recorded, Step, Transition, settle};
-use crate::store::{PlannedCommit, Store, Write};
+use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
+use crate::store::{Head, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::view::Message;
 use std::fs::File;
 use std::thread::sleep;
@@ -30,13 +31,14 @@ pub enum TaskOutcome {
     /// Transitions were applied.
     Applied(Box<Applied>),
     /// There was nothing to apply.
-    Nothing(Box<Judged>),
+    Nothing(Box<Sight>),
 }
 
 /// Transitions that were applied to one task.
+#[derive(Clone)]
 pub struct Applied {
     /// The task as it stands afterwards.
-    pub judged: Judged,
+    pub judged: Sight,
     /// Every transition with its commit; without one where nothing is committed.
     pub steps: Vec<(Transition, Option<Digest>)>,
     /// What the user should know beside it.
@@ -61,7 +63,31 @@ impl Applied {
 }
 
 /// Which steps a judged task takes.
-pub(crate) type Steps<'a> = dyn Fn(&Judged) -> Result<Vec<Step>, Error> + 'a;
+pub(crate) type Steps<'a> = dyn Fn(&Sight) -> Result<Settled, Error> + 'a;
+
+/// A task that steps are wanted for, with what was seen of it and what follows from that, as far as it
+/// was looked at.
+pub(crate) struct Wanted {
+    pub task: TaskRef,
+    pub seen: Option<(Sight, Settled)>,
+}
+
+impl Wanted {
+    /// A task to look at under the lock.
+    pub(crate) fn unseen(task: &TaskRef) -> Self {
+        Self { task: task.clone(), seen: None }
+    }
+
+    /// Whether something is due, as far as was seen.
+    pub(crate) fn is_due(&self) -> bool {
+        self.seen.as_ref().is_some_and(|(_, settled)| !settled.steps.is_empty())
+    }
+
+    /// A task that was looked at.
+    pub(crate) fn seen(sight: Sight, settled: Settled) -> Self {
+        Self { task: sight.task.clone(), seen: Some((sight, settled)) }
+    }
+}
 
 /// How often a batch is decided anew after the branch moved under it.
 const TRIES: u32 = 20;
@@ -72,32 +98,40 @@ impl Writer<'_> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
-    /// What [`Workspace::advance`] would do with a task now; nothing is written.
-    pub(crate) fn foresee(&self, task: &TaskRef, plan: &AdvancePlan<'_>) -> Result<TaskOutcome, Error> {
-        let judged = self.workspace.judge(task)?;
-        let steps = self.due(&judged, plan)?;
-        Ok(uncommitted(judged, steps))
+    /// What [`Writer::advance`] would do with a task now; nothing is written. `head` is where HEAD is.
+    pub(crate) fn foresee(
+        &self,
+        task: &TaskRef,
+        head: Option<Head>,
+        plan: &AdvancePlan<'_>,
+    ) -> Result<Wanted, Error> {
+        let judged = self.workspace.look_under(task, head)?;
+        let settled = self.due(&judged, plan)?;
+        Ok(Wanted::seen(judged, settled))
     }
 
     /// The steps that the rules yield for a judged task, as far as the plan allows.
-    fn due(&self, judged: &Judged, plan: &AdvancePlan<'_>) -> Result<Vec<Step>, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let mut steps = Vec::new();
-        let mut recorded = judged.recorded.clone();
+    fn due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
+        let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
-        if judged.untracked {
-            let usable = matches!(recorded, Recorded::New | Recorded::Known(_));
-            if !usable || !(plan.adopt)(&judged.task.id) {
-                return Ok(steps);
-            }
-            let created = self.creation(judged, true, None, &stamp)?;
-            recorded = Recorded::Known(Box::new(created.state.clone()));
-            steps.push(created);
-        }
         let taken = std::cell::Cell::new(false);
         let may = |transition: &Transition| (plan.may)(transition) && !(plan.once && taken.replace(true));
-        steps.extend(settle(workflow, &recorded, &judged.observed.facts, &stamp, &may).steps);
-        Ok(steps)
+        if !judged.untracked {
+            let first = judged.decision.clone();
+            let settled = settle_from(first, workflow, &judged.recorded, facts, &stamp, &may);
+            self.workspace.costs.evaluated(settled.steps.len());
+            return Ok(settled);
+        }
+        let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
+        if !usable || !(plan.adopt)(&judged.task.id) {
+            return Ok(self.workspace.after(judged, Vec::new()));
+        }
+        let created = self.creation(judged, true, None, &stamp)?;
+        let recorded = Recorded::Known(Box::new(created.state.clone()));
+        let mut settled = settle(workflow, &recorded, facts, &stamp, &may);
+        self.workspace.costs.evaluated(1 + settled.steps.len());
+        settled.steps.insert(0, created);
+        Ok(settled)
     }
 
     /// Applies the steps that `steps_of` yields for each task; decides anew if the branch moved.
@@ -109,37 +143,41 @@ impl Writer<'_> {
     ) -> Result<Vec<TaskOutcome>, Error> {
         let mut wanted = Vec::new();
         for task in tasks {
-            let judged = self.workspace.judge(task)?;
-            let steps = steps_of(&judged)?;
-            wanted.push((judged, steps));
+            let judged = self.workspace.look(task)?;
+            let settled = steps_of(&judged)?;
+            wanted.push(Wanted::seen(judged, settled));
         }
-        if dry_run || wanted.iter().all(|(_, steps)| steps.is_empty()) {
-            return Ok(wanted.into_iter().map(|(judged, steps)| uncommitted(judged, steps)).collect());
+        if dry_run || !wanted.iter().any(Wanted::is_due) {
+            return Ok(wanted.into_iter().filter_map(Wanted::uncommitted).collect());
         }
-        self.carry_out(tasks, steps_of)
+        self.carry_out(&mut wanted, steps_of)
     }
 
     /// Applies what the rules decide for tasks of which something is known to be due.
     pub(crate) fn advance_due(
         &self,
-        tasks: &[TaskRef],
+        wanted: &mut [Wanted],
         plan: &AdvancePlan<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
-        self.carry_out(tasks, &|judged| self.due(judged, plan))
+        self.carry_out(wanted, &|judged| self.due(judged, plan))
     }
 
+    /// Takes the steps of each task under the lock. What was seen before counts if it stands still; what
+    /// was seen last stays with the task where an error ends it.
     pub(crate) fn carry_out(
         &self,
-        tasks: &[TaskRef],
+        wanted: &mut [Wanted],
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
         if !self.workspace.commits() {
-            return self.apply_without_git(tasks, steps_of);
+            return self.apply_without_git(wanted, steps_of);
         }
         for attempt in 0..TRIES {
-            match self.apply_once(tasks, steps_of) {
+            match self.apply_once(wanted, steps_of) {
                 Err(error) if error.is_moved() && attempt + 1 < TRIES => {
                     tracing::info!(attempt, "the branch moved: the tasks are judged again");
+                    // The stamps of files say nothing of who else has written.
+                    wanted.iter_mut().for_each(|one| one.seen = None);
                     // Uneven, so that two that collided do not collide again.
                     let uneven = (std::process::id() + 7 * attempt) % 11;
                     sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
@@ -150,71 +188,81 @@ impl Writer<'_> {
         Err(Error::moved())
     }
 
-    fn apply_once(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+    /// Looks at a task, unless what was seen of it stands still. `head` is where HEAD is.
+    fn renew(&self, wanted: &mut Wanted, head: Option<&Head>, steps_of: &Steps<'_>) -> Result<(), Error> {
+        let stands = |(judged, _): &(Sight, Settled)| self.workspace.still_stands(judged, head);
+        if !wanted.seen.as_ref().is_some_and(stands) {
+            let judged = self.workspace.look_under(&wanted.task, head.cloned())?;
+            let settled = steps_of(&judged)?;
+            wanted.seen = Some((judged, settled));
+        }
+        Ok(())
+    }
+
+    fn apply_once(&self, wanted: &mut [Wanted], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
         let mut transaction = store.begin()?;
         // Read after the transaction has noted which commit HEAD names: the verdict is about that.
+        let head = transaction.head().clone();
         let mut planned = Vec::new();
-        let mut decided = Vec::new();
-        for task in tasks {
-            let judged = self.workspace.judge(task)?;
-            let steps = steps_of(&judged)?;
-            if !steps.is_empty() {
-                planned.extend(self.commits_for(store, &judged, &steps)?);
-            }
-            decided.push((judged, steps));
+        let mut records = Vec::new();
+        for one in wanted.iter_mut() {
+            self.renew(one, Some(&head), steps_of)?;
+            let due = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty());
+            let commits = due.map(|(judged, to)| self.commits_for(store, judged, &to.steps)).transpose()?;
+            let (commits, record) = commits.unwrap_or_default();
+            planned.extend(commits);
+            records.push(record);
         }
         let committed = transaction.commit(&planned)?;
+        let head = transaction.head().clone();
         drop(transaction);
         let mut ids = committed.commits.iter().copied();
         let mut outcomes = Vec::new();
-        for (judged, steps) in decided {
-            if steps.is_empty() {
+        for (one, record) in wanted.iter_mut().zip(records) {
+            let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
+            let Some(record) = record else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
-            }
-            let steps = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
-            let task = judged.task.clone();
-            let mut notes = left_staged(&committed.left_staged, &task.directory);
-            // The commits are made, so nothing that goes wrong from here on may say that they are not.
-            let judged = self.workspace.judge(&task).unwrap_or_else(|error| {
-                let message =
-                    format!("the commit is made, but where the task stands now cannot be told: {error}");
-                notes.push(Diagnostic::warning(Code::Unjudged, message));
-                judged
-            });
-            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
+            };
+            let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
+            let made: Vec<_> = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
+            let commit = made.last().and_then(|(_, commit)| *commit);
+            let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
-            let applied = Applied { judged, steps, notes };
+            let judged = self.workspace.sight_after(judged, placed);
+            notes.extend(self.workspace.filtered(&judged).unwrap_or_default());
+            let applied = Applied { judged, steps: made, notes };
             applied.trace();
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
     }
 
+    /// A commit for each step, and the record after the last of them.
     fn commits_for(
         &self,
         store: &Store,
-        judged: &Judged,
+        judged: &Sight,
         steps: &[Step],
-    ) -> Result<Vec<PlannedCommit>, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
-        let state_path = judged.task.state_path()?;
-        let transcript_path = judged.task.transcript_path()?;
+    ) -> Result<(Vec<PlannedCommit>, Option<RecordFiles>), Error> {
+        let workflow = judged.workflow();
+        let state_path = judged.task.state_path();
+        let transcript_path = judged.task.transcript_path();
         self.refuse_link(judged)?;
         refuse_unread(judged)?;
         self.refuse_data(workflow, steps)?;
         refuse_sparse(store, judged)?;
         refuse_ignored(store, judged, &transcript_path)?;
-        let records = self.record_files(judged, steps)?;
+        let mut records = self.record_files(judged, steps)?;
         let mut commits = Vec::new();
-        for (index, (step, record)) in steps.iter().zip(records).enumerate() {
+        for (index, (step, record)) in steps.iter().zip(&records).enumerate() {
             let (mut writes, removes) =
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
-            writes.push(Write::own(state_path.clone(), record.state, before));
+            writes.push(Write::own(state_path.clone(), record.state.clone(), before));
             let before = judged.observed.transcript.as_deref();
-            writes.push(Write::own(transcript_path.clone(), record.log, before));
+            writes.push(Write::own(transcript_path.clone(), record.log.clone(), before));
             let signed_off =
                 self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
             let message = Message {
@@ -227,24 +275,31 @@ impl Writer<'_> {
             };
             commits.push(PlannedCommit { message: message.text(), writes, removes });
         }
-        Ok(commits)
+        Ok((commits, records.pop()))
     }
 
-    fn apply_without_git(&self, tasks: &[TaskRef], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
+    fn apply_without_git(
+        &self,
+        wanted: &mut [Wanted],
+        steps_of: &Steps<'_>,
+    ) -> Result<Vec<TaskOutcome>, Error> {
         let _lock = self.lock_directory()?;
+        let head = self.workspace.store.as_ref().map(Store::head).transpose()?;
         let mut outcomes = Vec::new();
-        for task in tasks {
-            let judged = self.workspace.judge(task)?;
-            let steps = steps_of(&judged)?;
+        for one in wanted {
+            self.renew(one, head.as_ref(), steps_of)?;
+            let Some((judged, settled)) = one.seen.take() else { continue };
+            let Settled { steps, decision } = settled;
             let Some(last) = self.record_files(&judged, &steps)?.pop() else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
-            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+            let workflow = judged.workflow();
             self.refuse_data(workflow, &steps)?;
-            self.write_record(task, &last)?;
+            let stamps = self.write_record(&judged.task, &last)?;
+            let (commit, head) = (None, head.clone());
+            let judged = self.workspace.sight_after(judged, last.placed(decision, commit, head, &stamps));
             let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-            let judged = self.workspace.judge(task)?;
             let applied = Applied { judged, steps, notes: Vec::new() };
             applied.trace();
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
@@ -267,36 +322,39 @@ impl Writer<'_> {
     }
 }
 
-fn uncommitted(judged: Judged, steps: Vec<Step>) -> TaskOutcome {
-    if steps.is_empty() {
-        return TaskOutcome::Nothing(Box::new(judged));
+impl Wanted {
+    /// What would come of it; `None` of a task that was not looked at.
+    pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
+        let (judged, Settled { steps, .. }) = self.seen?;
+        if steps.is_empty() {
+            return Some(TaskOutcome::Nothing(Box::new(judged)));
+        }
+        let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+        Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
-    let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
-    TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() }))
 }
 
 /// Every declared file of the task as judged, and the deletion of those gone.
-fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+    let head = store.source_at(judged.head_commit());
     let mut writes = Vec::new();
     for file in judged.observed.files.iter().filter(|file| file.commit) {
-        if !store.holds_at_head(&file.path, file.digest, file.executable)? {
+        if !head.holds(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if Digest::of_blob(&blob) != file.digest {
                 // The filter gives other bytes now than when the file was judged.
                 return Err(Error::moved());
             }
-            let executable = store.mode_for(&file.path, file.executable)?;
+            let executable = head.mode_for(&file.path, file.executable)?;
             writes.push(Write::evidence(file.path.clone(), blob, executable));
         }
     }
     let mut removes = Vec::new();
-    if let Some(matcher) = &judged.loaded.matcher {
-        for path in store.files_at_head(&judged.task.directory)? {
-            let Some(below) = path.below(&judged.task.directory) else { continue };
-            if matcher.matches_committed(below) && !judged.observed.files.iter().any(|file| file.path == path)
-            {
-                removes.push(path);
-            }
+    for path in head.paths_below(&judged.task.directory)? {
+        let Some(below) = path.below(&judged.task.directory) else { continue };
+        let is_there = judged.observed.files.iter().any(|file| file.path == path);
+        if judged.compiled.matcher.matches_committed(below) && !is_there {
+            removes.push(path);
         }
     }
     if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
@@ -307,8 +365,8 @@ fn evidence(store: &Store, judged: &Judged) -> Result<(Vec<Write>, Vec<RepoPath>
 }
 
 /// The state and the transcript are written where they lie, so they must be checked out.
-fn refuse_sparse(store: &Store, judged: &Judged) -> Result<(), Error> {
-    let (state, transcript) = (judged.task.state_path()?, judged.task.transcript_path()?);
+fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
+    let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
     let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.has_transcript)];
     match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
         Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
@@ -327,7 +385,7 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
 }
 
 /// What is there and cannot be read can be no proof, and must not be committed as deleted either.
-fn refuse_unread(judged: &Judged) -> Result<(), Error> {
+fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
         let message =
             format!("{path} is there but cannot be read, so the transition could not carry its proof");
@@ -344,13 +402,13 @@ fn refuse_unread(judged: &Judged) -> Result<(), Error> {
         return refuse(Code::EvidenceUnreadable, path);
     }
     if judged.observed.has_transcript && judged.observed.transcript.is_none() {
-        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path()?);
+        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
     }
     Ok(())
 }
 
 /// A transition whose proof git ignores could not be proven; it is refused, never forced.
-fn refuse_ignored(store: &Store, judged: &Judged, log: &RepoPath) -> Result<(), Error> {
+fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
     match ignored(store, judged, log)?.first() {
         None => Ok(()),
         Some(path) => {

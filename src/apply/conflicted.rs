@@ -49,14 +49,14 @@ impl Writer<'_> {
 
     /// Whether a file of a task's record is unmerged, or holds conflict markers.
     pub(super) fn is_conflicted(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<bool, Error> {
-        let own = [task.state_path()?, task.transcript_path()?];
+        let own = [task.state_path(), task.transcript_path()];
         let is_unmerged = unmerged.iter().any(|one| own.contains(&one.path));
         Ok(is_unmerged || own.iter().any(|path| LogSides::in_text(&self.bytes_at(path)).is_some()))
     }
 
     /// Whether branches meet in a task's log that no event joins yet.
     fn has_several_heads(&self, task: &TaskRef) -> Result<bool, Error> {
-        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()?));
+        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
         Ok(faults.is_empty() && log.heads().len() > 1)
     }
 
@@ -65,12 +65,12 @@ impl Writer<'_> {
     }
 
     /// The task whose record a path is, whether anything of it is there or not.
-    fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
+    pub(super) fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
         let directory = path.parent()?;
         let roots = &self.workspace.setting.config.roots;
         let (root, id) = roots.match_directory(&directory)?;
-        let task = TaskRef { id, directory, workflow: roots.get(root)?.workflow.clone() };
-        let own = [task.state_path().ok()?, task.transcript_path().ok()?];
+        let task = TaskRef::new(id, directory, roots.get(root)?.workflow.clone()).ok()?;
+        let own = [task.state_path(), task.transcript_path()];
         own.contains(path).then_some(task)
     }
 
@@ -80,7 +80,7 @@ impl Writer<'_> {
     ///
     /// One side removed it, and a person has to say whether it stays.
     pub(super) fn log_sides(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<Option<LogSides>, Error> {
-        let path = task.transcript_path()?;
+        let path = task.transcript_path();
         let (Some(store), Some(one)) = (&self.workspace.store, unmerged.iter().find(|one| one.path == path))
         else {
             return Ok(LogSides::in_text(&self.bytes_at(&path)));
@@ -100,7 +100,7 @@ impl Writer<'_> {
     /// if HEAD is the merge itself, those of its first parent's.
     pub(super) fn heads_of_ours(&self, task: &TaskRef, log: &EventLog) -> Result<Vec<Digest>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
-        let path = task.transcript_path()?;
+        let path = task.transcript_path();
         let all = log.heads();
         let mut commit = store.head()?.commit;
         while let Some(now) = commit {

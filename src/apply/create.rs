@@ -5,7 +5,7 @@ use super::advance::Applied;
 use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 
 /// A task that was created.
 pub struct Created {
@@ -46,7 +46,7 @@ impl Writer<'_> {
                 let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
                 return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
             }
-            Ok(vec![self.creation(judged, adopted, title, &self.stamp())?])
+            Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, title, &self.stamp())?]))
         })?;
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
     }
@@ -54,12 +54,12 @@ impl Writer<'_> {
     /// The step that records an untracked task, in the phase that its files or a foreign state name.
     pub(crate) fn creation(
         &self,
-        judged: &Judged,
+        judged: &Sight,
         adopted: bool,
         title: Option<&str>,
         stamp: &Stamp,
     ) -> Result<Step, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+        let workflow = judged.workflow();
         let mut state = match &judged.recorded {
             Recorded::Known(foreign) => (**foreign).clone(),
             Recorded::New => initial_state(workflow),

@@ -21,6 +21,7 @@ pub use orders::Order;
 pub use recover::Recovered;
 pub use resolve::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement};
 
+pub(crate) use advance::Wanted;
 pub(crate) use orders::first_applied;
 
 use crate::base::Timestamp;

@@ -49,7 +49,7 @@ impl Writer<'_> {
                     .hint(command(&["orch", "new", judged.task.id.as_str()]))
                     .into());
             }
-            let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+            let workflow = judged.workflow();
             let initial;
             let state = match &judged.recorded {
                 Recorded::Known(state) => state,
@@ -79,7 +79,7 @@ impl Writer<'_> {
                 }
             }?;
             let state = decide::apply(workflow, state, facts, &transition, &self.stamp());
-            Ok(vec![Step { transition, state }])
+            Ok(self.workspace.after(judged, vec![Step { transition, state }]))
         })?;
         first_applied(outcomes)
     }

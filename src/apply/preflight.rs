@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::base::{Code, command};
 use crate::decide::{DEEPEST, State, Step, nests_deeper};
-use crate::survey::{Error, Judged};
+use crate::survey::{Error, Sight};
 use crate::workflow::Workflow;
 
 impl Writer<'_> {
@@ -25,7 +25,7 @@ impl Writer<'_> {
     }
 
     /// Refuses a task whose directory has become a link: what is written there may lie anywhere.
-    pub(crate) fn refuse_link(&self, judged: &Judged) -> Result<(), Error> {
+    pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
         let directory = &judged.task.directory;
         if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory)) {
             return Ok(());

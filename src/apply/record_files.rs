@@ -1,28 +1,44 @@
 //! The two files of a task's record as they are written: the log with its new events, and the state.
 
 use super::Writer;
-use crate::base::{Code, Diagnostic, Digest};
-use crate::decide::{State, Step};
+use crate::base::{Code, Diagnostic, Digest, RepoPath};
+use crate::decide::{Decision, State, Step};
 use crate::record::{
     EventLog, FoldCache, LogExtent, RecordedStep, record_steps, sides, united_lines, write_state,
 };
-use crate::store::durable;
+use crate::scan::FileStamp;
+use crate::store::{Head, durable};
 use crate::survey::evidence::with_own_line_endings;
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Placed, Sight, TaskRef};
 use crate::workflow::Workflow;
 
 /// Both files after a step.
 pub(super) struct RecordFiles {
+    /// The state as the log folds to it.
+    pub folded: State,
     /// The bytes of the log.
     pub log: Vec<u8>,
     /// The bytes of the state.
     pub state: Vec<u8>,
 }
 
+impl RecordFiles {
+    /// What was put into place of a task for its last step.
+    pub(super) fn placed(
+        self,
+        decision: Decision,
+        commit: Option<Digest>,
+        head: Option<Head>,
+        stamps: &[(RepoPath, FileStamp)],
+    ) -> Placed<'_> {
+        Placed { state: (self.folded, self.state), transcript: self.log, decision, commit, head, stamps }
+    }
+}
+
 impl Writer<'_> {
     /// The record of a task after each of some steps, the first of which follows the heads of its state.
-    pub(super) fn record_files(&self, judged: &Judged, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    pub(super) fn record_files(&self, judged: &Sight, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
+        let workflow = judged.workflow();
         let log = log_before(judged.observed.transcript.as_deref().unwrap_or_default());
         self.record_after(workflow, judged.state(), log, steps)
     }
@@ -55,7 +71,8 @@ impl Writer<'_> {
     ) -> Vec<RecordFiles> {
         let after = steps.iter().map(|step| {
             log.extend(step.event.line().into_bytes());
-            RecordFiles { state: self.state_text(workflow, &step.state, &log), log: log.clone() }
+            let state = self.state_text(workflow, &step.state, &log);
+            RecordFiles { folded: step.state.clone(), state, log: log.clone() }
         });
         after.collect()
     }
@@ -66,22 +83,30 @@ impl Writer<'_> {
         write_state(state, &workflow.phase_key, &schema, LogExtent::of(log)).into_bytes()
     }
 
-    /// Writes both files in the work directory, and nothing else. The log comes first: a crash in between
-    /// leaves a state that is folded anew.
-    pub(super) fn write_record(&self, task: &TaskRef, files: &RecordFiles) -> Result<(), Error> {
-        durable::write_atomic(&task.transcript_path()?.under(&self.workspace.root), &files.log)?;
-        Ok(durable::write_atomic(&task.state_path()?.under(&self.workspace.root), &files.state)?)
+    /// Writes both files in the work directory, and nothing else; returns their stamps. The log comes first:
+    /// a crash in between leaves a state that is folded anew.
+    pub(super) fn write_record(
+        &self,
+        task: &TaskRef,
+        files: &RecordFiles,
+    ) -> Result<Vec<(RepoPath, FileStamp)>, Error> {
+        let mut stamps = Vec::new();
+        for (path, bytes) in [(task.transcript_path(), &files.log), (task.state_path(), &files.state)] {
+            let stamp = durable::write_atomic(&path.under(&self.workspace.root), bytes)?;
+            stamps.extend(stamp.map(|stamp| (path, stamp)));
+        }
+        Ok(stamps)
     }
 
     /// Writes `state.json` anew where it does not hold the state that the log folds to.
-    pub(crate) fn renew_state(&self, judged: &Judged) -> Result<(), Error> {
-        let (Some(workflow), Some(state)) = (judged.workflow(), judged.state()) else { return Ok(()) };
+    pub(crate) fn renew_state(&self, judged: &Sight) -> Result<(), Error> {
+        let (workflow, Some(state)) = (judged.workflow(), judged.state()) else { return Ok(()) };
         if judged.untracked || !judged.is_state_stale() {
             return Ok(());
         }
         let log = judged.observed.transcript.as_deref().unwrap_or_default();
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
-        Ok(durable::write_atomic(&judged.task.state_path()?.under(&self.workspace.root), &text)?)
+        durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text).map(drop)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::base::{Code, Digest, RepoPath, command, shell_word};
 use crate::decide::rebuild_from_files;
 use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
 use crate::store::durable;
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 
 /// Where a record came from.
 pub enum Recovered {
@@ -25,49 +25,54 @@ impl Writer<'_> {
     ///
     /// Nothing is committed: what was recorded before is restored, no transition is made.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
-        let judged = self.workspace.judge(task)?;
-        if judged.state().is_some() {
-            if !judged.is_state_stale() {
-                return Ok(Recovered::NotNeeded);
-            }
-            self.keep_broken(&task.state_path()?)?;
-            self.renew_state(&judged)?;
-            return Ok(Recovered::FromTranscript);
+        let judged = self.workspace.look(task)?;
+        if judged.state().is_some() && !judged.is_state_stale() {
+            return Ok(Recovered::NotNeeded);
         }
-        if self.is_conflicted(task, &self.unmerged()?)? || self.is_disputed(task)? {
+        let unmerged = self.unmerged()?;
+        let is_unmerged = unmerged.iter().any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
+        let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
+        if is_in_conflict || (judged.state().is_none() && self.is_disputed(task)?) {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
+        if judged.state().is_some() {
+            self.keep_broken(&task.state_path())?;
+            self.renew_state(&judged)?;
+            return Ok(Recovered::FromTranscript);
+        }
         let (log, from) = self.whole_log(task)?;
         let files = if log.is_empty() { Some(self.record_from_files(task, &judged)?) } else { None };
-        for path in [task.transcript_path()?, task.state_path()?] {
+        for path in [task.transcript_path(), task.state_path()] {
             self.keep_broken(&path)?;
         }
         if let Some(files) = files {
             self.write_record(task, &files)?;
             return Ok(Recovered::FromFiles);
         }
-        durable::write_atomic(&task.transcript_path()?.under(&self.workspace.root), &log)?;
-        self.renew_state(&self.workspace.judge(task)?)?;
+        durable::write_atomic(&task.transcript_path().under(&self.workspace.root), &log)?;
+        self.renew_state(&self.workspace.look(task)?)?;
         Ok(from)
     }
 
     fn is_disputed(&self, task: &TaskRef) -> Result<bool, Error> {
-        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()?));
+        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
         Ok(faults.is_empty() && log.heads().len() > 1)
     }
 
     /// Every event of which none before is missing: of the log that lies there, of HEAD's, and of the newest
     /// commit whose log is whole.
     fn whole_log(&self, task: &TaskRef) -> Result<(Vec<u8>, Recovered), Error> {
-        let path = task.transcript_path()?;
+        let path = task.transcript_path();
         let here = self.bytes_at(&path);
         let Some(store) = &self.workspace.store else {
             return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
         };
-        let at_head = store.blob_at_head(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
+        let head = store.head()?.commit;
+        let at_head =
+            store.source_at(head).blob_at(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
         let at_head = at_head.unwrap_or_default();
         let mut whole = (Vec::new(), Recovered::FromTranscript);
         for commit in store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default() {
@@ -94,26 +99,25 @@ impl Writer<'_> {
             .map(|extension| place.with_extension(extension));
         // What was kept before is kept still.
         match names.find(|name| name.symlink_metadata().is_err()) {
-            Some(kept) => Ok(durable::write_atomic(&kept, &bytes)?),
+            Some(kept) => durable::write_atomic(&kept, &bytes).map(|_| ()).map_err(Error::from),
             None => Ok(()),
         }
     }
 
     /// The record that the files give; the error says that they give none, or not a whole one.
-    fn record_from_files(&self, task: &TaskRef, judged: &Judged) -> Result<RecordFiles, Error> {
+    fn record_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<RecordFiles, Error> {
         let lost = |message: String| -> Result<RecordFiles, Error> {
             let id = shell_word(task.id.as_str());
-            let path = task.state_path()?;
+            let path = task.state_path();
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
             Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
         };
         let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds an event of `{}`", task.id);
         let stamp = self.caller.own_stamp();
-        let built = judged.workflow().and_then(|workflow| {
-            let state = rebuild_from_files(workflow, &judged.observed.facts, &stamp)?;
-            Some((workflow, state))
-        });
-        let Some((workflow, state)) = built else { return lost(nobody) };
+        let workflow = judged.workflow();
+        let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
+            return lost(nobody);
+        };
         if let Some(why) = self.refused_data(workflow, &state) {
             return lost(format!("{nobody}, and its files do not hold a whole one: {why}"));
         }

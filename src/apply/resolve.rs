@@ -12,7 +12,7 @@ use crate::decide::{self, Conflict, HistoryEntry, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
 use crate::store::{Operation, durable, resolving};
-use crate::survey::{Error, Judged, Loaded, TaskRef};
+use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub enum ResolvedBy {
 /// A record that is whole again.
 pub struct Settlement {
     /// The task as it stands now.
-    pub judged: Judged,
+    pub judged: Sight,
     /// How it became so.
     pub how: ResolvedBy,
     /// The phases that the two sides are in.
@@ -91,7 +91,7 @@ struct UnitedLog {
     log: EventLog,
     /// The heads of our side, and those that it does not know.
     sides: [Vec<Digest>; 2],
-    loaded: Arc<Loaded>,
+    compiled: Arc<UsableWorkflow>,
     cache: FoldCache,
 }
 
@@ -104,10 +104,10 @@ impl Writer<'_> {
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
         let is_conflicted = self.is_conflicted(task, &unmerged)?;
-        let before = self.workspace.judge(task)?;
+        let before = self.workspace.look(task)?;
         let mut united = self.united_log(task, &before, self.log_sides(task, &unmerged)?)?;
-        let loaded = Arc::clone(&united.loaded);
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        let compiled = Arc::clone(&united.compiled);
+        let workflow = &compiled.workflow;
         let phases = united.phases(workflow);
         let folded = match united.fold(workflow) {
             Ok(folded) => Some(folded),
@@ -138,6 +138,7 @@ impl Writer<'_> {
                 let how = united.how(is_conflicted);
                 let files = RecordFiles {
                     state: self.state_text(workflow, &state, &united.lines),
+                    folded: state,
                     log: united.lines,
                 };
                 self.put_files(task, &files, pending)?;
@@ -145,7 +146,7 @@ impl Writer<'_> {
             }
             (None, None) => return Ok(None),
         };
-        let judged = self.workspace.judge(task)?;
+        let judged = self.workspace.look(task)?;
         let left = self.left_over(&judged)?;
         let settlement = Settlement { judged, how, phases, staged: pending, commit, left };
         Ok(Some(Resolved::Settled(Box::new(settlement))))
@@ -165,12 +166,12 @@ impl Writer<'_> {
     fn united_log(
         &self,
         task: &TaskRef,
-        judged: &Judged,
+        judged: &Sight,
         sides: Option<LogSides>,
     ) -> Result<UnitedLog, Error> {
         let lines = match &sides {
             Some(sides) => sides.united(),
-            None => log_before(&self.bytes_at(&task.transcript_path()?)),
+            None => log_before(&self.bytes_at(&task.transcript_path())),
         };
         let (log, faults) = EventLog::parse(&lines);
         if let Some(fault) = faults.first() {
@@ -182,11 +183,11 @@ impl Writer<'_> {
         };
         let known = log.ancestry(&ours);
         let theirs = log.heads().into_iter().filter(|head| !known.contains(head)).collect();
-        let loaded = match log.in_order().last() {
-            Some(last) => self.workspace.setting.workflow(last.workflow.name.as_str())?,
-            None => Arc::clone(&judged.loaded),
+        let compiled = match log.in_order().last() {
+            Some(last) => Arc::clone(self.workspace.setting.workflow(last.workflow.name.as_str())?.usable()?),
+            None => Arc::clone(&judged.compiled),
         };
-        Ok(UnitedLog { lines, log, sides: [ours, theirs], loaded, cache: FoldCache::default() })
+        Ok(UnitedLog { lines, log, sides: [ours, theirs], compiled, cache: FoldCache::default() })
     }
 
     /// The state by which a person picks a side, which follows both.
@@ -217,7 +218,9 @@ impl Writer<'_> {
     ) -> Result<Option<Digest>, Error> {
         let step = Step { transition: decide::merging(workflow, &state), state };
         if !pending {
-            let outcomes = self.apply(std::slice::from_ref(task), false, &|_| Ok(vec![step.clone()]))?;
+            let outcomes = self.apply(std::slice::from_ref(task), false, &|judged| {
+                Ok(self.workspace.after(judged, vec![step.clone()]))
+            })?;
             return Ok(outcomes.into_iter().find_map(|outcome| match outcome {
                 TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
                 TaskOutcome::Nothing(_) => None,
@@ -232,15 +235,15 @@ impl Writer<'_> {
     fn put_files(&self, task: &TaskRef, files: &RecordFiles, stage: bool) -> Result<(), Error> {
         match &self.workspace.store {
             Some(store) if stage => {
-                let log = (task.transcript_path()?, files.log.clone());
-                Ok(store.settle(&[(task.state_path()?, files.state.clone()), log])?)
+                let log = (task.transcript_path(), files.log.clone());
+                Ok(store.settle(&[(task.state_path(), files.state.clone()), log])?)
             }
-            _ => self.write_record(task, files),
+            _ => self.write_record(task, files).map(drop),
         }
     }
 
     /// Every other file of a task that is still in two pieces.
-    fn left_over(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+    fn left_over(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let mut left: Vec<Diagnostic> = Vec::new();
         for one in self.unmerged()? {
             if one.path.below(&judged.task.directory).is_none() {

@@ -5,30 +5,48 @@ use crate::{run, store};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 type OnInterrupt = Box<dyn FnOnce() + Send>;
 
-/// What to do at the next interrupt instead of ending the process.
-static INSTEAD: Mutex<Option<OnInterrupt>> = Mutex::new(None);
+/// What an interrupt does in this process.
+#[derive(Clone, Default)]
+pub struct Interrupts {
+    /// What to do at the next one instead of ending the process.
+    instead: Arc<Mutex<Option<OnInterrupt>>>,
+    heard: Arc<OnceLock<()>>,
+}
 
-/// From here on an interrupt ends the process with a documented code and never leaves a lock behind.
-/// Where we were started to ignore that the terminal goes away, as below `nohup`, that stays ignored.
-pub(super) fn listen() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let mut heard = vec![SIGINT, SIGTERM];
-        heard.extend((!ignores_hangup()).then_some(SIGHUP));
-        // Without a handler Ctrl-C still ends the process, only less politely.
-        let Ok(mut signals) = Signals::new(heard) else { return };
-        thread::spawn(move || {
-            for _ in signals.forever() {
-                let wish = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
-                wish.map_or_else(end, |then| then());
-            }
+impl Interrupts {
+    /// From here on an interrupt ends the process with a documented code and never leaves a lock behind.
+    /// Where we were started to ignore that the terminal goes away, as below `nohup`, that stays ignored.
+    pub(super) fn listen(&self) {
+        self.heard.get_or_init(|| {
+            let mut heard = vec![SIGINT, SIGTERM];
+            heard.extend((!ignores_hangup()).then_some(SIGHUP));
+            // Without a handler Ctrl-C still ends the process, only less politely.
+            let Ok(mut signals) = Signals::new(heard) else { return };
+            let instead = Arc::clone(&self.instead);
+            thread::spawn(move || {
+                for _ in signals.forever() {
+                    let then = instead.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    then.map_or_else(end, |then| then());
+                }
+            });
         });
-    });
+    }
+
+    /// Calls `then` at the next interrupt, from another thread; one after that ends the process at once.
+    pub(super) fn instead(&self, then: impl FnOnce() + Send + 'static) {
+        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+        self.listen();
+    }
+
+    /// From here on the next interrupt ends the process at once, as at first.
+    pub(super) fn at_once(&self) {
+        *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// Whether we were started to ignore that the terminal goes away, as far as the system shows it.
@@ -37,17 +55,6 @@ fn ignores_hangup() -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
     ignored >> (SIGHUP - 1) & 1 == 1
-}
-
-/// Calls `then` at the next interrupt, from another thread; one after that ends the process at once.
-pub(super) fn on_interrupt(then: impl FnOnce() + Send + 'static) {
-    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
-    listen();
-}
-
-/// From here on the next interrupt ends the process at once, as at first.
-pub(super) fn at_once() {
-    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 fn end() {

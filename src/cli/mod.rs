@@ -10,6 +10,7 @@ mod ui;
 pub use args::{Cli, Command, Global};
 pub use commands::{codes, reference};
 pub use failure::{ExitCode, Failure};
+pub use interrupt::Interrupts;
 pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
@@ -31,13 +32,15 @@ pub struct Context {
     pub caller: Caller,
     /// Where `orch` was started, or `-C`.
     pub start: PathBuf,
+    /// What Ctrl-C does.
+    pub interrupts: Interrupts,
     logging: Arc<Logging>,
 }
 
 impl Context {
     /// Opens the repository around the start directory, and tells what is wrong with its settings.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
-        interrupt::listen();
+        self.interrupts.listen();
         let workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
         for finding in workspace.findings() {
             ui.problem(&format!("{finding}"));
@@ -98,7 +101,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
-    let context = Context { caller: Caller::from_environment(variable), start, global: cli.global, logging };
+    let (caller, interrupts) = (Caller::from_environment(variable), Interrupts::default());
+    let context = Context { caller, start, global: cli.global, interrupts, logging };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
         Ok(code) => tracing::info!(exit = *code as u8, "orch ends"),

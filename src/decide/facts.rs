@@ -3,7 +3,7 @@
 //! Freshness and change are not here: they follow from these values and the state, and are derived
 //! in [`super::derive`].
 
-use crate::base::{ArtifactName, Diagnostic, Digest, RepoPath, TaskId};
+use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -41,14 +41,21 @@ pub struct FileFact {
     pub problems: Vec<Diagnostic>,
 }
 
+/// What is said of a task whose `state.json` does not hold what its log folds to.
+pub const STALE_STATE: [Code; 2] = [Code::StateFolded, Code::StateEdited];
+
 impl Facts {
-    /// The same facts once a step has been recorded: since then nothing has been committed.
+    /// The same facts once a step has been recorded: since then nothing has been committed, and the state is
+    /// written as the log has it.
     #[must_use]
     pub fn after_a_step(&self) -> Cow<'_, Self> {
-        if !self.artifacts.values().flatten().any(|file| file.is_tree && file.data.is_some()) {
+        let is_stale = |found: &Diagnostic| STALE_STATE.contains(&found.code);
+        let has_commits = self.artifacts.values().flatten().any(|file| file.is_tree && file.data.is_some());
+        if !has_commits && !self.diagnostics.iter().any(is_stale) {
             return Cow::Borrowed(self);
         }
         let mut facts = self.clone();
+        facts.diagnostics.retain(|found| !is_stale(found));
         for tree in facts.artifacts.values_mut().flatten().filter(|file| file.is_tree) {
             tree.data = Some(Arc::new(FileFact::no_commits()));
             tree.problems.clear();

@@ -7,6 +7,7 @@
 
 mod activity;
 mod apply;
+mod circumstances;
 mod data;
 mod decision;
 mod derive;
@@ -32,6 +33,7 @@ mod state_document;
 
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
+pub use circumstances::{Circumstances, Judgement, LastRun, Runner, conclude, judge};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
@@ -40,7 +42,7 @@ pub use decision::{
 pub use derive::derive;
 pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};
 pub use evaluate::evaluate;
-pub use facts::{Facts, FileFact};
+pub use facts::{Facts, FileFact, STALE_STATE};
 pub use merge::{Conflict, choose, join, merging};
 pub use order::{confirm, create, override_to, reopen, rollback};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
@@ -52,7 +54,7 @@ pub use run::{
     Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
     RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
-pub use settle::{Settled, Step, settle};
+pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,
     State, Tally, WorkflowRef,

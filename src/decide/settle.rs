@@ -40,7 +40,19 @@ pub fn settle(
     stamp: &Stamp,
     may: &dyn Fn(&Transition) -> bool,
 ) -> Settled {
-    let first = evaluate(workflow, recorded, facts);
+    settle_from(evaluate(workflow, recorded, facts), workflow, recorded, facts, stamp, may)
+}
+
+/// The same from what was decided for the task already.
+#[must_use]
+pub fn settle_from(
+    first: Decision,
+    workflow: &Workflow,
+    recorded: &Recorded,
+    facts: &Facts,
+    stamp: &Stamp,
+    may: &dyn Fn(&Transition) -> bool,
+) -> Settled {
     let mut state = match recorded {
         Recorded::Known(state) => state.under_own_names(workflow).into_owned(),
         _ => initial_state(workflow),

@@ -5,8 +5,8 @@ use crate::apply::Applied;
 use crate::apply::Writer;
 use crate::apply::first_applied;
 use crate::base::{ActionName, Code, Reason, command};
-use crate::decide::{self, Step, Transition, Verdict, data_of, patch};
-use crate::survey::{Error, Judged, TaskRef};
+use crate::decide::{self, Settled, Step, Transition, Verdict, data_of, patch};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::Ask;
 use serde_json::{Map, Value};
 
@@ -40,11 +40,11 @@ impl Asked {
 }
 
 /// What a person is asked about a task now.
-pub fn standstill(judged: &Judged) -> Option<Standstill<'_>> {
+pub fn standstill(judged: &Sight) -> Option<Standstill<'_>> {
     if let Verdict::Choose(actions) = &judged.decision.verdict {
         return Some(Standstill::Pick(actions.clone()));
     }
-    let (workflow, state, facts) = (judged.workflow()?, judged.state()?, &judged.observed.facts);
+    let (workflow, state, facts) = (judged.workflow(), judged.state()?, &judged.observed.facts);
     let (_, ask) = decide::asked(workflow, state, facts)?;
     Some(Standstill::Question(ask, decide::offers(workflow, state, facts, &ask.options)))
 }
@@ -56,7 +56,7 @@ pub fn answer(
     answers: &[Asked],
     dry_run: bool,
 ) -> Result<Applied, Error> {
-    let judged = writer.workspace.judge(task)?;
+    let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
     state_of(&judged)?;
     if standstill(&judged).is_none() {
@@ -73,26 +73,26 @@ pub fn answer(
 /// A step on the caller's order; what refuses it is told as the answer no.
 pub(super) fn own_step(
     writer: &Writer<'_>,
-    judged: &Judged,
-    make: impl Fn(&Judged) -> Result<Transition, Reason>,
-) -> Result<Vec<Step>, Error> {
+    judged: &Sight,
+    make: impl Fn(&Sight) -> Result<Transition, Reason>,
+) -> Result<Settled, Error> {
     let refuse = |message: Reason| {
         let hint = Some(command(&["orch", "suggest", judged.task.id.as_str()]));
         Error::new(Code::Refused, message.as_str()).with_hint(hint)
     };
-    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let workflow = judged.workflow();
     let state = state_of(judged)?;
     let transition = make(judged).map_err(refuse)?;
     let next = decide::apply(workflow, state, &judged.observed.facts, &transition, &writer.stamp());
     match writer.refused_data(workflow, &next) {
         Some(why) => Err(refuse(why.into())),
-        None => Ok(vec![Step { transition, state: next }]),
+        None => Ok(writer.workspace.after(judged, vec![Step { transition, state: next }])),
     }
 }
 
 /// The step that an answer makes. A value is read as JSON where that fits, else it is the text itself.
-fn answered(writer: &Writer<'_>, judged: &Judged, answers: &[Asked]) -> Result<Transition, Reason> {
-    let workflow = judged.workflow().ok_or("the workflow has errors")?;
+fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Transition, Reason> {
+    let workflow = judged.workflow();
     let state = judged.state().ok_or("the state is lost")?;
     let facts = &judged.observed.facts;
     let said: Vec<String> = answers.iter().map(|answer| format!("{}={}", answer.key, answer.value)).collect();

@@ -56,7 +56,7 @@ fn end_run(
     request: ControlRequest,
     by: &str,
 ) -> Result<Option<Controlled>, Error> {
-    let judged = writer.workspace.judge(task)?;
+    let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
     let (mut steps, mut notes) = (Vec::new(), Vec::<Diagnostic>::new());
     let (options, stop) = (RunOptions::default(), StopFlag::default());
@@ -93,16 +93,16 @@ pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> 
 
 /// Applies the rule that answers to an order, if there is one.
 fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<Option<Applied>, Error> {
-    let judged = writer.workspace.judge(task)?;
+    let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
-    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let workflow = judged.workflow();
     let facts = &judged.observed.facts;
     if decide::signalled(workflow, state_of(&judged)?, facts, signal).is_none() {
         return Ok(None);
     }
     let outcomes = writer.apply(std::slice::from_ref(task), false, &|judged| {
         own_step(writer, judged, |judged| {
-            let workflow = judged.workflow().ok_or("the workflow has errors")?;
+            let workflow = judged.workflow();
             let state = judged.state().ok_or("the state is lost")?;
             decide::signalled(workflow, state, &judged.observed.facts, signal)
                 .unwrap_or_else(|| Err("no rule answers to it any more".to_owned().into()))

@@ -5,11 +5,12 @@ use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
 use crate::apply::Writer;
 use crate::base::{Class, Code, Period, Timestamp};
 use crate::decide::{
-    Blocker, Ending, JudgedTask, Mode, News, Recorded, RetryPolicy, RunEffect, RunEvent, RunMachine, Tick,
-    Usage,
+    Blocker, Ending, ExecutorExit, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned, RunEffect,
+    RunEvent, RunMachine, Tick, Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,10 @@ pub(super) struct Drive<'a> {
     pub turn: Option<Turn>,
     /// Whether what an earlier process left was still running, and was ended.
     pub was_running: bool,
+    /// The workflow that judged it last.
+    pub compiled: Arc<UsableWorkflow>,
     /// The task as it was judged last, where nothing has happened since that could change it.
-    pub judged: Option<Judged>,
+    pub judged: Option<Sight>,
     /// What has kept it from going on.
     pub fault: Option<Error>,
     /// Whether it is told that something hinders.
@@ -54,7 +57,7 @@ pub fn run(
     stop: &StopFlag,
     tell: &mut Tell<'_>,
 ) -> Result<RunEnd, Error> {
-    let judged = writer.workspace.judge(task)?;
+    let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
     state_of(&judged)?;
     refuse_idle(writer, &judged, options)?;
@@ -73,11 +76,11 @@ pub fn run(
 /// process does. With something wished from the beginning it only settles what there is, and ends.
 pub(super) fn take_up(
     writer: &Writer<'_>,
-    judged: &Judged,
+    judged: &Sight,
     (options, stop, preset): (&RunOptions, &StopFlag, Option<(ControlRequest, String)>),
     tell: &mut Tell<'_>,
 ) -> Result<Option<RunEnd>, Error> {
-    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let workflow = judged.workflow();
     let mut budget = budget(workflow, options);
     let files = RunFiles::of(&writer.workspace.root, &judged.task.directory);
     let (now, known_mode) = (writer.now(), state_of(judged)?.run.mode);
@@ -115,6 +118,7 @@ pub(super) fn take_up(
         started: run.started,
         turn,
         was_running: false,
+        compiled: Arc::clone(&judged.compiled),
         judged: None,
         fault: None,
         is_held: false,
@@ -180,7 +184,7 @@ impl Drive<'_> {
     }
 
     fn judge(&mut self, tell: &mut Tell<'_>) -> RunEffect {
-        let judged = match self.judged.take().map_or_else(|| self.writer.workspace.judge(self.task), Ok) {
+        let judged = match self.judged.take().map_or_else(|| self.writer.workspace.look(self.task), Ok) {
             Ok(judged) => own(judged),
             Err(error) => return self.block(RunEffect::Judge, error, tell),
         };
@@ -189,6 +193,7 @@ impl Drive<'_> {
             Ok(case) => self.step(RunEvent::Judged(&case), tell),
             Err(blocker) => self.step(RunEvent::Blocked(RunEffect::Judge, blocker), tell),
         };
+        self.compiled = Arc::clone(&judged.compiled);
         self.judged = Some(judged);
         effect
     }
@@ -266,7 +271,7 @@ impl Drive<'_> {
         self.machine.unsaved = false;
         match effect {
             RunEffect::Perform => {
-                let tried = super::perform::not_started(error.to_string());
+                let tried = not_started(error.to_string());
                 self.fault.get_or_insert(error);
                 self.step(RunEvent::Performed(tried), tell)
             }
@@ -318,7 +323,7 @@ impl Drive<'_> {
         if let Some(error) = self.fault.take() {
             return Err(error);
         }
-        let judged = own(self.writer.workspace.judge(self.task)?);
+        let judged = own(self.writer.workspace.look(self.task)?);
         // A copy for convenience: what was recorded is, whether it can be written or not.
         let _ = self.writer.renew_suggestion(&judged);
         Ok(RunEnd {
@@ -341,22 +346,22 @@ pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest
 }
 
 /// A task that this process drives: to itself it is not somebody else who is at work.
-pub(super) fn own(judged: Judged) -> Judged {
-    Judged { runner: None, ..judged }
+pub(super) fn own(judged: Sight) -> Sight {
+    Sight { runner: None, ..judged }
 }
 
 /// A judged task as the course sees it; a task of which nothing can be decided here is none.
 pub(super) fn case<'a>(
-    judged: &'a Judged,
+    judged: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,
 ) -> Result<JudgedTask<'a>, Blocker> {
     let never = |ending, why: String| Blocker { retry: RetryPolicy::Never(ending), why };
     if judged.untracked {
         return Err(never(Ending::Waiting, not_here(&judged.task.id)));
     }
-    match (judged.workflow(), &judged.recorded) {
-        (Some(workflow), Recorded::Known(state)) => Ok(JudgedTask {
-            workflow,
+    match &judged.recorded {
+        Recorded::Known(state) => Ok(JudgedTask {
+            workflow: judged.workflow(),
             state,
             facts: &judged.observed.facts,
             decision: &judged.decision,
@@ -364,6 +369,11 @@ pub(super) fn case<'a>(
         }),
         _ => Err(never(Ending::Error, judged.decision.reason.clone())),
     }
+}
+
+/// A try that was none.
+pub(super) fn not_started(why: String) -> Returned {
+    Returned { how: ExecutorExit::NotStarted(why), result: None }
 }
 
 /// How long an error is waited for.

@@ -6,13 +6,15 @@ mod driver;
 mod perform;
 mod recording;
 mod runs;
+mod watch_loop;
 mod watching;
 
 pub use answer::{Asked, Standstill, answer, standstill};
 pub use control::{Controlled, control, resume};
 pub use driver::run;
 pub use runs::{RunInfo, overrule, runs};
-pub use watching::{WatchEffect, WatchEvent, Watching};
+pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
+pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
 use crate::apply::Applied;
 use crate::apply::Writer;
@@ -20,7 +22,7 @@ use crate::base::{Code, Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
 use crate::run::{RunFiles, unstartable};
-use crate::survey::{Error, Judged, TaskRef};
+use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -106,7 +108,7 @@ pub struct RunEnd {
     /// Why.
     pub reason: String,
     /// The task as it stands.
-    pub judged: Judged,
+    pub judged: Sight,
     /// Its id; empty for a dry run.
     pub run: String,
     /// How many turns it has used, and may use.
@@ -141,9 +143,9 @@ pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
 
 /// What a run would do now; nothing is written and nobody is started.
 pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
-    let judged = writer.workspace.judge(task)?;
+    let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
-    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let workflow = judged.workflow();
     let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
     let budget = budget(workflow, options);
     let due = first_step(writer, &judged, &budget, mode, options)?;
@@ -164,7 +166,7 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
 /// What comes first in a new run of a judged task.
 fn first_step(
     writer: &Writer<'_>,
-    judged: &Judged,
+    judged: &Sight,
     budget: &Budget,
     mode: Mode,
     options: &RunOptions,
@@ -178,12 +180,12 @@ fn first_step(
 
 /// Refuses a run whose first executor cannot be started, before anything is counted or recorded. What
 /// an earlier one left needs none.
-fn refuse_idle(writer: &Writer<'_>, judged: &Judged, options: &RunOptions) -> Result<(), Error> {
+fn refuse_idle(writer: &Writer<'_>, judged: &Sight, options: &RunOptions) -> Result<(), Error> {
     let last = RunFiles::of(&writer.workspace.root, &judged.task.directory).read()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
         return Ok(());
     }
-    let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    let workflow = judged.workflow();
     let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
     let NextStep::Perform(work) = first_step(writer, judged, &budget(workflow, options), mode, options)?
     else {
@@ -238,14 +240,14 @@ fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
     Budget { turns, time: limits.time, cost: limits.cost }
 }
 
-fn state_of(judged: &Judged) -> Result<&State, Error> {
+fn state_of(judged: &Sight) -> Result<&State, Error> {
     judged.state().ok_or_else(|| {
         let hint = Some(command(&["orch", "recover", judged.task.id.as_str()]));
         Error::new(Code::StateUnusable, judged.decision.reason.clone()).with_hint(hint)
     })
 }
 
-fn refuse_untracked(judged: &Judged) -> Result<(), Error> {
+fn refuse_untracked(judged: &Sight) -> Result<(), Error> {
     if judged.untracked {
         let hint = command(&["orch", "new", judged.task.id.as_str()]);
         return Err(Diagnostic::error(Code::Untracked, not_here(&judged.task.id)).hint(hint).into());
@@ -261,4 +263,25 @@ fn not_here(task: &TaskId) -> String {
 fn cannot_start(why: &str) -> Error {
     let hint = "see `command` in [executor.*] of orch.toml, or: orch run TASK -- COMMAND";
     Diagnostic::error(Code::CannotStart, why).hint(hint).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server has its watch on a thread of its own, orders from others, and runs on as many as it likes.
+    #[test]
+    fn what_goes_on_by_itself_can_be_sent() {
+        fn is_send<T: Send>() {}
+        is_send::<Watching>();
+        is_send::<WatchLoop>();
+        is_send::<WatchHandle>();
+        is_send::<OrderRequest>();
+        is_send::<WatchEffect>();
+        is_send::<Applied>();
+        is_send::<StopFlag>();
+        is_send::<RunOptions>();
+        is_send::<RunEnd>();
+        is_send::<crate::decide::RunMachine>();
+    }
 }

@@ -1,11 +1,11 @@
 //! One try: an executor is started and listened to, and what an earlier one left is looked at.
 
-use super::driver::{Drive, case};
+use super::driver::{Drive, case, not_started};
 use super::{Happened, Tell, executor_for};
 use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{self, ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
 use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
-use crate::survey::{Error, Judged};
+use crate::survey::{Error, Sight};
 use crate::view;
 use crate::workflow::{Action, Workflow};
 use serde_json::Value;
@@ -16,11 +16,6 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(5);
 /// How often is looked at most whether something is wished.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// A try that was none.
-pub(super) fn not_started(why: String) -> Returned {
-    Returned { how: ExecutorExit::NotStarted(why), result: None }
-}
 
 impl Drive<'_> {
     /// Starts an executor for the work at hand, and waits for its end.
@@ -56,8 +51,8 @@ impl Drive<'_> {
         tried
     }
 
-    fn executor(&self, judged: &Judged, work: &Work, name: &str) -> Result<Executor, Error> {
-        let workflow = judged.workflow().ok_or_else(|| judged.loaded.faulty())?;
+    fn executor(&self, judged: &Sight, work: &Work, name: &str) -> Result<Executor, Error> {
+        let workflow = judged.workflow();
         let (config, mut times) = executor_for(self.writer, workflow, work, self.options)?;
         let rest = self.machine.budget.rest(self.machine.usage.time);
         times.hard = times.hard.into_iter().chain(rest).min();
@@ -165,7 +160,7 @@ impl Drive<'_> {
             let message = format!("`{work}` had finished; its result is taken in");
             tell(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
         }
-        let judged = match self.writer.workspace.judge(self.task) {
+        let judged = match self.writer.workspace.look(self.task) {
             Ok(judged) => judged,
             Err(error) => return self.block(RunEffect::LookBack, error, tell),
         };
@@ -179,8 +174,8 @@ impl Drive<'_> {
     }
 
     /// What an executor finds in its environment beside what it inherits.
-    fn environment(&self, judged: &Judged, work: &Work, name: &str) -> Result<Vec<(String, String)>, Error> {
-        let state = judged.task.state_path()?.under(&self.writer.workspace.root);
+    fn environment(&self, judged: &Sight, work: &Work, name: &str) -> Result<Vec<(String, String)>, Error> {
+        let state = judged.task.state_path().under(&self.writer.workspace.root);
         let result = self.files.result(name);
         Ok([
             ("ORCH_TASK", self.task.id.to_string()),
@@ -195,13 +190,13 @@ impl Drive<'_> {
     }
 
     /// What an executor reads.
-    fn prompt(&self, judged: &Judged, work: &Work) -> Result<String, Error> {
-        let subject = self.writer.workspace.subject(judged, None).ok_or_else(|| judged.loaded.faulty())?;
+    fn prompt(&self, judged: &Sight, work: &Work) -> Result<String, Error> {
+        let subject = self.writer.workspace.subject(judged, None);
         let Some(action) = work.action().and_then(|name| subject.workflow.action(name)) else {
             return Ok(view::prompt(&subject));
         };
         let shown = shown(subject.workflow, action, judged);
-        let state = judged.task.state_path()?;
+        let state = judged.task.state_path();
         Ok(view::action_prompt(&subject, action, &shown, &state, work.attempt))
     }
 }
@@ -218,7 +213,7 @@ fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
 }
 
 /// The parts of the state that a prompt shows, each with its pointer.
-fn shown(workflow: &Workflow, action: &Action, judged: &Judged) -> Vec<(String, Value)> {
+fn shown(workflow: &Workflow, action: &Action, judged: &Sight) -> Vec<(String, Value)> {
     let Some(state) = judged.state() else { return Vec::new() };
     let mut whole = decide::document(state, &workflow.phase_key);
     if let Value::Object(members) = &mut whole {

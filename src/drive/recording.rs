@@ -3,10 +3,10 @@
 use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
 use crate::apply::Writer;
-use crate::apply::{Applied, TaskOutcome};
+use crate::apply::{Applied, TaskOutcome, Wanted};
 use crate::base::{Code, Diagnostic, Reason, RepoPath};
-use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Step};
-use crate::survey::{Error, Judged};
+use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step};
+use crate::survey::{Error, Sight};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::path::Path;
@@ -22,10 +22,12 @@ enum Unmade {
 impl Drive<'_> {
     /// Records a deed for the task as it is then.
     pub(super) fn record(&mut self, command: RunCommand, tell: &mut Tell<'_>) -> RunEffect {
-        self.judged = None;
+        if !command.may_record(&self.compiled.workflow) {
+            return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), tell);
+        }
         let writer = self.writer;
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
-        let steps_of = |judged: &Judged| -> Result<Vec<Step>, Error> {
+        let steps_of = |judged: &Sight| -> Result<Settled, Error> {
             // What is behind a link is nobody's task, whatever lies there.
             writer.refuse_link(judged)?;
             let made = match case(judged, &|_| false) {
@@ -34,9 +36,16 @@ impl Drive<'_> {
             };
             let (steps, why) = made.map_or_else(|why| (Vec::new(), Some(why)), |steps| (steps, None));
             unmade.replace(why);
-            Ok(steps)
+            Ok(writer.workspace.after(judged, steps))
         };
-        let outcomes = writer.carry_out(std::slice::from_ref(self.task), &steps_of);
+        let mut wanted = Wanted::unseen(self.task);
+        // What was judged last counts, if nothing has changed by the time the lock is held.
+        if let Some(judged) = self.judged.take()
+            && let Ok(settled) = steps_of(&judged)
+        {
+            wanted = Wanted::seen(judged, settled);
+        }
+        let outcomes = writer.carry_out(std::slice::from_mut(&mut wanted), &steps_of);
         let why = unmade.into_inner();
         match (outcomes, why) {
             (Err(error), _) => {
@@ -92,7 +101,7 @@ impl Drive<'_> {
 pub(super) fn steps_for(
     writer: &Writer<'_>,
     command: &RunCommand,
-    judged: &Judged,
+    judged: &Sight,
     workflow: &Workflow,
 ) -> Result<Vec<Step>, Reason> {
     let state = judged.state().ok_or("the state is lost")?;
@@ -102,11 +111,14 @@ pub(super) fn steps_for(
         refuses: &|state| writer.refused_data(workflow, state),
         is_there: &|path| is_there(writer.workspace.root(), judged, path),
     };
-    command.steps(workflow, state, &judged.observed.facts, &recorder)
+    let steps = command.steps(workflow, state, &judged.observed.facts, &recorder)?;
+    let asked = if *command == RunCommand::Moves { 1 + steps.len() } else { 0 };
+    writer.workspace.costs.evaluated(asked);
+    Ok(steps)
 }
 
 /// Whether a file is there that an executor speaks of, below the task or below the repository.
-fn is_there(root: &Path, judged: &Judged, path: &str) -> bool {
+fn is_there(root: &Path, judged: &Sight, path: &str) -> bool {
     let below_task = judged.task.directory.join(path);
     let found = [below_task.ok(), RepoPath::new(path).ok()];
     found.into_iter().flatten().any(|path| path.under(root).is_file())

@@ -35,7 +35,7 @@ pub fn runs(workspace: &Workspace) -> (Vec<RunInfo>, Vec<Diagnostic>) {
 /// the task stands elsewhere.
 pub fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
     let files = RunFiles::of(&writer.workspace.root, &end.judged.task.directory);
-    let judged = writer.workspace.judge(&end.judged.task)?;
+    let judged = writer.workspace.look(&end.judged.task)?;
     let is_elsewhere = judged.decision.phase != end.judged.decision.phase;
     let run = files.read()?.filter(|run| run.id == end.run);
     match run.as_ref().and_then(RunState::ended) {

@@ -2,15 +2,17 @@
 //!
 //! Watcher, timers and signals only send events; a test drives it event by event.
 
-use crate::apply::{AdvancePlan, Applied, TaskOutcome, Writer};
+use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
 use crate::config;
 use crate::decide::{self, Transition};
-use crate::survey::{Caller, Error, Judged, TaskRef, Workspace};
+use crate::store::Head;
+use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::Sender;
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum WatchEvent {
     /// The watch begins: look at everything.
     Start,
@@ -22,6 +24,8 @@ pub enum WatchEvent {
     Rescan(&'static str),
     /// What was held back may be possible now.
     Retry,
+    /// Somebody orders a transition.
+    Order(Box<OrderRequest>),
     /// The watch itself has trouble. Says which.
     Trouble(String),
 }
@@ -39,9 +43,23 @@ impl WatchEvent {
             Self::Head => tracing::debug_span!("head"),
             Self::Rescan(why) => tracing::debug_span!("rescan", why),
             Self::Retry => tracing::debug_span!("retry"),
+            Self::Order(request) => tracing::info_span!("order", task = %request.task.id),
             Self::Trouble(_) => tracing::debug_span!("trouble"),
         }
     }
+}
+
+/// An order, whose it is, and who waits for what comes of it.
+#[derive(Debug)]
+pub struct OrderRequest {
+    /// On whose behalf.
+    pub caller: Caller,
+    /// The task that it is about.
+    pub task: TaskRef,
+    /// What is ordered.
+    pub order: Order,
+    /// Where the answer goes.
+    pub reply: Sender<Result<Applied, Error>>,
 }
 
 /// Something to tell.
@@ -54,7 +72,7 @@ pub enum WatchEffect {
     /// Transitions were applied to a task, or would have been.
     Moved(Box<Applied>),
     /// A task stands elsewhere than it was last seen.
-    Stands(Box<Judged>),
+    Stands(Box<Sight>),
     /// The settings were read anew: what is to be watched may have changed.
     Reloaded,
     /// A task has gone.
@@ -90,7 +108,7 @@ pub struct Watching {
     /// The commit that the code was last taken from.
     head: Option<Digest>,
     /// Tasks whose transitions wait for the repository.
-    held: BTreeSet<RepoPath>,
+    held: BTreeMap<RepoPath, TaskRef>,
     /// Whether each try may ask a person for a passphrase or a touch.
     asks: bool,
     /// What was last told about why they wait.
@@ -110,7 +128,7 @@ impl Watching {
             begun: false,
             known: BTreeMap::new(),
             head: None,
-            held: BTreeSet::new(),
+            held: BTreeMap::new(),
             asks: false,
             told: None,
             troubles: BTreeSet::new(),
@@ -141,11 +159,23 @@ impl Watching {
 
     /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
     pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
+        self.take(vec![event])
+    }
+
+    /// Takes the events of one moment, for which HEAD is opened once.
+    pub fn take(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
+        let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
+        let is_needed = events.iter().any(looks);
+        let head = if is_needed { self.workspace.present_head() } else { None };
+        events.into_iter().flat_map(|event| self.take_one(event, &head)).collect()
+    }
+
+    fn take_one(&mut self, event: WatchEvent, head: &Option<Head>) -> Vec<WatchEffect> {
         let _span = event.span().entered();
         let is_whole = matches!(event, WatchEvent::Start | WatchEvent::Rescan(_));
         let mut effects = Vec::new();
         if is_whole {
-            self.head = self.workspace.head();
+            self.head = head.as_ref().and_then(|head| head.commit);
         }
         match event {
             WatchEvent::Trouble(message) => {
@@ -154,20 +184,16 @@ impl Watching {
             WatchEvent::Start => {
                 let tasks = self.survey(&mut effects);
                 effects.insert(0, WatchEffect::Watching { tasks: tasks.len() });
-                self.look(tasks, &mut effects);
+                self.look(tasks, head, &mut effects);
                 self.begun = true;
             }
-            WatchEvent::Rescan(_) => self.rescan(&mut effects),
-            WatchEvent::Changed(paths) => self.changed(&paths, &mut effects),
-            WatchEvent::Head => self.head_moved(&mut effects),
+            WatchEvent::Rescan(_) => self.rescan(head, &mut effects),
+            WatchEvent::Changed(paths) => self.changed(&paths, head, &mut effects),
+            WatchEvent::Head => self.head_moved(head, &mut effects),
+            WatchEvent::Order(request) => self.ordered(*request, &mut effects),
             WatchEvent::Retry => {
                 let held = std::mem::take(&mut self.held);
-                let tasks = held
-                    .iter()
-                    .filter_map(|directory| self.known.get(directory))
-                    .map(|known| known.task.clone())
-                    .collect();
-                self.look(tasks, &mut effects);
+                self.look(held.into_values().collect(), head, &mut effects);
             }
         }
         self.tell_troubles_once(&mut effects, is_whole);
@@ -194,14 +220,14 @@ impl Watching {
         }
     }
 
-    fn changed(&mut self, paths: &[RepoPath], effects: &mut Vec<WatchEffect>) {
+    fn changed(&mut self, paths: &[RepoPath], head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let system = self.workspace.config().system.clone();
         let settings = |path: &RepoPath| {
             path.as_str() == config::FILE || *path == system || path.below(&system).is_some()
         };
         if paths.iter().any(settings) {
             self.reload(effects);
-            return self.rescan(effects);
+            return self.rescan(head, effects);
         }
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
@@ -213,25 +239,47 @@ impl Watching {
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
         tasks.dedup();
         self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
-        self.look(tasks, effects);
+        // What was written by ourselves, or is back as it was, was looked at already.
+        tasks.retain(|task| !self.is_known(task, head));
+        self.look(tasks, head, effects);
+    }
+
+    /// Whether a task lies there as it was seen last.
+    fn is_known(&self, task: &TaskRef, head: &Option<Head>) -> bool {
+        let known = self.known.get(&task.directory);
+        known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
     }
 
     /// Looks at the tasks that rest on committed code, if other code is committed now.
-    fn head_moved(&mut self, effects: &mut Vec<WatchEffect>) {
-        let head = self.workspace.head();
-        if head == self.head {
+    fn head_moved(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+        let commit = head.as_ref().and_then(|head| head.commit);
+        if commit == self.head {
             return;
         }
-        self.head = head;
+        self.head = commit;
         let on_code = self.known.values().filter(|known| known.on_code);
         let tasks = on_code.map(|known| known.task.clone()).collect();
-        self.look(tasks, effects);
+        self.look(tasks, head, effects);
     }
 
-    fn rescan(&mut self, effects: &mut Vec<WatchEffect>) {
+    /// Carries out an order. Whoever gave it is answered; the others are told that the task moved.
+    fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
+        let OrderRequest { caller, task, order, reply } = request;
+        let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.dry_run);
+        // Whoever does not wait for the answer any more has the order carried out all the same.
+        match done {
+            Ok(applied) => {
+                self.tell(TaskOutcome::Applied(Box::new(applied.clone())), effects);
+                drop(reply.send(Ok(applied)));
+            }
+            Err(error) => drop(reply.send(Err(error))),
+        }
+    }
+
+    fn rescan(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         self.forget_gone(|_| true, effects);
         let tasks = self.survey(effects);
-        self.look(tasks, effects);
+        self.look(tasks, head, effects);
     }
 
     /// Every task there is; what only looks like one is told.
@@ -280,14 +328,16 @@ impl Watching {
     }
 
     /// Looks at each task, and settles those of which something is due in one batch.
-    fn look(&mut self, tasks: Vec<TaskRef>, effects: &mut Vec<WatchEffect>) {
+    fn look(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let mut due = Vec::new();
         // One walk for all, instead of one for each.
         self.workspace.find_commits(&tasks);
         for task in tasks {
-            match self.plan(|writer, plan| writer.foresee(&task, plan)) {
-                Ok(TaskOutcome::Applied(foreseen)) if !self.dry_run => due.push((task, foreseen.judged)),
-                Ok(outcome) => self.tell(outcome, effects),
+            match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
+                Ok(wanted) if wanted.is_due() && !self.dry_run => due.push(wanted),
+                Ok(wanted) => {
+                    wanted.uncommitted().into_iter().for_each(|outcome| self.tell(outcome, effects))
+                }
                 Err(error) => effects.push(trouble(&error)),
             }
         }
@@ -295,12 +345,11 @@ impl Watching {
     }
 
     /// Settles tasks in one batch; if one of them stands in the way, each by itself.
-    fn settle(&mut self, due: Vec<(TaskRef, Judged)>, effects: &mut Vec<WatchEffect>) {
+    fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         if due.is_empty() {
             return;
         }
-        let tasks: Vec<TaskRef> = due.iter().map(|(task, _)| task.clone()).collect();
-        match self.plan(|writer, plan| writer.advance_due(&tasks, plan)) {
+        match self.plan(|writer, plan| writer.advance_due(&mut due, plan)) {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| self.tell(outcome, effects)),
             Err(error) if passes(&error, due.len() == 1) => self.hold(due, &error, effects),
             Err(error) if due.len() == 1 => {
@@ -327,17 +376,19 @@ impl Watching {
     }
 
     /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
-    fn hold(&mut self, due: Vec<(TaskRef, Judged)>, error: &Error, effects: &mut Vec<WatchEffect>) {
+    fn hold(&mut self, due: Vec<Wanted>, error: &Error, effects: &mut Vec<WatchEffect>) {
         self.asks = error.code() == Code::SigningFailed;
         let message = error.to_string();
         if self.told.as_ref() != Some(&message) {
             tracing::warn!(tasks = due.len(), error = error.logged(), "transitions are held back");
-            let tasks = due.iter().map(|(task, _)| task.id.clone()).collect();
+            let tasks = due.iter().map(|one| one.task.id.clone()).collect();
             effects.push(WatchEffect::Held { tasks, message: message.clone(), hint: error.hint() });
         }
-        for (task, judged) in due {
-            self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
-            self.held.insert(task.directory);
+        for Wanted { task, seen } in due {
+            if let Some((judged, _)) = seen {
+                self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
+            }
+            self.held.insert(task.directory.clone(), task);
         }
         self.told = Some(message);
     }
@@ -352,7 +403,8 @@ impl Watching {
             self.told = None;
         }
         let print = fingerprint(judged);
-        let known = KnownTask { task: judged.task.clone(), print, on_code: judged.rests_on_code() };
+        let (task, key) = (judged.task.clone(), judged.key.clone());
+        let known = KnownTask { task, key, print, on_code: judged.rests_on_code() };
         let before = self.known.insert(judged.task.directory.clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
@@ -385,13 +437,15 @@ impl Watching {
 /// What was last told of a task.
 struct KnownTask {
     task: TaskRef,
+    /// What that rests on.
+    key: SightKey,
     print: Digest,
     /// Whether committed code may move it.
     on_code: bool,
 }
 
 /// Whether a task is in a state that somebody has to repair, so that it is told at once.
-fn is_trouble(judged: &Judged) -> bool {
+fn is_trouble(judged: &Sight) -> bool {
     decide::trouble(&judged.decision.verdict).is_some()
 }
 
@@ -401,7 +455,7 @@ fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
 }
 
 /// What a suggestion would say, as a digest.
-fn fingerprint(judged: &Judged) -> Digest {
+fn fingerprint(judged: &Sight) -> Digest {
     Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
 }
 

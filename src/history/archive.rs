@@ -106,7 +106,7 @@ impl<'s> Archive<'s> {
     pub(super) fn workflow(&self, before: &Setting, name: &str, digest: Digest) -> Option<Arc<Loaded>> {
         let in_setting = |setting: &Setting| {
             let loaded = setting.workflow(name).ok()?;
-            loaded.workflow.as_ref().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
+            loaded.workflow().is_some_and(|workflow| workflow.digest == digest).then_some(loaded)
         };
         let shipped = || in_setting(self.read.shipped()).filter(|_| !before.has_own_texts);
         in_setting(before).or_else(shipped)
@@ -114,7 +114,7 @@ impl<'s> Archive<'s> {
 
     /// Where a workflow of this name holds the phase of a state; where none is known, by the state itself.
     pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
-        let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow.as_ref()?.phase_key.clone());
+        let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near)
             .or_else(|| key(self.read.shipped()))
             .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
@@ -198,7 +198,7 @@ impl<'s> Archive<'s> {
         task: &TaskRef,
         fit: impl Fn(LogBytes<'_>) -> Option<usize>,
     ) -> Result<Vec<Digest>, Error> {
-        let path = task.transcript_path()?;
+        let path = task.transcript_path();
         let mut seen = HashSet::new();
         let mut best: (usize, Vec<Digest>) = Default::default();
         self.ancestor(parents, None, |source| {
@@ -243,7 +243,7 @@ impl<'s> Archive<'s> {
         task: &TaskRef,
         event: Digest,
     ) -> Result<Option<TreeSource<'s>>, Error> {
-        let path = task.transcript_path()?;
+        let path = task.transcript_path();
         let mut known: HashMap<Digest, bool> = HashMap::new();
         let found = self.ancestor(parents, None, |source| {
             let Some((blob, _)) = source.object(&path)? else { return Ok(false) };
@@ -277,8 +277,8 @@ impl<'s> Archive<'s> {
 
 /// The record of a task that a commit holds; none without a log.
 fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, Error> {
-    let Some((log, _)) = source.object(&task.transcript_path()?)? else { return Ok(None) };
-    let state = source.object(&task.state_path()?)?;
+    let Some((log, _)) = source.object(&task.transcript_path())? else { return Ok(None) };
+    let state = source.object(&task.state_path())?;
     Ok(Some((state.map(|(state, _)| state), log)))
 }
 

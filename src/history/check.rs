@@ -10,11 +10,11 @@ use crate::config;
 use crate::decide::{Proof, Standing, trouble};
 use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
+use crate::survey::CodeAt;
 use crate::survey::Workspace;
-use crate::survey::code::CodeAt;
 use crate::survey::setting::{InSource, Setting};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Caller, Error, Judged, TaskRef};
+use crate::survey::{Caller, Error, Sight, TaskRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl<'w> Checker<'w> {
         let mut checked =
             Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
         for task in tasks {
-            let found = match self.workspace.judge(task) {
+            let found = match self.workspace.look(task) {
                 Ok(judged) => {
                     let mut found = findings_of(&judged);
                     if self.workspace.reads_work_dir() {
@@ -98,8 +98,13 @@ impl<'w> Checker<'w> {
         let mut befores = vec![Arc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
         let code = CodeAt::Commit(store, befores[0].source.commit());
-        let after =
-            Snapshot { setting: &setting, source: &index, validations: &self.workspace.validations, code };
+        let after = Snapshot {
+            setting: &setting,
+            source: &index,
+            validations: &self.workspace.validations,
+            code,
+            costs: None,
+        };
         for merged in store.merge_heads()? {
             befores.push(Arc::new(Side::new(&archive, store.tree_source(merged))?));
         }
@@ -276,7 +281,7 @@ impl<'w> Checker<'w> {
             if snapshot.task_at(&task.directory).is_none() {
                 return Vec::new();
             }
-            match snapshot.observe(task).and_then(|seen| self.workspace.conclude(task, seen, false)) {
+            match self.workspace.look_back(task, snapshot) {
                 Ok(judged) => findings_of(&judged),
                 Err(error) => vec![unjudged(task, &error)],
             }
@@ -329,8 +334,7 @@ fn record_finding(
         _ => (Code::Unverifiable, "cannot be derived from what is here"),
     };
     let message = format!("the record of `{}` {what}: {why}", task.id);
-    let record: Vec<RepoPath> =
-        [task.state_path(), task.transcript_path()].into_iter().filter_map(Result::ok).collect();
+    let record = [task.state_path(), task.transcript_path()];
     let is_there = |source: &dyn Source, path: &RepoPath| {
         source.read(path, u64::MAX - 1).is_ok_and(|content| content != Content::Missing)
     };
@@ -368,16 +372,19 @@ fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
 
 /// What is wrong with one task: its diagnostics, and a verdict that is itself a finding. A task
 /// that merely waits is none.
-fn findings_of(judged: &Judged) -> Vec<Diagnostic> {
+fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
     let mut found = judged.decision.diagnostics.clone();
     let decision = &judged.decision;
     let code = trouble(&decision.verdict).filter(|code| !found.iter().any(|finding| finding.code == *code));
     if let Some(code) = code {
         let mut finding = Diagnostic::error(code, format!("task `{}`: {}", decision.task, decision.reason));
-        let place = match decision.rule.as_ref().zip(judged.workflow()) {
-            Some((rule, workflow)) if code == Code::GuardError => {
-                workflow.rules.iter().find(|candidate| candidate.id == *rule).map(|rule| rule.place.clone())
-            }
+        let place = match &decision.rule {
+            Some(rule) if code == Code::GuardError => judged
+                .workflow()
+                .rules
+                .iter()
+                .find(|candidate| candidate.id == *rule)
+                .map(|rule| rule.place.clone()),
             _ => None,
         };
         finding.place =

@@ -69,7 +69,7 @@ impl Compared<'_, '_> {
         let hid = |before: &Side<'_>, task: &TaskRef| {
             let snapshot = before.snapshot(self.validations);
             let is_there = |path: RepoPath| matches!(before.source.object(&path), Ok(Some(_)));
-            let mut record = [task.state_path(), task.transcript_path()].into_iter().flatten();
+            let mut record = [task.state_path(), task.transcript_path()].into_iter();
             let was_there = record.any(is_there);
             was_there && snapshot.task_at(&task.directory).is_none()
         };

@@ -5,7 +5,7 @@ use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, s
 use crate::decide::Recorded;
 use crate::store::trailers;
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Error, Loaded, TaskRef};
+use crate::survey::{Error, TaskRef, UsableWorkflow};
 use crate::workflow::{Phase, Workflow};
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ pub(super) fn gate(
 /// What a task lets change.
 struct Gate {
     task: TaskRef,
-    loaded: Arc<Loaded>,
+    compiled: Arc<UsableWorkflow>,
     /// The phases it is in, before and after.
     phases: Vec<PhaseId>,
 }
@@ -99,15 +99,15 @@ impl Gate {
             .chain(befores)
             .filter_map(|snapshot| snapshot.observe(&task).ok())
             .collect();
-        let loaded = Arc::clone(&seen.first()?.loaded);
-        let workflow = loaded.workflow.as_ref()?;
+        let compiled = Arc::clone(&seen.first()?.compiled);
+        let workflow = &compiled.workflow;
         let phases = seen.iter().filter_map(|seen| Some(phase_of(workflow, &seen.recorded)?.id.clone()));
         let phases = phases.collect();
-        Some(Self { task, loaded, phases })
+        Some(Self { task, compiled, phases })
     }
 
     fn phases(&self) -> &[Phase] {
-        self.loaded.workflow.as_ref().map(|workflow| workflow.phases.as_slice()).unwrap_or_default()
+        &self.compiled.workflow.phases
     }
 
     /// Whether its workflow says nothing about paths.

@@ -151,6 +151,9 @@ impl Proving<'_> {
 
     /// A log that holds no new event: of a merge, what both sides recorded.
     fn united(&self) -> Option<Proof> {
+        if self.state_fault().is_some() {
+            return None;
+        }
         let pool = self.change.archive.logs();
         let heads = pool.sorted(self.log.heads.iter().copied());
         let is_one_side = self.old_logs.iter().any(|old| pool.sorted(old.heads.iter().copied()) == heads);
@@ -278,9 +281,8 @@ impl Proving<'_> {
         if self.olds.iter().any(|old| old.log.is_some()) {
             return None;
         }
-        let log = self.new.blobs().1;
         let was_it = |before: &Snapshot<'_>, other: &TaskRef| {
-            let same = TaskRecord::of(other, before.source).is_ok_and(|record| record.blobs().1 == log);
+            let same = TaskRecord::of(other, before.source).is_ok_and(|record| record == self.new);
             same && after.task_at(&other.directory).is_none()
         };
         let other =
@@ -352,10 +354,11 @@ impl Proving<'_> {
         Some(format!("transcript.jsonl, {fault}"))
     }
 
-    /// What this state says otherwise than its log, unless it stood so on a side.
+    /// What this state says otherwise than its log, unless it stood so on a side whose events are all there.
     fn state_fault(&self) -> Option<String> {
         let state = self.new.blobs().0?;
-        if self.is_torn() || self.olds.iter().any(|old| old.blobs().0 == Some(state)) {
+        let stood = self.lost.is_empty() && self.olds.iter().any(|old| old.blobs().0 == Some(state));
+        if stood || self.is_torn() {
             return None;
         }
         let RecordChange { befores, after, archive, .. } = *self.change;
@@ -394,7 +397,7 @@ impl Proving<'_> {
         let name = self.log.heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
         befores.iter().find_map(|before| {
             let loaded = before.setting.workflow(&name).ok();
-            pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref()), &self.log.heads).ok()?
+            pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow()), &self.log.heads).ok()?
         })
     }
 
@@ -403,7 +406,7 @@ impl Proving<'_> {
         let Some(end) = self.end() else { return true };
         let named = end.workflow.as_ref();
         let loaded = named.and_then(|named| self.change.after.setting.workflow(named.name.as_str()).ok());
-        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let phase = end.phase.as_deref().and_then(|phase| workflow?.phase_named(phase));
         phase.is_none_or(|phase| phase.terminal)
     }

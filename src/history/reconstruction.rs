@@ -95,7 +95,7 @@ impl Restoring<'_> {
     }
 
     fn put(&self, artifact: &ArtifactName, digest: Option<Digest>, files: &mut FileSet) -> Result<(), Error> {
-        let (Some(workflow), Some(matcher)) = (&self.loaded.workflow, &self.loaded.matcher) else {
+        let (Some(workflow), Some(matcher)) = (self.loaded.workflow(), self.loaded.matcher()) else {
             return Ok(());
         };
         let Some(index) = workflow.artifacts.iter().position(|one| one.name == *artifact) else {

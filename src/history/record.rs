@@ -58,8 +58,7 @@ impl TaskRecord {
     ///
     /// It is there and cannot be read.
     pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
-        let read = |path: Result<RepoPath, Error>| -> Result<Option<RecordFile>, Unread> {
-            let path = path.map_err(Unread::Failed)?;
+        let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
             match source.read(&path, u64::MAX - 1).map_err(|error| Unread::Failed(error.into()))? {
                 Content::Bytes(bytes) => Ok(Some(RecordFile { blob: Digest::of_blob(&bytes), bytes })),
                 Content::Missing => Ok(None),
@@ -159,7 +158,7 @@ impl StateCheck<'_> {
         // A reader believes a state of this very size of the log without folding it.
         if log_extent_in(value) == log && heads != pool.sorted(self.log.heads.iter().copied()) {
             return Err(
-                "state.json says that it folds all of transcript.jsonl, and leaves out a branch".to_owned()
+                "state.json says that it folds all of transcript.jsonl, and leaves out events".to_owned()
             );
         }
         Ok(heads)
@@ -169,7 +168,7 @@ impl StateCheck<'_> {
         let pool = self.archive.logs();
         let name = heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
         let loaded = setting.workflow(&name).ok();
-        let workflow: Option<&Workflow> = loaded.as_ref().and_then(|loaded| loaded.workflow.as_ref());
+        let workflow: Option<&Workflow> = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let folded = match pool.fold(workflow, heads) {
             Ok(folded) => folded?,
             Err(why) => return Some(format!("state.json folds events that have no state: {}", why.why())),
@@ -208,7 +207,7 @@ pub(super) fn missing_end(
 ) -> Option<String> {
     let named = state.workflow.as_ref()?;
     let loaded = archive.workflow(near, named.name.as_str(), named.digest)?;
-    let phase = loaded.workflow.as_ref()?.phase_named(state.phase.as_deref()?)?;
+    let phase = loaded.workflow()?.phase_named(state.phase.as_deref()?)?;
     let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
     let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
     // Code goes on, and is proven by the commit before the step.

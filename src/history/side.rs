@@ -4,8 +4,8 @@ use super::archive::Archive;
 use crate::base::{Digest, RepoPath};
 use crate::scan::ValidationCache;
 use crate::store::{Store, TreeSource, Visited};
+use crate::survey::CodeAt;
 use crate::survey::Error;
-use crate::survey::code::CodeAt;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ impl<'s> Side<'s> {
 
     pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
         let code = CodeAt::Commit(self.source.store(), self.source.commit());
-        Snapshot { setting: &self.setting, source: &self.source, validations, code }
+        Snapshot { setting: &self.setting, source: &self.source, validations, code, costs: None }
     }
 }
 

@@ -111,12 +111,12 @@ impl Replaying<'_> {
         let (before, disputed) = match event.after.len() {
             0 => (foreign.cloned(), None),
             1 => (first, None),
-            _ => match pool
-                .fold(self.workflow_of(&event).as_ref().and_then(|l| l.workflow.as_ref()), &event.after)
-            {
-                Ok(before) => (before, None),
-                Err(why) => (first, Some(why.why())),
-            },
+            _ => {
+                match pool.fold(self.workflow_of(&event).as_ref().and_then(|l| l.workflow()), &event.after) {
+                    Ok(before) => (before, None),
+                    Err(why) => (first, Some(why.why())),
+                }
+            }
         };
         let noted = NotedDigests::since(before.as_ref(), &state);
         Ok(NewStep { event, before, disputed, state, noted, is_aside: false })
@@ -167,7 +167,7 @@ impl Replaying<'_> {
                 format!("workflow {}@{digest} is not the one that stood here before the step", named.name);
             return Ok(ProvenStep { is_judged: false, ..told(Standing::Unverifiable, why) });
         };
-        let Some(workflow) = &loaded.workflow else { return Err(loaded.faulty()) };
+        let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
         if entry.kind == Kind::Merge {
             return Ok(match self.chosen(step, workflow) {
                 true => verdict(entry, Standing::Overridden, None),

@@ -15,7 +15,7 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 /// A commit is joined to the events that its `state.json` names as heads. An event that no state names was
 /// committed together with the one that follows it.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
-    let paths = tasks.iter().map(TaskRef::transcript_path).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
     let mut history = match &workspace.store {
         Some(store) => store.history(&paths)?,
         None => BTreeMap::new(),
@@ -27,7 +27,7 @@ pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, E
 }
 
 fn story(workspace: &Workspace, task: &TaskRef, commits: &[Digest]) -> Result<Story, Error> {
-    let path = task.transcript_path()?.under(&workspace.root);
+    let path = task.transcript_path().under(&workspace.root);
     let text = crate::store::durable::read_regular(&path).unwrap_or_default();
     let (log, _) = EventLog::parse(&text);
     let mut recorded: HashMap<Digest, Digest> = HashMap::new();
@@ -49,12 +49,12 @@ fn story(workspace: &Workspace, task: &TaskRef, commits: &[Digest]) -> Result<St
 /// The heads of a task's log in a commit: as its state names them, else as the log has them.
 fn heads_in(workspace: &Workspace, task: &TaskRef, commit: Digest) -> Result<Vec<Digest>, Error> {
     let Some(store) = &workspace.store else { return Ok(Vec::new()) };
-    let state = store.read_at(commit, &task.state_path()?)?;
+    let state = store.read_at(commit, &task.state_path())?;
     let state: Option<Value> = state.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let named = state.as_ref().and_then(|state| state.get("heads")?.as_array());
     if let Some(heads) = named {
         return Ok(heads.iter().filter_map(|head| Digest::parse(head.as_str()?)).collect());
     }
-    let log = store.read_at(commit, &task.transcript_path()?)?.unwrap_or_default();
+    let log = store.read_at(commit, &task.transcript_path())?.unwrap_or_default();
     Ok(EventLog::parse(&log).0.heads())
 }

@@ -47,7 +47,12 @@ impl Source for FileSet {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let below = self.0.keys().filter(|path| path.below(directory).is_some());
         Ok(below
-            .map(|path| Entry { path: path.to_string(), kind: EntryKind::File, executable: false })
+            .map(|path| Entry {
+                path: path.to_string(),
+                kind: EntryKind::File,
+                executable: false,
+                stamp: None,
+            })
             .collect())
     }
 

@@ -10,6 +10,7 @@ mod regular;
 mod schema;
 mod source;
 mod span;
+mod stamp;
 mod validation_cache;
 
 pub use files::FileSet;
@@ -20,4 +21,5 @@ pub use regular::{append_regular, open_regular};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, WorkDir};
 pub use span::{inside, span};
+pub use stamp::FileStamp;
 pub use validation_cache::ValidationCache;

@@ -1,6 +1,6 @@
 //! Where a task's bytes come from.
 
-use super::open_regular;
+use super::{FileStamp, open_regular};
 use crate::base::{Code, Digest, Error, Reason, RepoPath};
 use std::cell::RefCell;
 use std::fs;
@@ -110,6 +110,8 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Whether it may be executed.
     pub executable: bool,
+    /// What the file system says of it; `None` of a directory, and of what no file system holds.
+    pub stamp: Option<FileStamp>,
 }
 
 /// What an entry is.
@@ -169,9 +171,9 @@ impl<'c> WorkDir<'c> {
             (Some(_), kind) if kind.is_dir() => EntryKind::Directory,
             (Some(_), _) => EntryKind::Special,
         };
-        let executable =
-            kind == EntryKind::File && entry.metadata().is_ok_and(|metadata| is_executable(&metadata));
-        Entry { path, kind, executable }
+        let metadata = entry.metadata().ok().filter(|metadata| !metadata.is_dir());
+        let executable = kind == EntryKind::File && metadata.as_ref().is_some_and(is_executable);
+        Entry { path, kind, executable, stamp: metadata.as_ref().and_then(FileStamp::of) }
     }
 }
 
@@ -213,7 +215,12 @@ impl Source for WorkDir<'_> {
                     let path = error.path().unwrap_or(&start);
                     let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
                     let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                    entries.push(Entry { path, kind: EntryKind::Unreadable(why), executable: false });
+                    entries.push(Entry {
+                        path,
+                        kind: EntryKind::Unreadable(why),
+                        executable: false,
+                        stamp: None,
+                    });
                 }
             }
         }
@@ -221,7 +228,7 @@ impl Source for WorkDir<'_> {
             let path = repository.strip_prefix(&self.root).unwrap_or(&repository);
             entries.retain(|entry| !Path::new(&entry.path).starts_with(path));
             let path = path.to_string_lossy().into_owned();
-            entries.push(Entry { path, kind: EntryKind::Repository, executable: false });
+            entries.push(Entry { path, kind: EntryKind::Repository, executable: false, stamp: None });
         }
         Ok(entries)
     }

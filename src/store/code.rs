@@ -47,7 +47,7 @@ pub enum Start {
 }
 
 /// What happened to code.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Since {
     /// The commits that changed it, newest first.
     pub commits: Vec<CodeCommit>,

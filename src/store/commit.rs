@@ -7,6 +7,7 @@ use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Class, Code, Digest, RepoPath};
+use crate::scan::FileStamp;
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::borrow::Cow;
@@ -56,6 +57,18 @@ impl Write {
         Self { path, blob, executable, place: None }
     }
 
+    /// Where it is written.
+    #[must_use]
+    pub fn path(&self) -> &RepoPath {
+        &self.path
+    }
+
+    /// The bytes, as git stores them.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.blob
+    }
+
     fn mode(&self) -> FileMode {
         if self.executable { FileMode::BlobExecutable } else { FileMode::Blob }
     }
@@ -66,6 +79,9 @@ impl Write {
 pub struct Committed {
     /// The commits, in order.
     pub commits: Vec<Digest>,
+    /// The files that were put into the work tree, as they lay there then; not one that somebody had
+    /// changed by then.
+    pub placed: Vec<(RepoPath, FileStamp)>,
     /// Paths of which the user has staged another version; it is left as it is.
     pub left_staged: Vec<RepoPath>,
     /// Why the files or the index could not be brought up to date, if so; the next run finishes it.
@@ -89,6 +105,7 @@ impl Store {
     /// that this is a moment to commit. Whatever is judged for it is read after this.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
+        self.costs.locks.set(self.costs.locks.get() + 1);
         self.clear_index_lock()?;
         self.wait_for_index()?;
         self.refuse_bare()?;
@@ -135,6 +152,12 @@ impl Store {
 }
 
 impl Transaction<'_> {
+    /// Where HEAD was when it began, and after each commit is.
+    #[must_use]
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
     /// Makes the commits, moves the branch over all of them at once, places the files, and brings
     /// the index up to date once.
     ///
@@ -143,7 +166,12 @@ impl Transaction<'_> {
     pub fn commit(&mut self, planned: &[PlannedCommit]) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
-            return Ok(Committed { commits: Vec::new(), left_staged: Vec::new(), unfinished: None });
+            return Ok(Committed {
+                commits: Vec::new(),
+                placed: Vec::new(),
+                left_staged: Vec::new(),
+                unfinished: None,
+            });
         }
         // Signing may wait for a person, so nobody is kept from the index meanwhile.
         let (built, objects) = self.build(planned, store.signs()?)?;
@@ -168,14 +196,14 @@ impl Transaction<'_> {
             None => Err(Error::moved()),
         };
         let finished = store.finish_locked(&journal, &self.reference_places(), &bytes, (index, &staged));
-        let (left_staged, unfinished) = match finished {
-            Ok(left) => (left, store.remove_journal().err().map(|error| error.to_string())),
-            Err(error) => (Vec::new(), Some(error.to_string())),
+        let ((left_staged, placed), unfinished) = match finished {
+            Ok(done) => (done, store.remove_journal().err().map(|error| error.to_string())),
+            Err(error) => ((Vec::new(), Vec::new()), Some(error.to_string())),
         };
         if let Some(error) = &unfinished {
             tracing::warn!(error, "committed, but files or index are not up to date yet");
         }
-        Ok(Committed { commits, left_staged, unfinished })
+        Ok(Committed { commits, placed, left_staged, unfinished })
     }
 
     /// Moves the branch, if nothing has changed since it was judged. While the index that is returned

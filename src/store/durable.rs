@@ -1,7 +1,7 @@
 //! Files that are whole after a crash: written beside, synced, renamed, and the directory synced.
 
 use super::Error;
-use crate::scan::open_regular;
+use crate::scan::{FileStamp, open_regular};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 /// The beginning of the names of half-written files; git ignores them and the watch passes them over.
 pub const TEMPORARY: &str = ".orch-tmp";
 
-/// Replaces a file by these bytes, or leaves it as it was. Its permissions stay.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    write_all(&[(path.to_owned(), bytes)])
+/// Replaces a file by these bytes, or leaves it as it was. Its permissions stay. Returns its stamp, unless
+/// somebody has changed it since.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Error> {
+    Ok(write_all(&[(path.to_owned(), bytes)])?.pop().flatten())
 }
 
 /// Replaces a file by these bytes, or leaves it as it was, and lets everybody run it.
@@ -24,13 +25,16 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     path.parent().map_or(Ok(()), sync_one)
 }
 
-/// Replaces several files, each by its bytes or not at all.
-pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Error> {
+/// Replaces several files, each by its bytes or not at all; returns the stamp of each.
+pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Option<FileStamp>>, Error> {
     write_all_after(&[], files)
 }
 
 /// The same, once what was written before is on the disk too.
-pub fn write_all_after(before: &[PathBuf], files: &[(PathBuf, &[u8])]) -> Result<(), Error> {
+pub fn write_all_after(
+    before: &[PathBuf],
+    files: &[(PathBuf, &[u8])],
+) -> Result<Vec<Option<FileStamp>>, Error> {
     let mut written = Vec::new();
     for (path, bytes) in files {
         written.push((path, beside(path, bytes)?));
@@ -38,10 +42,16 @@ pub fn write_all_after(before: &[PathBuf], files: &[(PathBuf, &[u8])]) -> Result
     let mut places = before.to_vec();
     places.extend(written.iter().map(|(_, file)| file.path().to_owned()));
     sync(&places)?;
+    let mut stamps = Vec::new();
     for (path, file) in written {
+        // Noted while nobody else knows the file: what it is found to be afterwards may be somebody else's.
+        let ours = file.as_file().metadata().ok().as_ref().and_then(FileStamp::of);
         file.persist(path).map_err(|error| Error::io(path, error.error))?;
+        let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
+        stamps.push(FileStamp::at(path).filter(is_ours));
     }
-    sync(&directories_of(files.iter().map(|(path, _)| path.as_path())))
+    sync(&directories_of(files.iter().map(|(path, _)| path.as_path())))?;
+    Ok(stamps)
 }
 
 /// The directories that these files lie in, each once.

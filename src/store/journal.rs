@@ -5,6 +5,7 @@ use super::index::{IndexChange, IndexUpdate};
 use super::tree::blob_at;
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
+use crate::scan::FileStamp;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fs;
@@ -25,6 +26,9 @@ pub(super) struct Journal {
 /// The bytes of a file to place, by its path and its blob.
 pub(super) type Bytes<'b> = dyn Fn(&RepoPath, Digest) -> Result<Cow<'b, [u8]>, Error> + 'b;
 
+/// A file that was put into the work tree, as it lay there then.
+pub(super) type PlacedFile = (RepoPath, FileStamp);
+
 const FILE: &str = "journal.json";
 
 impl Store {
@@ -39,6 +43,12 @@ impl Store {
         places.extend(path.parent().map(Path::to_owned));
         places.push(path);
         durable::sync(&places)
+    }
+
+    /// Whether a batch is being carried out, or one was when its process died.
+    #[must_use]
+    pub fn has_journal(&self) -> bool {
+        self.own(FILE).exists()
     }
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
@@ -89,28 +99,29 @@ impl Store {
     /// the user may have committed over it.
     pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
         let stored = |_: &RepoPath, blob| Ok(Cow::Owned(self.repo.find_blob(oid(blob)?)?.content().to_vec()));
-        self.sync_index(&self.place(journal, &[], &stored)?)
+        self.sync_index(&self.place(journal, &[], &stored)?.0)
     }
 
     /// The same, where the lock of the index is held already and nothing staged can have changed; what
-    /// lies at `before` reaches the disk first. `bytes` gives those of a file.
+    /// lies at `before` reaches the disk first. `bytes` gives those of a file. Also returns what was placed.
     pub(super) fn finish_locked<'b>(
         &self,
         journal: &Journal,
         before: &[PathBuf],
         bytes: &Bytes<'b>,
         (index, staged): (IndexUpdate, &Staged),
-    ) -> Result<Vec<RepoPath>, Error> {
-        self.finish_index_update(index, &self.place(journal, before, bytes)?, staged)
+    ) -> Result<(Vec<RepoPath>, Vec<PlacedFile>), Error> {
+        let (changes, placed) = self.place(journal, before, bytes)?;
+        Ok((self.finish_index_update(index, &changes, staged)?, placed))
     }
 
-    /// Places the files; returns the index changes that still are what HEAD holds.
+    /// Places the files; returns the index changes that still are what HEAD holds, and what was placed.
     fn place<'b>(
         &self,
         journal: &Journal,
         before: &[PathBuf],
         bytes: &Bytes<'b>,
-    ) -> Result<Vec<IndexChange>, Error> {
+    ) -> Result<(Vec<IndexChange>, Vec<PlacedFile>), Error> {
         let head = self.head_tree()?;
         let at_head = |path: &RepoPath| head.as_ref().map_or(Ok(None), |tree| blob_at(tree, path));
         let mut files = Vec::new();
@@ -118,19 +129,21 @@ impl Store {
             let target = path.under(&self.root);
             let present = durable::read_regular(&target).map(|bytes| Digest::of_blob(&bytes));
             if present == *judged && at_head(path)? == Some(*after) {
-                files.push((target, bytes(path, *after)?));
+                files.push((path, target, bytes(path, *after)?));
             }
         }
-        let files: Vec<(PathBuf, &[u8])> =
-            files.iter().map(|(target, bytes)| (target.clone(), &**bytes)).collect();
-        durable::write_all_after(before, &files)?;
+        let (paths, files): (Vec<&RepoPath>, Vec<(PathBuf, &[u8])>) =
+            files.iter().map(|(path, target, bytes)| (*path, (target.clone(), &**bytes))).unzip();
+        let stamps = durable::write_all_after(before, &files)?;
+        let placed = paths.into_iter().cloned().zip(stamps);
+        let placed = placed.filter_map(|(path, stamp)| Some((path, stamp?))).collect();
         let mut changes = Vec::new();
         for change in &journal.index {
             if at_head(&change.path)? == change.after.map(|(blob, _)| blob) {
                 changes.push(change.clone());
             }
         }
-        Ok(changes)
+        Ok((changes, placed))
     }
 
     /// Removes the lock of the branch, if it is the one that the killed process held: it names the

@@ -55,7 +55,7 @@ use crate::base::{Digest, Patterns};
 use blob_cache::BlobCache;
 use git2::{ErrorCode, Oid, Repository};
 use sign::Person;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -68,6 +68,22 @@ pub struct Store {
     /// What parts of trees are, as far as they were computed.
     parts: code::Parts,
     recent: RefCell<BlobCache>,
+    costs: StoreCosts,
+}
+
+/// What a store was asked for, counted where it is paid.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoreCounts {
+    /// How often HEAD was opened.
+    pub heads: u64,
+    /// How often the lock for a transition was taken.
+    pub locks: u64,
+}
+
+#[derive(Debug, Default)]
+struct StoreCosts {
+    heads: Cell<u64>,
+    locks: Cell<u64>,
 }
 
 /// What the settings allow.
@@ -86,6 +102,15 @@ pub struct Head {
     pub branch: Option<String>,
     /// The commit; `None` on a branch without one.
     pub commit: Option<Digest>,
+}
+
+impl Head {
+    /// The name of the branch without `refs/heads/`.
+    #[must_use]
+    pub fn branch_name(&self) -> Option<&str> {
+        let name = self.branch.as_deref()?;
+        Some(name.strip_prefix("refs/heads/").unwrap_or(name))
+    }
 }
 
 /// Where a repository is.
@@ -120,6 +145,7 @@ impl Store {
             shared_attributes: OnceCell::new(),
             parts: code::Parts::default(),
             recent: RefCell::default(),
+            costs: StoreCosts::default(),
         }))
     }
 
@@ -175,8 +201,15 @@ impl Store {
         self.repo.path().join("orch").join(name)
     }
 
+    /// What it was asked for since it was opened.
+    #[must_use]
+    pub fn counted(&self) -> StoreCounts {
+        StoreCounts { heads: self.costs.heads.get(), locks: self.costs.locks.get() }
+    }
+
     /// Where HEAD is.
     pub fn head(&self) -> Result<Head, Error> {
+        self.costs.heads.set(self.costs.heads.get() + 1);
         let head = self.repo.find_reference("HEAD")?;
         let Some(target) = head.symbolic_target_bytes() else {
             return Ok(Head { branch: None, commit: head.target().map(digest) });

@@ -48,9 +48,15 @@ impl Store {
         TreeSource::new(self, Some(commit))
     }
 
+    /// What a commit holds; of none, nothing.
+    #[must_use]
+    pub fn source_at(&self, commit: Option<Digest>) -> TreeSource<'_> {
+        TreeSource::new(self, commit)
+    }
+
     /// What HEAD holds; nothing on a branch without a commit.
     pub fn head_source(&self) -> Result<TreeSource<'_>, Error> {
-        Ok(TreeSource::new(self, self.head()?.commit))
+        Ok(self.source_at(self.head()?.commit))
     }
 
     pub(super) fn content(&self, blob: Option<(Digest, u32)>, limit: u64) -> Result<Content, Error> {
@@ -137,6 +143,33 @@ impl<'s> TreeSource<'s> {
         Ok(Some((digest(id), mode)))
     }
 
+    /// The blob at a path, a link's own included; `None` where there is none.
+    pub fn blob_at(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        let is_blob = |mode: &u32| *mode != TREE && *mode != SUBMODULE;
+        Ok(self.object(path)?.filter(|(_, mode)| is_blob(mode)).map(|(blob, _)| blob))
+    }
+
+    /// Whether it holds exactly this blob at a path, executable or not as given. Where the file system
+    /// knows no modes (`core.fileMode`), the mode says nothing.
+    pub fn holds(&self, path: &RepoPath, blob: Digest, executable: bool) -> Result<bool, Error> {
+        let Some((held, mode)) = self.object(path)? else { return Ok(false) };
+        Ok(held == blob && (!self.store.knows_modes()? || (mode == EXECUTABLE) == executable))
+    }
+
+    /// The mode to commit a file with after it: its own, or the one held where the file system knows no
+    /// modes.
+    pub fn mode_for(&self, path: &RepoPath, executable: bool) -> Result<bool, Error> {
+        if self.store.knows_modes()? {
+            return Ok(executable);
+        }
+        Ok(self.object(path)?.is_some_and(|(_, mode)| mode == EXECUTABLE))
+    }
+
+    /// Every file that it holds below a directory, in path order.
+    pub fn paths_below(&self, directory: &RepoPath) -> Result<Vec<RepoPath>, Error> {
+        Ok(self.files(directory)?.into_iter().map(|(path, ..)| path).collect())
+    }
+
     /// The directory with this id, read once.
     pub(super) fn directory(&self, id: Oid) -> Result<Tree<'s>, git2::Error> {
         if let Some(known) = self.directories.borrow().get(&id) {
@@ -174,6 +207,9 @@ impl<'s> TreeSource<'s> {
     }
 }
 
+/// The modes of an executable file and of a submodule, as git writes them.
+const EXECUTABLE: u32 = 0o100_755;
+const SUBMODULE: u32 = 0o160_000;
 /// The mode of a directory, as git writes it.
 pub(super) const TREE: u32 = 0o040_000;
 
@@ -226,7 +262,7 @@ pub(super) fn entry(path: &RepoPath, mode: u32) -> Entry {
         0o160_000 => EntryKind::Directory,
         _ => EntryKind::File,
     };
-    Entry { path: path.to_string(), kind, executable: mode == 0o100_755 }
+    Entry { path: path.to_string(), kind, executable: mode == 0o100_755, stamp: None }
 }
 
 pub(super) fn refused(path: &RepoPath, error: &Error) -> Error {

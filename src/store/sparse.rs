@@ -78,7 +78,8 @@ impl Source for WorkTree<'_> {
         let mut entries = self.files.list(directory)?;
         for file in self.below(directory).map_err(|error| refused(directory, &error))? {
             let kind = if file.mode == 0o120_000 { EntryKind::Symlink } else { EntryKind::File };
-            entries.push(Entry { path: file.path.to_string(), kind, executable: file.mode == 0o100_755 });
+            let executable = file.mode == 0o100_755;
+            entries.push(Entry { path: file.path.to_string(), kind, executable, stamp: None });
         }
         Ok(entries)
     }

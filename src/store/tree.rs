@@ -2,7 +2,7 @@
 
 use super::{Error, Store, digest, oid};
 use crate::base::{Digest, RepoPath};
-use git2::{ErrorCode, FileMode, ObjectType, Tree, TreeEntry};
+use git2::{ErrorCode, ObjectType, Tree, TreeEntry};
 use std::path::Path;
 
 impl Store {
@@ -18,41 +18,11 @@ impl Store {
         Ok(self.repo.find_commit(oid(commit)?)?.tree()?)
     }
 
-    /// The blob id that HEAD holds at a path; `None` where it holds none.
-    pub fn blob_at_head(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
-        self.head_tree()?.map_or(Ok(None), |tree| blob_at(&tree, path))
-    }
-
-    /// Whether HEAD holds exactly this blob at a path, executable or not as given. Where the file
-    /// system knows no modes (`core.fileMode`), the mode says nothing.
-    pub fn holds_at_head(&self, path: &RepoPath, blob: Digest, executable: bool) -> Result<bool, Error> {
-        let Some(entry) = self.entry_at_head(path)? else { return Ok(false) };
-        let same_mode =
-            !self.knows_modes()? || (entry.filemode() == i32::from(FileMode::BlobExecutable)) == executable;
-        Ok(digest(entry.id()) == blob && same_mode)
-    }
-
-    /// The mode to commit a file with: its own, or HEAD's where the file system knows no modes.
-    pub fn mode_for(&self, path: &RepoPath, executable: bool) -> Result<bool, Error> {
-        if self.knows_modes()? {
-            return Ok(executable);
-        }
-        let before = self.entry_at_head(path)?;
-        Ok(before.is_some_and(|entry| entry.filemode() == i32::from(FileMode::BlobExecutable)))
-    }
-
-    fn knows_modes(&self) -> Result<bool, Error> {
+    pub(super) fn knows_modes(&self) -> Result<bool, Error> {
         match self.repo.config()?.get_bool("core.fileMode") {
             Ok(known) => Ok(known),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(true),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    fn entry_at_head(&self, path: &RepoPath) -> Result<Option<TreeEntry<'static>>, Error> {
-        match self.head_tree()? {
-            Some(tree) => Ok(entry_at(&tree, path)?.filter(is_blob)),
-            None => Ok(None),
         }
     }
 
@@ -76,11 +46,6 @@ impl Store {
             Some(entry) => self.blob(digest(entry.id())),
             None => Ok(None),
         }
-    }
-
-    /// Every file that HEAD holds below a directory, in path order.
-    pub fn files_at_head(&self, directory: &RepoPath) -> Result<Vec<RepoPath>, Error> {
-        Ok(self.head_source()?.files(directory)?.into_iter().map(|(path, ..)| path).collect())
     }
 
     /// Whether git's rules ignore a path.

@@ -3,26 +3,16 @@
 //! A step is taken on the code of the commit before it, since its own commit holds none.
 
 use super::snapshot::{Snapshot, state_in};
-use super::{Error, Loaded, TaskRef};
+use super::{CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath};
 use crate::config::Roots;
 use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
 use crate::scan::Observed;
-use crate::store::{CodePart, Since, Start, Store};
+use crate::store::{CodePart, Since, Start};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
-
-/// Which commit's tree is the code.
-#[derive(Clone, Copy)]
-pub(crate) enum CodeAt<'a> {
-    /// None: there is no repository.
-    Nowhere,
-    /// That of HEAD, whose notes may be used.
-    Head(&'a Store),
-    /// That of a commit; of none, nothing.
-    Commit(&'a Store, Option<Digest>),
-}
 
 impl Snapshot<'_> {
     /// Adds to the facts what the code is, of each artifact that may be code, and what happened to it
@@ -39,7 +29,7 @@ impl Snapshot<'_> {
         }
         let (store, head, is_now) = match self.code {
             CodeAt::Nowhere => return Ok(()),
-            CodeAt::Head(store) => (store, store.head()?.commit, true),
+            CodeAt::Present(store, commit) => (store, commit, true),
             CodeAt::Commit(store, commit) => (store, commit, false),
         };
         let state = match recorded {
@@ -54,7 +44,7 @@ impl Snapshot<'_> {
             let mut fact = tree_fact(artifact, digest);
             let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
             if let Some((head, baselines)) = changed {
-                let record = task.transcript_path()?;
+                let record = task.transcript_path();
                 let held = store.read_at(head, &record)?;
                 let present = observed.transcript.as_deref();
                 let is_committed =
@@ -284,6 +274,25 @@ fn is_same(committed: &[u8], present: &[u8]) -> bool {
 fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
     let last = state.and_then(|state| state.history.last());
     last.is_some_and(|last| last.confirmed.as_ref() == Some(&artifact.name))
+}
+
+/// The facts once a state was committed: nothing has been committed since, and it may say that the code is
+/// right as it is.
+pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &State) -> Cow<'f, Facts> {
+    let mut after = facts.after_a_step();
+    for (artifact, _) in trees(workflow) {
+        let files = || facts.artifacts.get(&artifact.name).into_iter().flatten();
+        let digest = files().find(|file| file.is_tree).and_then(|tree| tree.digest);
+        let is_changed = digest.is_some_and(|digest| since(workflow, state, artifact, digest).is_some());
+        if !(is_changed && is_confirmed(Some(state), artifact)) {
+            continue;
+        }
+        let files = after.to_mut().artifacts.get_mut(&artifact.name).into_iter().flatten();
+        for tree in files.filter(|file| file.is_tree) {
+            tree.data = Some(Arc::new(value(&Since::default(), true)));
+        }
+    }
+    after
 }
 
 fn value(since: &Since, confirmed: bool) -> Value {

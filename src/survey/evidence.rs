@@ -1,15 +1,15 @@
 //! Whether the files of a task can be proof: what git ignores, and what a filter of git would change.
 
-use super::{Error, Judged, Workspace};
+use super::{Error, Sight, Workspace};
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::store::Store;
 use std::borrow::Cow;
 
 impl Workspace {
     /// Findings about declared artifacts that git ignores: no transition could carry them as proof.
-    pub fn ignored_evidence(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+    pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
-        let paths = ignored(store, judged, &judged.task.transcript_path()?)?;
+        let paths = ignored(store, judged, &judged.task.transcript_path())?;
         Ok(paths
             .into_iter()
             .map(|path| {
@@ -21,11 +21,11 @@ impl Workspace {
 
     /// A finding where a filter of git stands before the files that `orch` writes: what is committed
     /// is what it wrote, so that every clone can read it, and git takes that for changed.
-    pub fn filtered(&self, judged: &Judged) -> Result<Vec<Diagnostic>, Error> {
+    pub fn filtered(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
         let state = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
         let transcript = judged.observed.transcript.as_deref();
-        let files = [(judged.task.state_path()?, state), (judged.task.transcript_path()?, transcript)];
+        let files = [(judged.task.state_path(), state), (judged.task.transcript_path(), transcript)];
         let mut found = Vec::new();
         for (path, bytes) in files {
             let Some(bytes) = bytes else { continue };
@@ -55,11 +55,12 @@ pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 pub(crate) const IGNORED_HINT: &str = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
 
 /// The declared artifacts, and the log, that git ignores and does not know yet.
-pub(crate) fn ignored(store: &Store, judged: &Judged, log: &RepoPath) -> Result<Vec<RepoPath>, Error> {
+pub(crate) fn ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<Vec<RepoPath>, Error> {
     let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
     let mut found = Vec::new();
+    let head = store.source_at(judged.head_commit());
     for path in declared.chain(std::iter::once(log)) {
-        if store.blob_at_head(path)?.is_none() && store.is_ignored(path)? {
+        if head.blob_at(path)?.is_none() && store.is_ignored(path)? {
             found.push(path.clone());
         }
     }

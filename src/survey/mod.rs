@@ -1,14 +1,17 @@
 //! Looking at a repository: which tasks there are, what their files say, and what the rules make of it.
 //!
 //! Nothing here writes. A [`Workspace`] reads one source, the work directory or a commit, together with
-//! the settings that this source holds; [`Workspace::judge`] is the one look that every face renders.
+//! the settings that this source holds; [`Workspace::look`] yields the [`Sight`] that every face renders.
 
 mod caller;
 pub(crate) mod code;
+mod costs;
 pub(crate) mod evidence;
-mod judge;
+mod glance;
+mod loaded;
 pub(crate) mod setting;
 mod setup;
+mod sight;
 pub(crate) mod snapshot;
 mod subject;
 mod tasks;
@@ -16,16 +19,19 @@ mod workflows;
 
 pub use crate::base::Error;
 pub use caller::{Caller, Clock};
-pub use judge::{Judged, Runner};
+pub use costs::Counted;
+pub use loaded::{Loaded, UsableWorkflow};
+pub use sight::{Sight, SightKey};
 pub use tasks::TaskRef;
-pub use workflows::Loaded;
+
+pub(crate) use sight::Placed;
 
 use crate::base::{Code, Diagnostic, Digest};
 use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
 use crate::workflow::System;
-use code::CodeAt;
+use costs::Costs;
 use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
@@ -38,7 +44,19 @@ pub struct Workspace {
     pub(crate) validations: ValidationCache,
     /// What the environment says to git.
     pub(crate) environment: Environment,
+    pub(crate) costs: Costs,
     at: At,
+}
+
+/// Which commit's tree is the code.
+#[derive(Clone, Copy)]
+pub(crate) enum CodeAt<'a> {
+    /// None: there is no repository.
+    Nowhere,
+    /// That of HEAD, whose notes may be used; of no commit, nothing.
+    Present(&'a Store, Option<Digest>),
+    /// That of a commit; of none, nothing.
+    Commit(&'a Store, Option<Digest>),
 }
 
 /// Which source a workspace reads.
@@ -50,8 +68,13 @@ enum At {
 }
 
 impl Workspace {
-    /// Looks at the workspace's source.
+    /// Looks at the workspace's source, but at no code.
     pub(crate) fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
+        self.snapshot_at(None, look)
+    }
+
+    /// Looks at the workspace's source; `head` is the commit that HEAD names.
+    pub(crate) fn snapshot_at<R>(&self, head: Option<Digest>, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
         let work_dir;
         let work_tree;
         let tree;
@@ -71,10 +94,11 @@ impl Workspace {
         };
         let code = match (&self.at, &self.store) {
             (At::Commit(commit), Some(store)) => CodeAt::Commit(store, Some(*commit)),
-            (_, Some(store)) => CodeAt::Head(store),
+            (_, Some(store)) => CodeAt::Present(store, head),
             (_, None) => CodeAt::Nowhere,
         };
-        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code })
+        let costs = Some(&self.costs);
+        look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code, costs })
     }
 
     /// The same workspace over what a commit holds, its settings included; it can only look.
@@ -176,7 +200,7 @@ mod tests {
     fn what_a_look_needs_and_yields_can_be_sent() {
         fn is_send<T: Send>() {}
         is_send::<Workspace>();
-        is_send::<Judged>();
+        is_send::<Sight>();
         is_send::<Caller>();
         is_send::<Error>();
     }

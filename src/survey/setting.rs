@@ -1,6 +1,6 @@
 //! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
 
-use super::workflows;
+use super::loaded::{WorkflowCache, names};
 use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath};
 use crate::config::{self, Config};
 use crate::decide::State;
@@ -17,7 +17,7 @@ pub(crate) struct Setting {
     /// Whether the repository keeps texts of its own.
     pub has_own_texts: bool,
     pub schemas: Schemas,
-    pub workflows: workflows::Cache,
+    pub workflows: WorkflowCache,
     /// What is wrong with `orch.toml` and the system directory.
     pub findings: Vec<Diagnostic>,
 }
@@ -50,13 +50,13 @@ impl Setting {
         let (config, mut findings) = config::parse(&text, config::FILE);
         findings.extend(unreadable);
         let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
-        findings.extend(config::unknown_workflows(&text, config::FILE, &workflows::names(&system)));
+        findings.extend(config::unknown_workflows(&text, config::FILE, &names(&system)));
         Self {
             config,
             system,
             has_own_texts,
             schemas: Schemas::default(),
-            workflows: workflows::Cache::default(),
+            workflows: WorkflowCache::default(),
             findings,
         }
     }

@@ -1,6 +1,7 @@
 //! Opening an engine: find the root, read the configuration, lay the repository's texts over what ships.
 
 use super::Workspace;
+use super::costs::Costs;
 use super::setting::{OnDisk, Setting, Sparse};
 use super::{At, Error};
 use crate::base::{Code, Diagnostic};
@@ -62,7 +63,7 @@ impl Workspace {
             Purpose::Work => ValidationCache::kept_in(store.own(KNOWN_VALID)),
             Purpose::Look => ValidationCache::known_in(store.own(KNOWN_VALID)),
         });
-        Ok(Self { root, store, setting, validations, environment, at: At::WorkDir })
+        Ok(Self { root, store, setting, validations, environment, costs: Costs::default(), at: At::WorkDir })
     }
 
     /// Reads configuration and texts anew, after they have changed.

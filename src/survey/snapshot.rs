@@ -2,16 +2,17 @@
 //!
 //! The same code finds and observes tasks in the work directory, in the index and in a commit.
 
-use super::code::CodeAt;
+use super::costs::Costs;
+use super::glance::Glance;
 use super::setting::Setting;
-use super::{Error, Loaded, TaskRef};
+use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{Recorded, State};
 use crate::record::{
     FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText, TRANSCRIPT_FILE,
     read_record, sides,
 };
-use crate::scan::{Content, Observed, Source, ValidationCache, conflict, observe, parse_json};
+use crate::scan::{Entry, Observed, Source, ValidationCache, conflict, observe, parse_json};
 use crate::store::Store;
 use crate::workflow::Workflow;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(crate) struct Snapshot<'a> {
     pub validations: &'a ValidationCache,
     /// The code that was committed when it was so.
     pub code: CodeAt<'a>,
+    /// Where reading is counted, if it is.
+    pub costs: Option<&'a Costs>,
 }
 
 /// What a walk over the roots finds.
@@ -36,11 +39,13 @@ struct Survey {
     misnamed: Vec<Diagnostic>,
 }
 
-/// One task as a snapshot holds it.
-pub(crate) struct Sight {
-    pub loaded: Arc<Loaded>,
+/// What was read of one task.
+pub(crate) struct Reading {
+    pub compiled: Arc<UsableWorkflow>,
     pub recorded: Recorded,
     pub observed: Observed,
+    /// What lay in its directory before anything was read.
+    pub entries: Vec<Entry>,
 }
 
 impl Snapshot<'_> {
@@ -102,7 +107,7 @@ impl Snapshot<'_> {
         }
         let workflow = roots.get(root)?.workflow.clone();
         let is_task = self.holds_task(&workflow, directory);
-        is_task.then(|| TaskRef { id, directory: directory.clone(), workflow })
+        if is_task { TaskRef::new(id, directory.clone(), workflow).ok() } else { None }
     }
 
     /// Whether a directory holds a state, a transcript or an artifact.
@@ -129,8 +134,7 @@ impl Snapshot<'_> {
         let root =
             roots.misnamed(shown).map(|(root, _)| root).or_else(|| Some(roots.match_directory(shown)?.0))?;
         let loaded = self.setting.workflow(roots.get(root)?.workflow.as_str()).ok()?;
-        let artifact =
-            |name: &String| loaded.matcher.as_ref().is_some_and(|matcher| matcher.may_start_with(name));
+        let artifact = |name: &String| loaded.matcher().is_some_and(|matcher| matcher.may_start_with(name));
         let holds = inside.iter().any(|name| is_record(name) || artifact(name));
         holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
@@ -165,7 +169,7 @@ impl Snapshot<'_> {
         children: Vec<crate::scan::Child>,
     ) -> bool {
         let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return false };
-        let Some(matcher) = &loaded.matcher else { return false };
+        let Some(matcher) = loaded.matcher() else { return false };
         let mut open: Vec<(String, bool)> = children
             .into_iter()
             .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
@@ -188,13 +192,17 @@ impl Snapshot<'_> {
     }
 
     /// Reads a task's bytes once, by the workflow that its state names, else by its root's.
-    pub(crate) fn observe(&self, task: &TaskRef) -> Result<Sight, Error> {
-        let mut name = self.recorded_workflow(task).unwrap_or_else(|| task.workflow.to_string());
-        // The state is read again with everything else; should it have changed in between, so may
-        // the workflow that it names.
+    pub(crate) fn observe(&self, task: &TaskRef) -> Result<Reading, Error> {
+        let glance = Glance::of(self.source, self.costs, &task.directory)?;
+        let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
+        let named = state.as_deref().and_then(workflow_named_in);
+        let mut name = named.unwrap_or_else(|| task.workflow.to_string());
+        // What is recorded may name another workflow than the text of the state does.
         for _ in 0..3 {
             let loaded = self.setting.workflow(&name)?;
-            let (workflow, mut observed) = self.observe_by(task, &loaded)?;
+            let compiled = Arc::clone(loaded.usable()?);
+            let workflow = &compiled.workflow;
+            let (_, mut observed) = Snapshot { source: &glance, ..*self }.observe_by(task, &loaded)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
             let (recorded, notes) = recorded(task, workflow, &observed)?;
             observed.facts.diagnostics.extend(notes);
@@ -205,7 +213,7 @@ impl Snapshot<'_> {
                 name = named.name.to_string();
                 continue;
             }
-            return Ok(Sight { loaded, recorded, observed });
+            return Ok(Reading { compiled, recorded, observed, entries: glance.into_entries() });
         }
         let message = format!("the state of `{}` names another workflow at every look", task.id);
         Err(Error::new(Code::Unstable, message))
@@ -217,7 +225,7 @@ impl Snapshot<'_> {
         task: &TaskRef,
         loaded: &'l Loaded,
     ) -> Result<(&'l Workflow, Observed), Error> {
-        let (Some(workflow), Some(matcher)) = (&loaded.workflow, &loaded.matcher) else {
+        let (Some(workflow), Some(matcher)) = (loaded.workflow(), loaded.matcher()) else {
             return Err(loaded.faulty());
         };
         let observed = observe(
@@ -231,15 +239,6 @@ impl Snapshot<'_> {
             &self.setting.limits(),
         )?;
         Ok((workflow, observed))
-    }
-
-    /// The workflow that a state names, without judging the rest of it.
-    fn recorded_workflow(&self, task: &TaskRef) -> Option<String> {
-        let path = task.state_path().ok()?;
-        let Ok(Content::Bytes(bytes)) = self.source.read(&path, self.setting.config.limit_bytes) else {
-            return None;
-        };
-        workflow_named_in(&bytes)
     }
 }
 
@@ -261,12 +260,12 @@ pub(crate) fn recorded(
     observed: &Observed,
 ) -> Result<(Recorded, Vec<Diagnostic>), Error> {
     if observed.has_transcript && observed.transcript.is_none() {
-        let place = Place::file(&task.transcript_path()?);
+        let place = Place::file(&task.transcript_path());
         let unreadable =
             Diagnostic::error(Code::Unreadable, "it cannot be read, and holds the task's record");
         return Ok((Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new()));
     }
-    let path = task.state_path()?;
+    let path = task.state_path();
     let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
     let text = bytes.map(String::from_utf8_lossy);
     let (value, problems) = bytes.map_or((None, Vec::new()), |bytes| parse_json(&path, bytes));
@@ -298,7 +297,7 @@ pub(crate) fn recorded(
         }
         RecordReading::LogFaults(faults) => {
             let log = log.unwrap_or_default();
-            let path = task.transcript_path()?;
+            let path = task.transcript_path();
             let found = match conflicted(task, &path, log) {
                 Some(conflicted) => vec![conflicted],
                 None => faults.iter().map(|fault| log_fault(&path, log, fault)).collect(),
@@ -309,7 +308,7 @@ pub(crate) fn recorded(
             let message = format!("two branches moved this task, and a person has to pick one: {conflict}");
             let resolve = command(&["orch", "resolve", task.id.as_str()]);
             let found = Diagnostic::error(conflict.code(), message)
-                .at(Place::file(&task.transcript_path()?))
+                .at(Place::file(&task.transcript_path()))
                 .hint(format!("{resolve} --ours --reason \"why\", or --theirs"));
             broken(vec![found])
         }
@@ -323,8 +322,8 @@ pub(crate) fn state_in(
     task: &TaskRef,
     workflow: &Workflow,
 ) -> Result<Option<State>, Error> {
-    let log = store.read_at(commit, &task.transcript_path()?)?;
-    let text = store.read_at(commit, &task.state_path()?)?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let log = store.read_at(commit, &task.transcript_path())?;
+    let text = store.read_at(commit, &task.state_path())?.and_then(|bytes| String::from_utf8(bytes).ok());
     let value: Option<serde_json::Value> = text.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     Ok(match read_record(workflow, file, log.as_deref(), &mut FoldCache::default()) {

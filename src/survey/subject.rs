@@ -1,18 +1,24 @@
 //! What a view is given of a judged task.
 
 use super::Workspace;
-use super::{At, Error, Judged, Runner, TaskRef};
+use super::{At, Error, Sight, TaskRef};
 use crate::base::Digest;
+use crate::decide::Runner;
+use crate::store::Head;
 use crate::view::{self, Repository, Subject};
 
 impl Workspace {
     /// The repository as outputs name it.
     #[must_use]
     pub fn repository(&self) -> Repository {
-        let head = self.store.as_ref().and_then(|store| store.head().ok());
+        self.repository_under(self.store.as_ref().and_then(|store| store.head().ok()))
+    }
+
+    /// The same where HEAD was opened already.
+    pub(crate) fn repository_under(&self, head: Option<Head>) -> Repository {
         Repository {
             root: self.root.to_string_lossy().into_owned(),
-            branch: self.branch(),
+            branch: head.as_ref().and_then(Head::branch_name).map(str::to_owned),
             head: head.and_then(|head| head.commit).map(|commit| commit.to_string()),
             source: match self.at {
                 At::WorkDir => "work-dir".to_owned(),
@@ -22,10 +28,10 @@ impl Workspace {
     }
 
     /// The subject of a view. `committed` is the commit that last changed the state.
-    pub fn subject<'a>(&'a self, judged: &'a Judged, committed: Option<Digest>) -> Option<Subject<'a>> {
-        Some(Subject {
+    pub fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
+        Subject {
             decision: &judged.decision,
-            workflow: judged.workflow()?,
+            workflow: judged.workflow(),
             system: &self.setting.system,
             title: judged.title(),
             directory: &judged.task.directory,
@@ -39,25 +45,29 @@ impl Workspace {
             }),
             extra_options: Vec::new(),
             extra_diagnostics: Vec::new(),
-        })
+        }
     }
 
     /// For each task, the commit that last changed its log as it is now; one walk for all.
-    pub fn committed(&self, judged: &[Judged]) -> Result<Vec<Option<Digest>>, Error> {
+    pub fn committed(&self, judged: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
             return Ok(vec![None; judged.len()]);
         };
         let mut paths = Vec::new();
         let mut owners = Vec::new();
-        for (index, one) in judged.iter().enumerate().filter(|(_, one)| one.is_committed) {
-            paths.push(one.task.transcript_path()?);
+        let mut commits: Vec<Option<Digest>> = judged.iter().map(|one| one.commit).collect();
+        let asked = |(_, one): &(usize, &Sight)| one.is_committed && one.commit.is_none();
+        for (index, one) in judged.iter().enumerate().filter(asked) {
+            paths.push(one.task.transcript_path());
             owners.push(index);
+        }
+        if paths.is_empty() {
+            return Ok(commits);
         }
         let changes = match self.at {
             At::WorkDir => store.last_changes(&paths)?,
             At::Commit(commit) => store.last_changes_before(commit, &paths)?,
         };
-        let mut commits = vec![None; judged.len()];
         for (owner, commit) in owners.into_iter().zip(changes) {
             commits[owner] = commit;
         }
@@ -67,7 +77,7 @@ impl Workspace {
     /// Finds out which commits last changed the logs of many tasks, so that it is known when one is
     /// asked about. Where that fails, it is found out then.
     pub(crate) fn find_commits(&self, tasks: &[TaskRef]) {
-        let paths: Vec<_> = tasks.iter().filter_map(|task| task.transcript_path().ok()).collect();
+        let paths: Vec<_> = tasks.iter().map(TaskRef::transcript_path).collect();
         if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {
             let _ = store.last_changes(&paths);
         }

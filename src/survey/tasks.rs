@@ -2,8 +2,9 @@
 
 use super::Error;
 use super::Workspace;
-use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, WorkflowName, nearest};
-use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName, nearest};
+use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
+use crate::store::Head;
 
 /// A task and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,17 +15,33 @@ pub struct TaskRef {
     pub directory: RepoPath,
     /// The workflow of its root; a state may name another.
     pub workflow: WorkflowName,
+    record: [RepoPath; 3],
 }
 
 impl TaskRef {
+    /// A task in a directory; the error says that no file of a record can lie there.
+    pub fn new(id: TaskId, directory: RepoPath, workflow: WorkflowName) -> Result<Self, InvalidPath> {
+        let [state, transcript, suggestion] =
+            [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| directory.join(name));
+        Ok(Self { record: [state?, transcript?, suggestion?], id, directory, workflow })
+    }
+
     /// Where its state lies.
-    pub fn state_path(&self) -> Result<RepoPath, Error> {
-        self.file(STATE_FILE)
+    #[must_use]
+    pub fn state_path(&self) -> RepoPath {
+        self.record[0].clone()
     }
 
     /// Where its transcript lies.
-    pub fn transcript_path(&self) -> Result<RepoPath, Error> {
-        self.file(TRANSCRIPT_FILE)
+    #[must_use]
+    pub fn transcript_path(&self) -> RepoPath {
+        self.record[1].clone()
+    }
+
+    /// Where the copy of its suggestion lies.
+    #[must_use]
+    pub fn suggestion_path(&self) -> RepoPath {
+        self.record[2].clone()
     }
 
     /// Where a file of it lies.
@@ -126,8 +143,13 @@ impl Workspace {
     /// The name of the current branch, without `refs/heads/`.
     #[must_use]
     pub fn branch(&self) -> Option<String> {
-        let head = self.store.as_ref()?.head().ok()?;
-        head.branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned())
+        self.store.as_ref()?.head().ok()?.branch_name().map(str::to_owned)
+    }
+
+    /// Where HEAD is; `None` outside git, and where it cannot be read.
+    #[must_use]
+    pub(crate) fn present_head(&self) -> Option<Head> {
+        self.store.as_ref()?.head().ok()
     }
 
     /// The commit that HEAD names, if there is one.
@@ -163,7 +185,7 @@ impl Workspace {
     pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
         self.setting.config.roots.iter().enumerate().find_map(|(index, root)| {
             let directory = self.setting.config.roots.directory_of(index, id)?;
-            Some(TaskRef { id: id.clone(), directory, workflow: root.workflow.clone() })
+            TaskRef::new(id.clone(), directory, root.workflow.clone()).ok()
         })
     }
 }

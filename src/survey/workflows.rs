@@ -1,43 +1,12 @@
 //! Workflows by name, compiled once each.
 
-use super::Error;
-use super::Workspace;
+use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Setting;
-use crate::base::{Code, Diagnostic, WorkflowName, nearest, shell_word};
+use super::{Error, Workspace};
+use crate::base::{Code, Diagnostic, nearest};
 use crate::scan::Matcher;
-use crate::workflow::{Document, System, Workflow, check, compile};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use crate::workflow::{Document, Workflow, check, compile};
 use std::sync::Arc;
-
-/// A workflow, what is wrong with it, and its globs compiled.
-pub struct Loaded {
-    /// The document.
-    pub document: Document,
-    /// The workflow, if its document has no error.
-    pub workflow: Option<Workflow>,
-    /// Every problem of the document.
-    pub problems: Vec<Diagnostic>,
-    /// Its artifact paths, ready to match.
-    pub matcher: Option<Matcher>,
-}
-
-pub(crate) type Cache = RefCell<BTreeMap<String, Arc<Loaded>>>;
-
-impl Loaded {
-    /// The error for a workflow whose document has errors.
-    pub(crate) fn faulty(&self) -> Error {
-        let name = &self.document.name;
-        let first = self.problems.iter().find(|problem| problem.is_error());
-        let message = match first {
-            Some(first) => format!("workflow `{name}` has errors: {first}"),
-            None => format!("workflow `{name}` cannot be used"),
-        };
-        Diagnostic::error(Code::WorkflowFaulty, message)
-            .hint(format!("orch workflow check {}", shell_word(name)))
-            .into()
-    }
-}
 
 impl Setting {
     /// Loads a workflow by name; the diagnostic says that there is no such workflow.
@@ -48,8 +17,11 @@ impl Setting {
         let Some(text) = self.system.workflow(name) else { return Err(self.unknown_workflow(name).into()) };
         let document = Document::new(name, self.workflow_path(name), text);
         let (workflow, problems) = compile(&document, &self.system);
-        let matcher = workflow.as_ref().map(Matcher::new);
-        let loaded = Arc::new(Loaded { document, workflow, problems, matcher });
+        let compiled = workflow.map(|workflow| {
+            let matcher = Matcher::new(&workflow);
+            Arc::new(UsableWorkflow { workflow, matcher })
+        });
+        let loaded = Arc::new(Loaded { document, compiled, problems });
         self.workflows.borrow_mut().insert(name.to_owned(), Arc::clone(&loaded));
         Ok(loaded)
     }
@@ -83,7 +55,7 @@ impl Workspace {
     pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Error> {
         let loaded = self.workflow(name)?;
         let mut problems = loaded.problems.clone();
-        if let Some(workflow) = &loaded.workflow {
+        if let Some(workflow) = loaded.workflow() {
             problems.extend(check(&loaded.document, workflow));
             let schemas = workflow.artifacts.iter().filter_map(|artifact| artifact.schema.as_ref());
             let mut seen = Vec::new();
@@ -124,10 +96,4 @@ impl Workspace {
     pub fn workflow_path(&self, name: &str) -> String {
         self.setting.workflow_path(name)
     }
-}
-
-/// The names of all workflows among these texts, in order.
-pub(crate) fn names(system: &System) -> Vec<String> {
-    let stems = system.names("workflows", ".md");
-    stems.filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()
 }

@@ -37,15 +37,17 @@ pub struct Watcher {
     head: Option<Instant>,
     failure: Option<String>,
     stopped: bool,
+    woken: bool,
 }
 
 #[derive(Debug)]
 enum WatcherMessage {
     Event(notify::Result<Event>),
+    Wake,
     Stop,
 }
 
-/// Ends the watch from anywhere, for example from a signal handler.
+/// Ends or wakes the watch from anywhere, for example from a signal handler.
 #[derive(Debug, Clone)]
 pub struct Stop(Sender<WatcherMessage>);
 
@@ -54,6 +56,11 @@ impl Stop {
     pub fn stop(&self) {
         // Without a receiver the watch has ended already.
         let _ = self.0.send(WatcherMessage::Stop);
+    }
+
+    /// Makes [`Watcher::next`] return at once, with an empty list where nothing else is due.
+    pub fn wake(&self) {
+        let _ = self.0.send(WatcherMessage::Wake);
     }
 }
 
@@ -84,6 +91,7 @@ impl Watcher {
             options,
             failure: None,
             stopped: false,
+            woken: false,
         };
         if !watcher.options.poll {
             watcher.listen();
@@ -108,7 +116,7 @@ impl Watcher {
 
     /// Sleeps until something is due and returns it, paths in order and once each.
     ///
-    /// An empty list means that `timeout` has passed, `None` that the watch was stopped.
+    /// An empty list means that `timeout` has passed or that it was woken, `None` that the watch was stopped.
     pub fn next(&mut self, timeout: Duration) -> Option<Vec<WatchSignal>> {
         let until = Instant::now().checked_add(timeout);
         loop {
@@ -121,7 +129,8 @@ impl Watcher {
             }
             let now = Instant::now();
             let due = self.due(now);
-            if !due.is_empty() || until.is_some_and(|until| until <= now) {
+            let is_woken = std::mem::take(&mut self.woken);
+            if !due.is_empty() || is_woken || until.is_some_and(|until| until <= now) {
                 return Some(due);
             }
             let wake = [self.debounce.next_deadline(), self.head, until]
@@ -165,6 +174,7 @@ impl Watcher {
     fn take(&mut self, message: WatcherMessage) {
         match message {
             WatcherMessage::Stop => self.stopped = true,
+            WatcherMessage::Wake => self.woken = true,
             WatcherMessage::Event(Err(error)) if self.is_listening() => self.fail(&error),
             WatcherMessage::Event(Err(_)) => {}
             WatcherMessage::Event(Ok(event)) if event.need_rescan() => {

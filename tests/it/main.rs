@@ -10,6 +10,7 @@ mod docs;
 mod faults;
 mod harness;
 mod hook;
+mod looks;
 mod loops;
 mod merge;
 mod model;

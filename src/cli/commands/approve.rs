@@ -25,7 +25,7 @@ pub struct ApproveArgs {
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
-    let judged = workspace.judge(&task)?;
+    let judged = workspace.look(&task)?;
     if !judged.decision.transition().is_some_and(|due| due.by_human) {
         let text = nothing_to_approve(&judged.decision);
         report::nothing(context, ui, &judged.decision, &text)?;

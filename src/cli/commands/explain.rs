@@ -23,7 +23,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     } else {
         args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
-    let judged = tasks.iter().map(|task| workspace.judge(task)).collect::<Result<Vec<_>, _>>()?;
+    let judged = tasks.iter().map(|task| workspace.look(task)).collect::<Result<Vec<_>, _>>()?;
     let subjects = report::subjects(&workspace, &judged)?;
     let explanations = Explanations::new(workspace.repository(), &subjects);
     if context.global.json {

@@ -154,7 +154,7 @@ fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
     names.dedup();
     for name in names {
         let loaded = workspace.workflow(&name).map_err(Failure::from)?;
-        let workflow = loaded.workflow.as_ref().ok_or_else(|| {
+        let workflow = loaded.workflow().ok_or_else(|| {
             Failure::from(Diagnostic::error(Code::WorkflowFaulty, format!("workflow `{name}` has errors")))
                 .hint(format!("orch workflow check {}", shell_word(&name)))
         })?;

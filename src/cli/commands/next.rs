@@ -6,7 +6,7 @@ use crate::apply::{AdvancePlan, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{Decision, Transition, Verdict};
 use crate::survey::Workspace;
-use crate::survey::{Judged, TaskRef};
+use crate::survey::{Sight, TaskRef};
 
 /// Apply the transition that the rules decide, or override them with a reason.
 ///
@@ -36,7 +36,7 @@ pub struct NextArgs {
 pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
-    let judged = workspace.judge(&task)?;
+    let judged = workspace.look(&task)?;
     let expected = args.expect.as_deref().map(|name| phase(&judged, name)).transpose()?;
     if let Some(expected) = expected.as_ref().filter(|expected| is_in(&judged, expected)) {
         report::nothing(context, ui, &judged.decision, &format!("{} is already in {expected}", task.id))?;
@@ -53,13 +53,12 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
 }
 
 /// The phase of this name or alias.
-fn phase(judged: &Judged, name: &str) -> Result<PhaseId, Failure> {
+fn phase(judged: &Sight, name: &str) -> Result<PhaseId, Failure> {
     let workflow = judged.workflow();
-    if let Some(phase) = workflow.and_then(|workflow| workflow.phase_named(name)) {
+    if let Some(phase) = workflow.phase_named(name) {
         return Ok(phase.id.clone());
     }
-    let known: Vec<&str> =
-        workflow.iter().flat_map(|workflow| &workflow.phases).map(|phase| phase.id.as_str()).collect();
+    let known: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
     let message = format!("workflow `{}` has no phase `{name}`", judged.decision.workflow);
     let meant = nearest(name, known.iter().copied());
     let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
@@ -107,7 +106,7 @@ fn decided(
 }
 
 /// Whether a task is recorded in this phase.
-fn is_in(judged: &Judged, phase: &PhaseId) -> bool {
+fn is_in(judged: &Sight, phase: &PhaseId) -> bool {
     !judged.untracked && judged.decision.phase.as_ref() == Some(phase)
 }
 

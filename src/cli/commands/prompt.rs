@@ -17,7 +17,7 @@ pub struct PromptArgs {
 pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
-    let judged = [workspace.judge(&task)?];
+    let judged = [workspace.look(&task)?];
     let subjects = report::subjects(&workspace, &judged)?;
     let Some(subject) = subjects.first() else { return Ok(ExitCode::Nothing) };
     let text = view::prompt(subject);

@@ -6,7 +6,7 @@ use crate::base::{Code, Diagnostic};
 use crate::decide::{Decision, HistoryEntry, Transition};
 use crate::drive::Controlled;
 use crate::survey::Workspace;
-use crate::survey::{Judged, TaskRef};
+use crate::survey::{Sight, TaskRef};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
     pretty,
@@ -21,7 +21,7 @@ pub(super) fn meant(
     match name {
         Some(name) => Ok(workspace.task(name)?),
         None => {
-            let open = |task: &TaskRef| workspace.judge(task).is_ok_and(|judged| !judged.decision.is_done());
+            let open = |task: &TaskRef| workspace.look(task).is_ok_and(|judged| !judged.decision.is_done());
             Ok(workspace.task_meant(context.here(workspace).as_ref(), open)?)
         }
     }
@@ -40,11 +40,11 @@ pub(super) fn named_or_all(
 }
 
 /// Judges tasks, passing over none: a task that cannot be judged is among the diagnostics.
-pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Judged>, Vec<Diagnostic>) {
+pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>, Vec<Diagnostic>) {
     let mut judged = Vec::new();
     let mut problems = Vec::new();
     for task in tasks {
-        match workspace.judge(task) {
+        match workspace.look(task) {
             Ok(one) => judged.push(one),
             Err(error) => {
                 let mut problem = Diagnostic::error(Code::Unjudged, format!("task `{}`: {error}", task.id));
@@ -74,10 +74,10 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
 /// The subjects of judged tasks, with the commits of their states.
 pub(super) fn subjects<'a>(
     workspace: &'a Workspace,
-    judged: &'a [Judged],
+    judged: &'a [Sight],
 ) -> Result<Vec<Subject<'a>>, Failure> {
     let commits = workspace.committed(judged)?;
-    Ok(judged.iter().zip(commits).filter_map(|(one, commit)| workspace.subject(one, commit)).collect())
+    Ok(judged.iter().zip(commits).map(|(one, commit)| workspace.subject(one, commit)).collect())
 }
 
 /// Tells what was applied to a task: the transitions, then what comes next.
@@ -108,7 +108,8 @@ pub(super) fn applied(
     }
     if dry_run {
         ui.status("nothing was written (--dry-run)");
-    } else if let Some(subject) = workspace.subject(&applied.judged, None) {
+    } else {
+        let subject = workspace.subject(&applied.judged, None);
         let next = DutyView::of(&subject);
         ui.status(&format!("{}: {}", applied.judged.task.id, next.reason));
     }
@@ -132,7 +133,7 @@ pub(super) fn controlled(
             ("done", applied.as_deref().map(transition_lines).unwrap_or_default())
         }
         Controlled::Nothing => {
-            let judged = workspace.judge(task)?;
+            let judged = workspace.look(task)?;
             let text = format!("nothing of `{}` is running, so there is nothing to {order}", task.id);
             nothing(context, ui, &judged.decision, &text)?;
             return Ok(ExitCode::Nothing);
@@ -156,7 +157,7 @@ pub(super) fn controlled(
 
 /// The transitions that were applied to a task.
 pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
-    let Some(workflow) = applied.judged.workflow() else { return Vec::new() };
+    let workflow = applied.judged.workflow();
     let lines = applied.steps.iter().zip(entries(applied)).map(|((transition, commit), entry)| {
         let commit = commit.map(|commit| commit.to_string());
         TransitionLine::of(&AppliedView {

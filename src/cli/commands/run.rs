@@ -6,7 +6,6 @@ mod screen;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::cli::interrupt;
 use crate::decide::{Ending, Mode};
 use crate::drive::{RunEnd, RunOptions, StopFlag};
 use crate::survey::TaskRef;
@@ -77,7 +76,7 @@ pub(super) fn go(
     loop {
         let stop = StopFlag::default();
         let (flag, tell) = (stop.clone(), live.voice());
-        interrupt::on_interrupt(move || {
+        context.interrupts.instead(move || {
             flag.stop();
             tell("the run is brought to its end; Ctrl-C once more ends it at once".to_owned());
         });
@@ -87,7 +86,7 @@ pub(super) fn go(
         live.end();
         let mut end = ended?;
         // Nothing runs now that an interrupt would have to wait for.
-        interrupt::at_once();
+        context.interrupts.at_once();
         let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
         let answers = if asks && options.mode != Some(Mode::Auto) { ask::ask(&end.judged, ui) } else { None };
         if answers.is_some() && crate::drive::overrule(&context.writer(workspace), &mut end)? {

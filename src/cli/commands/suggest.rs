@@ -2,13 +2,12 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::base::Code;
-use crate::store::Store;
+use crate::drive::{self, Waited};
 use crate::survey::Workspace;
 use crate::view::layout::counted;
 use crate::view::{self, Suggestions, pretty};
-use crate::watch::{WatchOptions, WatchSignal, Watcher};
 use crate::workflow::Owner;
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 /// Show what to do next for each task, and why.
@@ -102,38 +101,24 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
 
 /// Returns when the suggestions differ from what they are now.
 fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
-    let options = WatchOptions {
-        settle: Duration::from_millis(workspace.config().settle_ms),
-        heads: workspace.store().map(Store::head_places).unwrap_or_default(),
-        ..WatchOptions::default()
-    };
-    let mut watcher = Watcher::new(workspace.root(), &workspace.watched(), options)
-        .map_err(|error| Failure::new(Code::WatchFailed, error.to_string()))?;
-    let mut head = workspace.head();
-    let before = answer(workspace, args)?;
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
-    loop {
-        let left =
-            until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(Instant::now()));
-        let Some(signals) = watcher.next(left) else { return Ok(ExitCode::Interrupted) };
-        let moved = std::mem::replace(&mut head, workspace.head()) != head;
-        let is_news = |signal: &WatchSignal| match signal {
-            WatchSignal::Failed(_) => false,
-            WatchSignal::Head => moved,
-            WatchSignal::Dirty(_) | WatchSignal::Rescan(_) => true,
-        };
-        if signals.iter().any(is_news) {
-            // The settings may have changed too, so everything is opened anew.
-            let workspace = context.workspace(ui)?;
-            let now = answer(&workspace, args)?;
-            if now.envelope.suggestions != before.envelope.suggestions {
-                tell(&now, context, ui)?;
-                return Ok(now.exit(args));
-            }
+    let before: OnceCell<Answer> = OnceCell::new();
+    let begin = || answer(workspace, args).map(|now| drop(before.set(now)));
+    let news = || {
+        // The settings may have changed too, so everything is opened anew.
+        let now = answer(&context.workspace(ui)?, args)?;
+        let is_same = |before: &Answer| before.envelope.suggestions == now.envelope.suggestions;
+        Ok((!before.get().is_some_and(is_same)).then_some(now))
+    };
+    match drive::wait_for(workspace, until, begin, news)? {
+        Waited::News(now) => {
+            tell(&now, context, ui)?;
+            Ok(now.exit(args))
         }
-        if until.is_some_and(|until| Instant::now() >= until) {
-            tell(&before, context, ui)?;
-            return Ok(ExitCode::No);
+        Waited::TimedOut => {
+            before.get().map_or(Ok(()), |before| tell(before, context, ui))?;
+            Ok(ExitCode::No)
         }
+        Waited::Stopped => Ok(ExitCode::Interrupted),
     }
 }

@@ -104,7 +104,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
 }
 
 fn usable(loaded: &Arc<Loaded>) -> Result<&Workflow, Failure> {
-    loaded.workflow.as_ref().ok_or_else(|| {
+    loaded.workflow().ok_or_else(|| {
         let name = &loaded.document.name;
         Failure::new(Code::WorkflowFaulty, format!("workflow `{name}` has errors"))
             .hint(format!("orch workflow check {}", shell_word(name)))
@@ -117,8 +117,8 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
         let loaded = workspace.workflow(&name)?;
         let path = workspace.workflow_path(&name);
         let origin = if workspace.root().join(&path).is_file() { path } else { "shipped".to_owned() };
-        let counts = loaded.workflow.as_ref().map(|workflow| (workflow.phases.len(), workflow.rules.len()));
-        let title = loaded.workflow.as_ref().map(|workflow| workflow.title.clone()).unwrap_or_default();
+        let counts = loaded.workflow().map(|workflow| (workflow.phases.len(), workflow.rules.len()));
+        let title = loaded.workflow().map(|workflow| workflow.title.clone()).unwrap_or_default();
         rows.push((name, title, counts, origin));
     }
     if context.global.json {

@@ -65,6 +65,18 @@ pub struct Recorder<'a> {
 }
 
 impl RunCommand {
+    /// Whether it may leave a record in a task of this workflow at all.
+    #[must_use]
+    pub fn may_record(&self, workflow: &Workflow) -> bool {
+        let answers = |signal| workflow.rules.iter().any(|rule| rule.on == Some(signal));
+        match self {
+            Self::Start => answers(Signal::Start),
+            Self::Order(request) => request.signal().is_some_and(answers),
+            Self::Begin(_) | Self::End(_) => workflow.has_actions(),
+            Self::Moves | Self::Result { .. } | Self::GiveUp { .. } | Self::Answer { .. } => true,
+        }
+    }
+
     /// The steps that record it for a task as it is now; none, where there is nothing to record. The
     /// error says why it is refused.
     pub fn steps(

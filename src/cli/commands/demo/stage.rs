@@ -36,8 +36,9 @@ impl<'a> Stage<'a> {
         let aside = context.global.json;
         let global = Global { directory: None, json: false, quiet: true, ..context.global.clone() };
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
+        let (start, interrupts) = (directory.to_owned(), context.interrupts.clone());
         let logging = Arc::clone(&context.logging);
-        let context = Context { global, caller, start: directory.to_owned(), logging };
+        let context = Context { caller, global, start, interrupts, logging };
         let stage = Self { directory, context, ui, aside, scene: 0, reports: std::cell::Cell::new(0) };
         stage.say("The life of one task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
@@ -120,7 +121,7 @@ impl<'a> Stage<'a> {
         }
         self.typed(&format!("orch explain {TASK}"))?;
         let workspace = self.workspace()?;
-        let judged = workspace.judge(&workspace.task(TASK)?)?;
+        let judged = workspace.look(&workspace.task(TASK)?)?;
         let subjects = report::subjects(&workspace, std::slice::from_ref(&judged))?;
         let text = Explanations::new(workspace.repository(), &subjects).text(Paint::PLAIN, self.ui.width);
         let ours = |line: &&str| !line.contains(&format!(". {rule}:"));
@@ -176,7 +177,7 @@ impl<'a> Stage<'a> {
     /// Writes a report of the task, with the `of` map that `orch suggest` hands out for it.
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
         let workspace = self.workspace()?;
-        let judged = workspace.judge(&workspace.task(TASK)?)?;
+        let judged = workspace.look(&workspace.task(TASK)?)?;
         if let Some(expected) = judged.decision.expects.iter().find(|expected| expected.path == path) {
             let of =
                 expected.of.iter().map(|(name, digest)| (name.to_string(), Value::from(digest.to_string())));
@@ -211,13 +212,10 @@ impl<'a> Stage<'a> {
     }
 
     fn stands(&self, workspace: &Workspace) -> Result<(), Failure> {
-        let judged = workspace.judge(&workspace.task(TASK)?)?;
-        if let Some(subject) = workspace.subject(&judged, None) {
-            let Suggestion { task, duty, .. } = Suggestion::of(&subject);
-            let phase = task.current_phase.unwrap_or_default();
-            self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", duty.reason)))?;
-        }
-        Ok(())
+        let judged = workspace.look(&workspace.task(TASK)?)?;
+        let Suggestion { task, duty, .. } = Suggestion::of(&workspace.subject(&judged, None));
+        let phase = task.current_phase.unwrap_or_default();
+        self.say(&self.ui.paint.paint(Style::Dim, &format!("  now in {phase}: {}", duty.reason)))
     }
 }
 

@@ -2,15 +2,15 @@
 
 use crate::cli::Ui;
 use crate::drive::{self, Asked, Standstill};
-use crate::survey::Judged;
+use crate::survey::Sight;
 
 /// What a person answers; `None` where nothing is asked, or they would rather end the run.
-pub(super) fn ask(judged: &Judged, ui: &Ui) -> Option<Vec<Asked>> {
+pub(super) fn ask(judged: &Sight, ui: &Ui) -> Option<Vec<Asked>> {
     match drive::standstill(judged)? {
         Standstill::Pick(actions) => {
             ui.problem(&judged.decision.reason);
             for (at, action) in actions.iter().enumerate() {
-                let workflow = judged.workflow()?;
+                let workflow = judged.workflow();
                 let title = workflow.action(action).and_then(|action| action.title.as_deref());
                 ui.problem(&format!("  {}. {action}  {}", at + 1, title.unwrap_or_default()));
             }

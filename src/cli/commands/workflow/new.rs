@@ -80,7 +80,7 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
 
 /// The repository; that its settings name the workflow already is no reason not to make it.
 fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, Failure> {
-    crate::cli::interrupt::listen();
+    context.interrupts.listen();
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
     let is_awaited = |finding: &&Diagnostic| {
         finding.code == Code::ConfigValue && finding.message == format!("there is no workflow `{name}`")

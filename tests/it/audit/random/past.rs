@@ -176,9 +176,13 @@ impl Past {
             self.made_on.insert((task.to_owned(), Arc::from(lines.as_str())), declared);
             // The state may be left behind, or be lost: it is a copy.
             let copy = self.chance.below(16);
-            let put = |tree: &mut Tree| match copy {
-                0 => write(tree, task, "transcript.jsonl", lines.as_str()),
-                1 => {
+            let older = text(&self.work, task, "state.json");
+            let put = |tree: &mut Tree| match (copy, &older) {
+                (0, Some(older)) => {
+                    write(tree, task, "transcript.jsonl", lines.as_str());
+                    write(tree, task, "state.json", Arc::clone(older));
+                }
+                (1, _) => {
                     write(tree, task, "transcript.jsonl", lines.as_str());
                     tree.remove(&format!("tasks/{task}/state.json"));
                 }
@@ -265,7 +269,9 @@ pub fn whole(tree: &Tree, task: &str) -> Option<State> {
 fn reading(tree: &Tree, task: &str) -> RecordReading {
     let (state, log) = (text(tree, task, "state.json"), text(tree, task, "transcript.jsonl"));
     let value = state.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let file = state.as_deref().map(|text| StateText { text, value: value.as_ref() });
+    // Whoever records a step folds the log: a copy that somebody edited and sealed is not gone on from.
+    let is_told = log.as_deref().is_some_and(|log| !log.trim().is_empty());
+    let file = state.as_deref().filter(|_| !is_told).map(|text| StateText { text, value: value.as_ref() });
     read_record(&LIFECYCLE, file, log.as_deref().map(str::as_bytes), &mut FoldCache::default())
 }
 

@@ -1,0 +1,97 @@
+//! What the file system says of a file: enough to tell that it is the same, unread.
+
+use std::fs::Metadata;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// A file as the file system tells it from any other, and from itself at another time.
+///
+/// Two stamps that are equal mean equal bytes, unless the file was changed twice within one tick of the
+/// file system's clock: see [`FileStamp::is_recent`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Device and inode; zero where the system has none.
+    place: (u64, u64),
+    length: u64,
+    mode: u32,
+    modified: SystemTime,
+    /// When anything about it changed, its name and its permissions included.
+    changed: SystemTime,
+}
+
+/// How coarse the clock of a file system may be, and how far from ours.
+const TICK: Duration = Duration::from_millis(20);
+
+impl FileStamp {
+    /// The stamp that metadata give; `None` where the system keeps no times.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Option<Self> {
+        let modified = metadata.modified().ok()?;
+        let (place, mode, changed) = details(metadata, modified);
+        Some(Self { place, length: metadata.len(), mode, modified, changed })
+    }
+
+    /// The stamp of what lies at a path, a link not followed; `None` where nothing does.
+    #[must_use]
+    pub fn at(path: &Path) -> Option<Self> {
+        Self::of(&path.symlink_metadata().ok()?)
+    }
+
+    /// Whether it changed so short before `now` that another change could have the same stamp.
+    #[must_use]
+    pub fn is_recent(&self, now: SystemTime) -> bool {
+        now.duration_since(self.changed).map_or(true, |age| age < TICK)
+    }
+
+    /// Whether both are one file with the same bytes, under whichever name.
+    #[must_use]
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        (self.place, self.length, self.modified) == (other.place, other.length, other.modified)
+    }
+}
+
+#[cfg(unix)]
+fn details(metadata: &Metadata, _modified: SystemTime) -> ((u64, u64), u32, SystemTime) {
+    use std::os::unix::fs::MetadataExt;
+    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
+    let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
+    let changed = SystemTime::UNIX_EPOCH + seconds + rest;
+    ((metadata.dev(), metadata.ino()), metadata.mode(), changed)
+}
+
+#[cfg(not(unix))]
+fn details(_metadata: &Metadata, modified: SystemTime) -> ((u64, u64), u32, SystemTime) {
+    ((0, 0), 0, modified)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_is_the_same_until_it_is_written_or_replaced() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a");
+        fs::write(&path, "one").expect("written");
+        let first = FileStamp::at(&path).expect("there");
+        assert_eq!(FileStamp::at(&path), Some(first));
+        std::thread::sleep(Duration::from_millis(15));
+        fs::write(&path, "two").expect("written");
+        let second = FileStamp::at(&path).expect("there");
+        assert_ne!(first, second);
+        fs::rename(&path, directory.path().join("b")).expect("renamed");
+        let moved = FileStamp::at(&directory.path().join("b")).expect("there");
+        assert!(moved.is_same_file(&second) && !moved.is_same_file(&first));
+        assert_eq!(FileStamp::at(&path), None);
+    }
+
+    #[test]
+    fn what_changed_just_now_may_change_again_unseen() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let stamp = FileStamp::at(file.path()).expect("there");
+        assert!(stamp.is_recent(stamp.changed + Duration::from_millis(1)));
+        assert!(stamp.is_recent(stamp.changed - Duration::from_secs(1)), "the clocks may differ");
+        assert!(!stamp.is_recent(stamp.changed + Duration::from_secs(1)));
+    }
+}

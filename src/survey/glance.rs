@@ -1,0 +1,85 @@
+//! A source as one look reads it: the task is listed once, its state is read once, reads are counted.
+
+use super::costs::Costs;
+use crate::base::{Digest, Error, RepoPath};
+use crate::scan::{Child, Content, Entry, Source};
+use std::cell::RefCell;
+
+/// Another source, read for one task.
+///
+/// The list is made first and the files are read after it, so that a stamp in the list is never newer
+/// than the bytes that were read.
+pub(super) struct Glance<'a> {
+    source: &'a dyn Source,
+    costs: Option<&'a Costs>,
+    directory: &'a RepoPath,
+    entries: Vec<Entry>,
+    /// The state, which says by which workflow the rest is read.
+    state: RefCell<Option<(RepoPath, Content)>>,
+}
+
+impl<'a> Glance<'a> {
+    /// Lists a task's directory.
+    pub(super) fn of(
+        source: &'a dyn Source,
+        costs: Option<&'a Costs>,
+        directory: &'a RepoPath,
+    ) -> Result<Self, Error> {
+        let entries = source.list(directory)?;
+        Ok(Self { source, costs, directory, entries, state: RefCell::default() })
+    }
+
+    /// Reads the state, and keeps it for whoever reads it next.
+    pub(super) fn state(&self, path: &RepoPath, limit: u64) -> Option<Vec<u8>> {
+        if !self.entries.iter().any(|entry| entry.path == path.as_str()) {
+            return None;
+        }
+        let content = self.read(path, limit).ok()?;
+        self.state.replace(Some((path.clone(), content.clone())));
+        match content {
+            Content::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// What lay in the task's directory before anything of it was read.
+    pub(super) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+}
+
+impl Source for Glance<'_> {
+    fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
+        if directory == self.directory { Ok(self.entries.clone()) } else { self.source.list(directory) }
+    }
+
+    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+        self.source.children(directory)
+    }
+
+    fn is_behind_link(&self, directory: &RepoPath) -> bool {
+        self.source.is_behind_link(directory)
+    }
+
+    fn other_repository(&self, directory: &RepoPath) -> Option<RepoPath> {
+        self.source.other_repository(directory)
+    }
+
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
+        if let Some((known, content)) = &*self.state.borrow()
+            && known == path
+        {
+            return Ok(content.clone());
+        }
+        self.costs.inspect(|costs| costs.read());
+        self.source.read(path, limit)
+    }
+
+    fn blob_id(&self, path: &RepoPath) -> Option<Digest> {
+        self.source.blob_id(path)
+    }
+
+    fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
+        self.source.digest(path, bytes)
+    }
+}

@@ -1,0 +1,381 @@
+//! One look at one task: what was seen, and what the rules make of it.
+
+use super::costs::Counted;
+use super::evidence::with_own_line_endings;
+use super::snapshot::{Reading, Snapshot};
+use super::{Error, TaskRef, UsableWorkflow, Workspace};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::decide::{
+    Circumstances, Decision, Ending, Judgement, LastRun, Recorded, Runner, STALE_STATE, Settled, State, Step,
+    conclude, evaluate, judge,
+};
+use crate::record::{SUGGESTION_FILE, has_lost_events};
+use crate::run::RunFiles;
+use crate::scan::{Entry, FileStamp, Observed, StateFile};
+use crate::store::{Head, Store, durable};
+use crate::workflow::Workflow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What one look at a task saw, and what the rules say to it.
+///
+/// It is made by [`Workspace::look`]; after a transition the writer makes the next one of it, without
+/// another look.
+#[derive(Clone)]
+pub struct Sight {
+    /// The task.
+    pub task: TaskRef,
+    /// The workflow that judged it.
+    pub compiled: Arc<UsableWorkflow>,
+    /// What was recorded.
+    pub recorded: Recorded,
+    /// The bytes and facts that were judged.
+    pub observed: Observed,
+    /// What the rules say, and what may be typed now.
+    pub decision: Decision,
+    /// Whether the current branch holds no log of it: judged, but never written or committed.
+    pub untracked: bool,
+    /// Whether the current branch holds exactly this log.
+    pub is_committed: bool,
+    /// What is known of its runner.
+    pub runner: Option<Runner>,
+    /// The commit that recorded the state, where that is known without a search.
+    pub commit: Option<Digest>,
+    /// What all of it rests on.
+    pub(crate) key: SightKey,
+    pub(crate) last_run: LastRun,
+}
+
+/// What a look rests on: where HEAD was, and what the file system said of the task's files before they
+/// were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SightKey {
+    /// Where HEAD was; `None` outside git, and of what a commit or the index holds.
+    pub(crate) head: Option<Head>,
+    /// What lay in the task's directory, by path.
+    entries: BTreeMap<String, Option<FileStamp>>,
+    /// Whether something changed so short before that another change might not show.
+    is_recent: bool,
+}
+
+impl Sight {
+    /// The recorded state, if there is a usable one.
+    #[must_use]
+    pub fn state(&self) -> Option<&State> {
+        match &self.recorded {
+            Recorded::Known(state) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// The title for people.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.state()?.title.as_deref()
+    }
+
+    /// Whether `state.json` does not hold the state that the log folds to.
+    #[must_use]
+    pub fn is_state_stale(&self) -> bool {
+        self.decision.diagnostics.iter().any(|found| STALE_STATE.contains(&found.code))
+    }
+
+    /// Whether committed code may move it.
+    #[must_use]
+    pub fn rests_on_code(&self) -> bool {
+        let has_tree = self.workflow().artifacts.iter().any(|artifact| artifact.tree.is_some());
+        has_tree && !self.decision.is_done()
+    }
+
+    /// The workflow that judged it.
+    #[must_use]
+    pub fn workflow(&self) -> &Workflow {
+        &self.compiled.workflow
+    }
+
+    /// Logs what the rules say.
+    fn trace(&self) {
+        let Decision { phase, rule, verdict, .. } = &self.decision;
+        let (phase, rule) = (phase.as_ref(), rule.as_ref());
+        tracing::debug!(
+            phase = phase.map(|phase| phase.as_str()),
+            verdict = verdict.name(),
+            rule = rule.map(|rule| rule.as_str()),
+            "judged"
+        );
+    }
+
+    /// The commit that HEAD named when it was looked at.
+    pub(crate) fn head_commit(&self) -> Option<Digest> {
+        self.key.head.as_ref().and_then(|head| head.commit)
+    }
+}
+
+/// What was written for a task's last step.
+pub(crate) struct Placed<'p> {
+    /// The state after it, and its text.
+    pub state: (State, Vec<u8>),
+    /// The transcript after it.
+    pub transcript: Vec<u8>,
+    /// What the rules say after it.
+    pub decision: Decision,
+    /// The commit that holds it; `None` where it was not committed.
+    pub commit: Option<Digest>,
+    /// Where HEAD is now.
+    pub head: Option<Head>,
+    /// The stamps of the files as they were put there; of one that somebody has changed since, none.
+    pub stamps: &'p [(RepoPath, FileStamp)],
+}
+
+impl Workspace {
+    /// Looks at a task: reads its files once, in the workspace's source, and decides on them.
+    ///
+    /// The error says that the source cannot be read, or that its workflow cannot be used.
+    pub fn look(&self, task: &TaskRef) -> Result<Sight, Error> {
+        let store = self.store.as_ref().filter(|_| self.reads_work_dir());
+        let head = store.map(Store::head).transpose()?;
+        self.look_under(task, head)
+    }
+
+    /// The same where HEAD was opened already, before anything of the task is read.
+    pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
+        let _span = tracing::debug_span!("judge", task = %task.id).entered();
+        let commit = head.as_ref().and_then(|head| head.commit);
+        let now = super::caller::present();
+        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task))?;
+        let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
+        judged.trace();
+        Ok(judged)
+    }
+
+    /// Looks at a task in another source: what is staged, or what a commit holds.
+    pub(crate) fn look_back(&self, task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Sight, Error> {
+        let now = super::caller::present();
+        self.conclude(task, snapshot.observe(task)?, None, (false, now))
+    }
+
+    /// Decides on what was read. Only in the work directory HEAD is another source that counts.
+    fn conclude(
+        &self,
+        task: &TaskRef,
+        reading: Reading,
+        head: Option<Head>,
+        (is_present, now): (bool, SystemTime),
+    ) -> Result<Sight, Error> {
+        let Reading { compiled, mut recorded, observed, entries } = reading;
+        self.costs.looked();
+        let path = task.transcript_path();
+        let at_head = match (&self.store, &head, is_present && self.commits()) {
+            (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
+            _ => None,
+        };
+        let lies_there = match (&self.store, &observed.transcript) {
+            (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&path, log)?),
+            _ => None,
+        };
+        if let (Some(store), Some(Some(held))) = (&self.store, at_head)
+            && lies_there != Some(held)
+            && !matches!(recorded, Recorded::Broken(_))
+        {
+            recorded = still_whole(store, task, &observed, held, recorded)?;
+        }
+        let untracked = at_head.map_or(!observed.has_transcript, |blob| blob.is_none());
+        let is_committed = match (at_head, &observed.transcript, &self.store) {
+            (Some(Some(held)), Some(_), Some(_)) => lies_there == Some(held),
+            // What a commit holds is committed; what is staged is not yet.
+            (None, Some(_), Some(_)) => !is_present,
+            _ => false,
+        };
+        let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
+        self.costs.evaluated(1);
+        let (Judgement { decision, runner }, fault) =
+            self.under_circumstances((untracked, !is_present), &last_run, |circumstances| {
+                judge(&compiled.workflow, &recorded, &observed.facts, circumstances)
+            });
+        fault.map_or(Ok(()), Err)?;
+        let key = SightKey::of(head, &entries, now);
+        let (task, commit) = (task.clone(), None);
+        Ok(Sight {
+            task,
+            compiled,
+            recorded,
+            observed,
+            decision,
+            untracked,
+            is_committed,
+            runner,
+            commit,
+            key,
+            last_run,
+        })
+    }
+
+    /// The steps that a judged task takes, with what the rules say after the last of them.
+    pub(crate) fn after(&self, judged: &Sight, steps: Vec<Step>) -> Settled {
+        let decision = match steps.last() {
+            None => judged.decision.clone(),
+            Some(last) => {
+                let facts = super::code::facts_after(judged.workflow(), &judged.observed.facts, &last.state);
+                let recorded = Recorded::Known(Box::new(last.state.clone()));
+                self.costs.evaluated(1);
+                evaluate(judged.workflow(), &recorded, &facts)
+            }
+        };
+        Settled { steps, decision }
+    }
+
+    /// What a look would see after a step was written, made of what was seen before and what was written.
+    ///
+    /// It cannot fail, since the step is taken: what git does not tell now is left out.
+    pub(crate) fn sight_after(&self, before: Sight, placed: Placed<'_>) -> Sight {
+        let _span = tracing::debug_span!("judge", task = %before.task.id).entered();
+        let (state, text) = placed.state;
+        let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
+        let recorded = Recorded::Known(Box::new(state));
+        let (Judgement { decision, runner }, _) =
+            self.under_circumstances((false, false), &before.last_run, |circumstances| {
+                conclude(before.workflow(), &recorded, &facts, placed.decision, circumstances)
+            });
+        let path = before.task.transcript_path();
+        let is_committed = match (&self.store, placed.commit) {
+            (Some(store), Some(_)) => !store.alters(&path, &placed.transcript).unwrap_or(true),
+            _ => false,
+        };
+        let commit = placed.commit.filter(|_| is_committed);
+        let own = [before.task.state_path(), path];
+        let key = before.key.after(placed.head, &own, placed.stamps);
+        let observed = Observed {
+            facts: facts.into_owned(),
+            state: Some(StateFile { bytes: text, problems: Vec::new() }),
+            has_transcript: true,
+            transcript: Some(placed.transcript),
+            ..before.observed
+        };
+        let after = Sight {
+            recorded,
+            observed,
+            decision,
+            untracked: false,
+            is_committed,
+            runner,
+            commit,
+            key,
+            ..before
+        };
+        after.trace();
+        after
+    }
+
+    /// Whether what a look saw is still so: HEAD names the same branch and commit, and every file is the
+    /// one that was read. `head` is where HEAD is now.
+    pub(crate) fn still_stands(&self, sight: &Sight, head: Option<&Head>) -> bool {
+        self.is_still(&sight.task, &sight.key, head)
+    }
+
+    /// The same of the key of a look alone.
+    pub(crate) fn is_still(&self, task: &TaskRef, key: &SightKey, head: Option<&Head>) -> bool {
+        if key.is_recent || key.head.as_ref() != head || !self.reads_work_dir() {
+            return false;
+        }
+        let entries = self.snapshot(|snapshot| snapshot.source.list(&task.directory));
+        entries.is_ok_and(|entries| stamps(&entries) == key.entries)
+    }
+
+    /// How often what was done, since the workspace was opened.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
+        Counted { heads: store.heads, locks: store.locks, ..self.costs.counted() }
+    }
+
+    fn under_circumstances(
+        &self,
+        (untracked, past): (bool, bool),
+        last_run: &LastRun,
+        judged: impl FnOnce(&Circumstances<'_>) -> Judgement,
+    ) -> (Judgement, Option<Error>) {
+        let fault: RefCell<Option<Error>> = RefCell::default();
+        let remembered = |path: &RepoPath, blob: Digest| {
+            let found = self.store.as_ref().map_or(Ok(None), |store| store.commit_holding(path, blob));
+            let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();
+            found.map(|commit| commit.short())
+        };
+        let found = judged(&Circumstances { untracked, past, last_run, remembered: &remembered });
+        (found, fault.into_inner())
+    }
+
+    /// How the last run of a task stands.
+    fn last_run(&self, task: &TaskRef) -> LastRun {
+        let files = RunFiles::of(&self.root, &task.directory);
+        let Ok(Some(run)) = files.read() else { return LastRun::Settled };
+        match run.ended() {
+            None if files.is_driven() => LastRun::Driven,
+            None => LastRun::Interrupted,
+            Some((Ending::Stalled, why)) => {
+                let seen = run.usage.seen.iter().map(|(_, seen)| *seen).collect();
+                LastRun::Stalled { why: why.to_owned(), seen }
+            }
+            Some(_) => LastRun::Settled,
+        }
+    }
+}
+
+impl SightKey {
+    fn of(head: Option<Head>, entries: &[Entry], now: SystemTime) -> Self {
+        let entries = stamps(entries);
+        let is_recent = entries.values().flatten().any(|stamp| stamp.is_recent(now));
+        Self { head, entries, is_recent }
+    }
+
+    /// The key once files of `orch`'s own were put in the place of those that were read. Of one without a
+    /// stamp nobody knows whether it still is what was written, so the next look must be a real one.
+    fn after(mut self, head: Option<Head>, own: &[RepoPath], placed: &[(RepoPath, FileStamp)]) -> Self {
+        for path in own {
+            match placed.iter().find(|(other, _)| other == path) {
+                Some((_, stamp)) => drop(self.entries.insert(path.to_string(), Some(*stamp))),
+                None => self.is_recent = true,
+            }
+        }
+        Self { head, ..self }
+    }
+}
+
+/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
+fn still_whole(
+    store: &Store,
+    task: &TaskRef,
+    observed: &Observed,
+    held: Digest,
+    recorded: Recorded,
+) -> Result<Recorded, Error> {
+    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
+    let held = store.blob(held)?.unwrap_or_default();
+    if !has_lost_events(&held, &with_own_line_endings(log.into())) {
+        return Ok(recorded);
+    }
+    let path = task.transcript_path();
+    // Another process may have moved the branch since the log was read: then its journal says so, or its files
+    // lie there by now. What is decided on the older log is decided again before it is committed.
+    let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
+    if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+        return Ok(recorded);
+    }
+    let message = "it has lost events that HEAD holds; a log only grows";
+    let restore = command(&["git", "restore", "--", path.as_str()]);
+    let recover = command(&["orch", "recover", task.id.as_str()]);
+    let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
+    Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
+}
+
+/// What counts of what lies in a task's directory: not the copy of the suggestion, which is derived, and
+/// not what is on its way into place.
+fn stamps(entries: &[Entry]) -> BTreeMap<String, Option<FileStamp>> {
+    let name = |entry: &Entry| entry.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let counts = |entry: &&Entry| {
+        let name = name(entry);
+        name != SUGGESTION_FILE && !name.starts_with(durable::TEMPORARY)
+    };
+    entries.iter().filter(counts).map(|entry| (entry.path.clone(), entry.stamp)).collect()
+}

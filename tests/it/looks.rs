@@ -1,0 +1,202 @@
+//! What looking costs: how often files are read, HEAD is opened and the rules are asked.
+
+use crate::harness::World;
+use orch::base::RepoPath;
+use orch::drive::{Happened, RunOptions, StopFlag, WatchEffect, WatchEvent, Watching};
+use orch::survey::{Caller, Counted, Sight, Workspace};
+use orch::{apply::Writer, decide::Ending, drive};
+use std::time::Duration;
+
+/// Whoever calls in this process: nothing is set but where programs are.
+fn caller() -> Caller {
+    Caller::from_environment(|name| (name == "PATH").then(|| "/usr/local/bin:/usr/bin:/bin".to_owned()))
+}
+
+/// A repository with one task, `t1`, in which this process may commit.
+fn world() -> World {
+    let world = World::ready();
+    world.git(&["config", "user.name", "Ann"]);
+    world.git(&["config", "user.email", "ann@example.com"]);
+    world.git(&["config", "commit.gpgSign", "false"]);
+    world.orch(&["new", "t1"]).succeeds();
+    world
+}
+
+fn open(world: &World) -> Workspace {
+    Workspace::open(&world.root(), caller().environment).expect("a repository")
+}
+
+/// Until a file is old enough to be told from itself at another time.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(60));
+}
+
+fn changed(paths: &[&str]) -> WatchEvent {
+    WatchEvent::Changed(paths.iter().map(|path| RepoPath::new(path).expect("a path")).collect())
+}
+
+const RECORD: [&str; 2] = ["tasks/t1/state.json", "tasks/t1/transcript.jsonl"];
+
+/// A watch over a world that has looked at everything, and what that has cost.
+fn watching(world: &World) -> (Watching, Counted) {
+    let mut watching = Watching::new(open(world), caller(), false);
+    watching.step(WatchEvent::Start);
+    let counted = watching.workspace().counted();
+    (watching, counted)
+}
+
+#[test]
+fn one_artifact_and_one_commit_are_one_look() {
+    let world = world();
+    let (mut watching, before) = watching(&world);
+    world.plan("t1", 1);
+    settle();
+    let effects = watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
+    assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
+    settle();
+    // What git and the watch itself have written comes back as events.
+    let effects = watching.take(vec![WatchEvent::Head, changed(&RECORD)]);
+    assert!(effects.is_empty(), "nothing new is seen");
+    let cost = watching.workspace().counted().since(&before);
+    assert_eq!((cost.looks, cost.reads), (1, 3), "plan, state and transcript, once each: {cost:?}");
+    assert_eq!((cost.evaluations, cost.locks), (2, 1), "before and after: {cost:?}");
+    assert!(cost.heads <= 5, "{cost:?}");
+    assert_eq!(world.phase("t1"), "plan_review");
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn what_somebody_writes_beside_our_own_is_seen() {
+    let world = world();
+    let (mut watching, _) = watching(&world);
+    world.plan("t1", 1);
+    settle();
+    watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
+    // One event for both: our state, and a review of somebody else's.
+    world.plan_review("t1", true, 1);
+    settle();
+    let effects = watching.take(vec![WatchEvent::Head, changed(&RECORD)]);
+    assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "the review counts");
+    assert_eq!(world.phase("t1"), "codegen");
+    // And one who edits the state itself is told so, though it is a file of our own.
+    world.write("tasks/t1/state.json", "{");
+    let effects = watching.take(vec![changed(&RECORD)]);
+    assert!(matches!(effects.as_slice(), [WatchEffect::Stands(_)]), "the state is broken");
+}
+
+#[test]
+fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
+    let world = world();
+    let workspace = open(&world);
+    let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
+    world.plan("t1", 1);
+    settle();
+    let before = workspace.counted();
+    let plan = orch::apply::AdvancePlan {
+        may: &|_| true,
+        once: false,
+        own: false,
+        dry_run: false,
+        adopt: &|_| false,
+    };
+    Writer::new(&workspace, &caller).advance(std::slice::from_ref(&task), &plan).expect("applied");
+    let cost = workspace.counted().since(&before);
+    assert_eq!((cost.looks, cost.locks), (1, 1), "{cost:?}");
+    // A file so young that a second change could not be told is looked at once more under the lock.
+    let before = workspace.counted();
+    world.plan_review("t1", true, 1);
+    Writer::new(&workspace, &caller).advance(std::slice::from_ref(&task), &plan).expect("applied");
+    let cost = workspace.counted().since(&before);
+    assert_eq!((cost.looks, cost.locks), (2, 1), "{cost:?}");
+    assert_eq!(world.phase("t1"), "codegen");
+}
+
+const AGENT: &str = r#"
+cat > /dev/null
+task=tasks/$ORCH_TASK
+mkdir -p $task/planning $task/review $task/code $task/eval
+review() { echo "{\"ok\": true, \"issues\": [], \"finished_at\": \"2026-11-21T04:1$1:00Z\"}"; }
+case $ORCH_ACTION in
+  planner) echo '{"title": "Login", "status": "final", "why": "It fails.", "what": "Mend it."}' > $task/planning/plan.json ;;
+  plan-reviewer) review 1 > $task/review/plan-review.json ;;
+  coder) printf -- '--- a/login.rs\n+++ b/login.rs\n@@ -1 +1 @@\n-old\n+new\n' > $task/code/diff.patch ;;
+  code-reviewer) review 2 > $task/review/code-review.json ;;
+  tester) echo '<testsuite name="run" tests="1" failures="0"><testcase name="a"></testcase></testsuite>' > $task/eval/junit.xml ;;
+esac
+"#;
+
+#[test]
+fn a_turn_of_a_run_is_three_looks_at_most() {
+    let world = world();
+    world.write("agent.sh", AGENT);
+    world.write(".git/info/exclude", "agent.sh\n");
+    let workspace = open(&world);
+    let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
+    let command = ["sh", "agent.sh"].map(str::to_owned).to_vec();
+    let options = RunOptions { command, ..RunOptions::default() };
+    let mut turns = Vec::new();
+    let end = drive::run(
+        &Writer::new(&workspace, &caller),
+        &task,
+        &options,
+        &StopFlag::default(),
+        &mut |happened| {
+            if let Happened::Turn { .. } = happened {
+                turns.push(workspace.counted());
+            }
+        },
+    )
+    .expect("it runs");
+    assert_eq!((end.ending, end.turns.0), (Ending::Waiting, 5), "to accept is for a person");
+    for turn in turns.windows(2) {
+        let cost = turn[1].since(&turn[0]);
+        assert!(cost.looks <= 3 && cost.locks == 1, "{cost:?}");
+        assert!(cost.reads <= 24, "{cost:?}");
+    }
+    let begun = turns[0];
+    assert_eq!(begun.locks, 1, "only to see whether anything can be committed: {begun:?}");
+}
+
+/// What of a sight follows from the files and the repository alone.
+fn told(sight: &Sight) -> String {
+    format!("{:?} {:?} {} {}", sight.decision, sight.observed.facts, sight.untracked, sight.is_committed)
+}
+
+#[test]
+fn what_stands_after_a_step_is_what_another_look_sees() {
+    let world = world();
+    let workspace = open(&world);
+    let (caller, task) = (caller(), workspace.task("t1").expect("a task"));
+    let writer = Writer::new(&workspace, &caller);
+    let plan = orch::apply::AdvancePlan {
+        may: &|_| true,
+        once: false,
+        own: false,
+        dry_run: false,
+        adopt: &|_| false,
+    };
+    type Scene = fn(&World);
+    let scenes: [Scene; 8] = [
+        |world| world.plan("t1", 1),
+        |world| world.plan_review("t1", false, 1),
+        |world| world.plan("t1", 2),
+        |world| world.plan_review("t1", true, 2),
+        |world| world.patch("t1", 1),
+        |world| world.code_review("t1", true, 3),
+        |world| world.tests("t1", 1, 1),
+        |world| world.patch("t1", 2),
+    ];
+    for (number, scene) in scenes.into_iter().enumerate() {
+        scene(&world);
+        let outcomes = writer.advance(std::slice::from_ref(&task), &plan).expect("applied");
+        let [orch::apply::TaskOutcome::Applied(applied)] = outcomes.as_slice() else {
+            panic!("nothing moved in scene {number}")
+        };
+        let again = workspace.look(&task).expect("a look");
+        assert_eq!(told(&applied.judged), told(&again), "scene {number}");
+        assert_eq!(applied.judged.recorded, again.recorded, "scene {number}");
+    }
+    let order = orch::apply::Order::Rollback { to: Some("planning".to_owned()), reason: "again".to_owned() };
+    let applied = writer.order(&task, &order, false).expect("rolled back");
+    assert_eq!(told(&applied.judged), told(&workspace.look(&task).expect("a look")));
+}
