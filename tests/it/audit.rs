@@ -52,7 +52,7 @@ fn a_whole_life_is_proven() {
     let standings = standings(&world);
     assert!(standings.len() > 8 && standings.iter().all(|one| one == "proven"), "{standings:?}");
     assert_eq!(world.orch_json(&["audit", "HEAD~2..HEAD"])["changes"].as_array().map(Vec::len), Some(2));
-    world.orch(&["audit", "HEAD~2..nowhere"]).ends(2).says("no commit `nowhere`");
+    world.orch(&["audit", "HEAD~2..nowhere"]).ends(2).reports("no commit `nowhere`");
 }
 
 #[test]
@@ -214,9 +214,9 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     );
     assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "approve", "t"]));
     world.orch(&["watch", "--once"]).succeeds();
-    world.orch(&["next", "t"]).ends(1).says("orch approve t");
-    world.orch(&["next", "t", "--to", "plan_review"]).ends(1).says("orch approve t");
-    world.orch(&["approve", "t"]).ends(1).says("interactive terminal");
+    world.orch(&["next", "t"]).ends(1).reports("orch approve t");
+    world.orch(&["next", "t", "--to", "plan_review"]).ends(1).reports("orch approve t");
+    world.orch(&["approve", "t"]).ends(1).reports("interactive terminal");
     assert_eq!(world.phase("t"), "planning");
     let (code, shown) = Terminal::session(world.orch_command(&["approve", "t"]), &[]);
     assert_eq!((code, world.phase("t").as_str()), (Some(0), "plan_review"), "{shown}");

@@ -77,8 +77,8 @@ fn a_root_with_a_workflow_that_there_is_not_is_told_with_its_place() {
     world.orch(&["new", "t1"]).succeeds();
     world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"opensec\"\n");
     for command in ["check", "status", "suggest"] {
-        let ended = world.orch(&[command]).ends(2).says("did you mean `openspec`?");
-        ended.says("orch.toml:3:12: error[config-value]: there is no workflow `opensec`");
+        let ended = world.orch(&[command]).ends(2).reports("did you mean `openspec`?");
+        ended.reports("orch.toml:3:12: error[config-value]: there is no workflow `opensec`");
     }
     // The repository's own workflows count.
     let own = world.read("system/workflows/global-state-machine.md");
@@ -133,7 +133,7 @@ fn an_order_without_a_visible_reason_is_refused() {
             &["reopen", "t1", "--reason", reason],
             &["confirm", "t1", "plan", "--reason", reason],
         ] {
-            world.orch(order).ends(1).says("the reason is empty");
+            world.orch(order).ends(1).reports("the reason is empty");
         }
     }
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
@@ -155,7 +155,7 @@ fn a_hint_can_be_typed_as_it_stands() {
         (&["next", id, "--to", "codegen"], 1, "orch next ID --override WHY --to codegen"),
         (&["new", id], 2, "orch suggest ID"),
     ] {
-        world.orch(arguments).ends(code).says(&command.replace("ID", typed));
+        world.orch(arguments).ends(code).reports(&command.replace("ID", typed));
     }
     world.write(&format!("tasks/{id}/transcript.jsonl"), "{");
     world.orch(&["rollback", id, "--reason", "x"]).says(&format!("orch recover {typed}"));
@@ -164,5 +164,5 @@ fn a_hint_can_be_typed_as_it_stands() {
     world.remove(&format!("tasks/{id}/transcript.jsonl"));
     world.commit("Forget it");
     world.plan(id, 1);
-    world.orch(&["next", id]).ends(1).says(&format!("orch new {typed}"));
+    world.orch(&["next", id]).ends(1).reports(&format!("orch new {typed}"));
 }

@@ -194,12 +194,12 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
     let head = world.git(&["rev-parse", "HEAD"]);
     // Too large, then a link: each is there, and neither can be proof.
     world.write("tasks/t1/planning/plan.json", " ".repeat(9 << 20));
-    world.orch(&["next", "t1", "--override", "go on"]).ends(5).says("cannot be read");
+    world.orch(&["next", "t1", "--override", "go on"]).ends(5).reports("cannot be read");
     world.remove("tasks/t1/planning/plan.json");
     world.write("elsewhere.json", PLAN);
     std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t1/planning/plan.json"))
         .expect("a link");
-    world.orch(&["next", "t1", "--override", "go on"]).ends(5).says("cannot be read");
+    world.orch(&["next", "t1", "--override", "go on"]).ends(5).reports("cannot be read");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     // A transcript that cannot be read is not begun anew.
     world.remove("tasks/t1/planning/plan.json");

@@ -263,12 +263,24 @@ impl Ended {
         self
     }
 
-    /// Asserts that stdout or stderr holds a text.
+    /// Asserts that the answer, on stdout, holds a text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
+        self.holds("stdout", text)
+    }
+
+    /// Asserts that stderr holds a text: an error, a hint, or what is told beside the answer.
+    #[track_caller]
+    pub fn reports(self, text: &str) -> Self {
+        self.holds("stderr", text)
+    }
+
+    #[track_caller]
+    fn holds(self, stream: &str, text: &str) -> Self {
+        let held = if stream == "stdout" { &self.stdout } else { &self.stderr };
         assert!(
-            self.stdout.contains(text) || self.stderr.contains(text),
-            "no {text:?} in\nstdout:\n{}\nstderr:\n{}",
+            held.contains(text),
+            "no {text:?} on {stream} in\nstdout:\n{}\nstderr:\n{}",
             self.stdout,
             self.stderr
         );

@@ -138,7 +138,7 @@ fn usage_configuration_and_documents_end_with_two() {
     let world = world();
     world.orch(&["next", "t", "--nope"]).ends(2);
     world.write("orch.toml", "version = 1\nsetle_ms = 5\n");
-    world.orch(&["status"]).ends(2).says("orch.toml:2:1").says("settle_ms");
+    world.orch(&["status"]).ends(2).reports("orch.toml:2:1").reports("settle_ms");
     world.git(&["checkout", "-q", "orch.toml"]);
     let path = "system/workflows/global-state-machine.md";
     let text = world.read(path).replacen("initial = \"planning\"", "initial = \"planing\"", 1);
@@ -153,7 +153,7 @@ fn a_busy_repository_ends_with_four() {
     let world = world();
     world.code_review("t", true, 1);
     world.write(".git/index.lock", "");
-    world.orch(&["next", "t"]).ends(4).says("index.lock");
+    world.orch(&["next", "t"]).ends(4).reports("index.lock");
     assert_eq!(document(&["next"], &world.orch(&["next", "t", "--json"]).ends(4))["error"]["code"], "busy");
     world.remove(".git/index.lock");
     world.orch(&["next", "t"]).succeeds();
@@ -165,21 +165,21 @@ fn what_the_repository_does_not_allow_ends_with_five() {
     world.code_review("t", true, 1);
     let head = world.git(&["rev-parse", "HEAD"]);
     world.git(&["checkout", "-q", "--detach"]);
-    world.orch(&["next", "t"]).ends(5).says("detached");
+    world.orch(&["next", "t"]).ends(5).reports("detached");
     world.git(&["checkout", "-q", "main"]);
     for (file, word) in
         [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")]
     {
         world.write(&format!(".git/{file}"), &head);
-        world.orch(&["next", "t"]).ends(5).says(word);
+        world.orch(&["next", "t"]).ends(5).reports(word);
         world.remove(&format!(".git/{file}"));
     }
     world.write(".git/BISECT_LOG", "");
-    world.orch(&["next", "t"]).ends(5).says("bisect");
+    world.orch(&["next", "t"]).ends(5).reports("bisect");
     world.remove(".git/BISECT_LOG");
     let settings = world.read("orch.toml");
     world.write("orch.toml", settings.replace("#protected = []", "protected = [\"main\", \"release/*\"]"));
-    world.orch(&["next", "t"]).ends(5).says("protected");
+    world.orch(&["next", "t"]).ends(5).reports("protected");
     world.write("orch.toml", settings);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.orch(&["next", "t"]).succeeds();

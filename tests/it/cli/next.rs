@@ -26,7 +26,7 @@ fn a_skip_is_refused_and_says_why() {
         refused.stderr
     );
     assert!(refused.stderr.contains("--override"), "{}", refused.stderr);
-    world.orch(&["next", "t", "--to", "codegen"]).ends(1).says("plan-accepted");
+    world.orch(&["next", "t", "--to", "codegen"]).ends(1).reports("plan-accepted");
     assert_eq!(traces(&world), before);
 }
 
@@ -42,16 +42,16 @@ fn to_takes_the_move_that_the_rules_decide() {
 #[test]
 fn an_unknown_phase_or_task_gets_the_nearest_name() {
     let world = at("planning");
-    world.orch(&["next", "t", "--to", "tset"]).ends(2).says("did you mean `test`?");
-    world.orch(&["next", "t", "--expect", "codegn"]).ends(2).says("did you mean `codegen`?");
-    world.orch(&["next", "t", "--override", "why", "--to", "acept"]).says("did you mean `accept`?").ends(2);
+    world.orch(&["next", "t", "--to", "tset"]).ends(2).reports("did you mean `test`?");
+    world.orch(&["next", "t", "--expect", "codegn"]).ends(2).reports("did you mean `codegen`?");
+    world.orch(&["next", "t", "--override", "why", "--to", "acept"]).reports("did you mean `accept`?").ends(2);
     world
         .orch(&["rollback", "t", "--reason", "r", "--to", "plannin"])
         .ends(2)
-        .says("did you mean `planning`?");
+        .reports("did you mean `planning`?");
     world.orch(&["new", "fix-login"]).succeeds();
-    world.orch(&["next", "fix-logon"]).ends(2).says("did you mean `fix-login`?");
-    world.orch(&["confirm", "t", "pathc", "--reason", "r"]).ends(2).says("did you mean `patch`?");
+    world.orch(&["next", "fix-logon"]).ends(2).reports("did you mean `fix-login`?");
+    world.orch(&["confirm", "t", "pathc", "--reason", "r"]).ends(2).reports("did you mean `patch`?");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_confirmed_artifact_is_fresh_again() {
 fn only_a_reopening_leaves_a_terminal_phase() {
     let world = at("done");
     world.orch(&["next", "t"]).ends(3);
-    world.orch(&["rollback", "t", "--reason", "no"]).ends(1).says("orch reopen");
+    world.orch(&["rollback", "t", "--reason", "no"]).ends(1).reports("orch reopen");
     world.orch(&["next", "t", "--override", "no", "--to", "test"]).ends(1);
     world.orch(&["reopen", "t", "--reason", "it broke again"]).succeeds().says("done -> accept");
     world.orch(&["next", "t"]).ends(3);

@@ -145,7 +145,7 @@ fn nothing_to_recover_from_says_how_to_start_over() {
     let world = World::ready();
     world.plan("t", 1);
     world.write("tasks/t/transcript.jsonl", "not json\n");
-    world.orch(&["recover", "t"]).ends(5).says("orch new t");
+    world.orch(&["recover", "t"]).ends(5).reports("orch new t");
 }
 
 #[test]

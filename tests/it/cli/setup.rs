@@ -95,9 +95,9 @@ fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["new", "t"]).ends(2).says("is there already");
-    world.orch(&["new", "t/sub"]).ends(2).says("a task never contains a task");
-    world.orch(&["new", "t/planning/deep"]).ends(2).says("a task never contains a task");
+    world.orch(&["new", "t"]).ends(2).reports("is there already");
+    world.orch(&["new", "t/sub"]).ends(2).reports("a task never contains a task");
+    world.orch(&["new", "t/planning/deep"]).ends(2).reports("a task never contains a task");
     for id in ["", "../out", "/abs", "a//b", "a/./b", "-x/..", "a\nb"] {
         let ended = world.orch(&["new", "--", id]);
         assert_eq!(ended.code, 2, "{id:?}: {ended:?}");
@@ -110,7 +110,7 @@ fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
 #[test]
 fn new_refuses_an_unknown_workflow_and_leaves_no_directory() {
     let world = World::ready();
-    world.orch(&["new", "t", "--workflow", "opensec"]).ends(2).says("did you mean `openspec`?");
+    world.orch(&["new", "t", "--workflow", "opensec"]).ends(2).reports("did you mean `openspec`?");
     assert!(!world.path("tasks/t").exists());
 }
 
@@ -121,7 +121,7 @@ fn a_directory_with_artifacts_is_adopted_as_it_is() {
     world.plan_review("old", true, 1);
     let untracked = world.orch_json(&["suggest", "old"]);
     assert_eq!(untracked["suggestions"][0]["diagnostics"][0]["code"], "untracked");
-    world.orch(&["next", "old"]).ends(1).says("orch new old");
+    world.orch(&["next", "old"]).ends(1).reports("orch new old");
     let before = world.read("tasks/old/planning/plan.json");
     world.orch(&["new", "old"]).succeeds().says("adopted");
     assert_eq!(world.phase("old"), "planning");

@@ -92,7 +92,7 @@ fn a_commit_that_either_refuses_is_refused() {
     assert_eq!(scene.seen(), "pre-commit \n");
     scene.world.remove("refuse");
     scene.orch_answers("echo 'tasks/t: not so' >&2; exit 1");
-    scene.commit().ends(1).says("tasks/t: not so");
+    scene.commit().ends(1).reports("tasks/t: not so");
     assert_eq!(scene.commits(), commits);
     scene.orch_answers("exit 0");
     scene.commit().succeeds();

@@ -114,5 +114,5 @@ fn a_push_is_called_a_push() {
     scene.world.git(&["init", "-q", "--bare", "../remote.git"]);
     scene.world.orch(&["hook", "install", "--pre-push"]).succeeds();
     scene.orch_answers("exit 70");
-    scene.git(&["push", "-q", "../remote.git", "main"]).succeeds().says("the push passes unjudged");
+    scene.git(&["push", "-q", "../remote.git", "main"]).succeeds().reports("the push passes unjudged");
 }

@@ -100,6 +100,6 @@ fn a_git_directory_named_by_the_environment_is_found() {
 fn outside_git_there_are_no_hooks() {
     let world = World::without_git();
     for command in ["install", "uninstall", "status"] {
-        world.orch(&["hook", command]).ends(2).says("no git repository");
+        world.orch(&["hook", command]).ends(2).reports("no git repository");
     }
 }

@@ -55,7 +55,7 @@ fn new_settings_are_installed_over_the_old_ones() {
     scene.world.orch(&["hook", "status"]).succeeds();
     // Faulty settings are not installed, but never keep anybody from getting rid of the hook.
     scene.world.write("orch.toml", "[hook]\non_fault = 3\n");
-    scene.world.orch(&["hook", "install"]).ends(2).says("orch.toml:2");
+    scene.world.orch(&["hook", "install"]).ends(2).reports("orch.toml:2");
     assert_eq!(scene.world.read(FILE), text);
     scene.world.orch(&["hook", "uninstall"]).succeeds().says("removed");
 }
@@ -127,7 +127,7 @@ fn an_edited_hook_is_left_alone() {
     let edited = format!("{}echo mine\n", scene.world.read(FILE));
     scene.world.write(FILE, &edited);
     scene.world.orch(&["hook", "status"]).ends(1).says("edited");
-    scene.world.orch(&["hook", "install"]).ends(1).says("edited").says("before-orch");
+    scene.world.orch(&["hook", "install"]).ends(1).reports("edited").reports("before-orch");
     scene.world.orch(&["hook", "install", "--commit-msg", "--pre-commit"]).ends(1);
     assert!(!scene.world.path(".git/hooks/commit-msg").exists(), "all or nothing");
     let uninstalled = scene.world.orch(&["hook", "uninstall"]).ends(1);
@@ -145,7 +145,7 @@ fn a_hook_put_in_the_place_of_ours_is_left_alone() {
     let both = || [FILE, BEFORE].map(|path| looks(&scene.world.path(path)));
     let there = both();
     scene.world.orch(&["hook", "status"]).ends(1).says("another hook is in the place of orch's");
-    scene.world.orch(&["hook", "install"]).ends(1).says("pre-commit.before-orch");
+    scene.world.orch(&["hook", "install"]).ends(1).reports("pre-commit.before-orch");
     scene.world.orch(&["hook", "uninstall"]).ends(1).says("left as it is");
     assert_eq!(both(), there);
 }

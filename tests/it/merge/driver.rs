@@ -89,7 +89,7 @@ fn a_driver_that_is_gone_leaves_a_conflict_that_resolve_settles() {
 fn init_adds_to_attributes_that_are_there() {
     let world = World::new();
     world.write("tasks/.gitattributes", "*.patch -text");
-    world.orch(&["init"]).succeeds().says("orch init --merge-driver");
+    world.orch(&["init"]).succeeds().reports("orch init --merge-driver");
     let text = world.read("tasks/.gitattributes");
     assert!(text.starts_with("*.patch -text\n\n# orch:begin\nstate.json merge=orch\n"), "{text}");
     assert_eq!(world.git_ended(&["config", "merge.orch.driver"]).code, 1, "settings are not touched unasked");

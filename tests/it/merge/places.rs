@@ -23,7 +23,7 @@ fn a_state_in_conflict_is_folded_and_the_answer_says_how_it_is_settled() {
     assert_eq!((&finding["code"], &finding["path"]), (&"state-folded".into(), &STATE.into()), "{task:#}");
     assert_eq!(finding["hint"], "orch resolve t");
     // Nothing moves in the middle of a merge.
-    world.orch(&["rollback", "t", "--reason", "r"]).ends(5).says("merge");
+    world.orch(&["rollback", "t", "--reason", "r"]).ends(5).reports("merge");
     world.orch(&["recover", "t"]).ends(5).says("hint: orch resolve t");
     world.orch(&["check", "--staged"]).ends(1).says("orch resolve tasks/t");
     // Named by what the hint says, or by id.
@@ -84,7 +84,7 @@ fn without_any_attributes_both_files_are_settled() {
     // The markers of the transcript alone are told, too.
     world.git(&["checkout", "-q", "--ours", "--", STATE]);
     world.orch(&["suggest", "t"]).says("transcript.jsonl");
-    world.orch(&["next", "t"]).ends(1).says("orch resolve t");
+    world.orch(&["next", "t"]).ends(1).reports("orch resolve t");
     world.orch(&["resolve"]).succeeds();
     Way::Merge.go_on(&world).succeeds();
     assert_eq!(world.phase("t"), "codegen");
@@ -199,7 +199,7 @@ fn two_ends_on_different_evidence_are_told_and_one_is_chosen() {
         let flag = format!("--{side}");
         world.orch(&["resolve", &flag, "--reason", "faster"]).ends(2);
         world.orch(&["resolve", "t", &flag]).ends(2);
-        world.orch(&["resolve", "t", &flag, "--reason", " "]).ends(1).says("reason");
+        world.orch(&["resolve", "t", &flag, "--reason", " "]).ends(1).reports("reason");
         world.orch(&["resolve", "t", &flag, "--reason", "faster"]).succeeds().says(&format!("chosen-{side}"));
         for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
             world.git(&["checkout", "-q", &flag, "--", path]);
@@ -238,8 +238,8 @@ fn a_task_that_one_side_removed_is_not_guessed() {
     world
         .orch(&["resolve"])
         .ends(5)
-        .says("one side removed tasks/t/transcript.jsonl")
-        .says("git rm tasks/t/transcript.jsonl");
+        .reports("one side removed tasks/t/transcript.jsonl")
+        .reports("git rm tasks/t/transcript.jsonl");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn a_revert_of_an_older_move_takes_its_files_back_and_no_event() {
     let log = world.read(TRANSCRIPT);
     let ended = world.git_ended(&["revert", "--no-edit", "HEAD~1"]);
     assert_ne!(ended.code, 0, "{ended:?}");
-    world.orch(&["resolve"]).succeeds().says("git revert --continue");
+    world.orch(&["resolve"]).succeeds().reports("git revert --continue");
     for path in world.git(&["diff", "--name-only", "--diff-filter=U"]).lines() {
         world.git(&["rm", "-q", "--", path]);
     }

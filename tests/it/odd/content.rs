@@ -58,7 +58,7 @@ fn safe_line_endings() {
     let refused = world.git_ended(&["add", "tasks/t/planning/plan.json"]);
     assert_eq!(refused.code, 128, "{refused:?}");
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["next", "t"]).ends(70).says("CRLF would be replaced by LF");
+    world.orch(&["next", "t"]).ends(70).reports("CRLF would be replaced by LF");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.write("tasks/t/planning/plan.json", plan);
     world.orch(&["next", "t"]).succeeds();
@@ -139,7 +139,7 @@ fn filters() {
     world.code_review("t", true, 1);
     world.git(&["config", "filter.shout.clean", "false"]);
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["next", "t"]).ends(70).says("clean filter 'shout' failed");
+    world.orch(&["next", "t"]).ends(70).reports("clean filter 'shout' failed");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     shouting(&world);
     world.orch(&["next", "t"]).succeeds();
@@ -235,8 +235,8 @@ fn linked_task() {
     std::os::unix::fs::symlink("../../elsewhere", world.path("tasks/t")).expect("linked");
     world.write("../elsewhere/planning/plan.json", "{}");
     let (head, state) = (world.git(&["rev-parse", "HEAD"]), world.read("../elsewhere/state.json"));
-    world.orch(&["next", "t"]).ends(2).says("there is no task `t`");
-    world.orch(&["new", "t"]).ends(2).says("symbolic link");
+    world.orch(&["next", "t"]).ends(2).reports("there is no task `t`");
+    world.orch(&["new", "t"]).ends(2).reports("symbolic link");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(world.read("../elsewhere/state.json"), state);
 }

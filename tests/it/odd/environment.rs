@@ -55,7 +55,7 @@ fn git_dir_alone() {
     // Without it, this is no repository; and one that is not there is told.
     let outside = orch(&world, &[], &["-C", "../plain", "status", "--json"]).succeeds();
     assert!(outside.stdout.contains("\"head\": null"), "{outside:?}");
-    orch(&world, &[("GIT_DIR", "/no/such")], &["-C", "../plain", "status"]).ends(2).says("no git repository");
+    orch(&world, &[("GIT_DIR", "/no/such")], &["-C", "../plain", "status"]).ends(2).reports("no git repository");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn git_dir_elsewhere() {
     let other = world.path("../other/.git");
     let variables = [("GIT_DIR", other.to_str().expect("text"))];
     for arguments in [&["new", "t"][..], &["status"], &["-C", "system", "suggest"]] {
-        orch(&world, &variables, arguments).ends(2).says("GIT_DIR names ").says("hint: unset GIT_DIR");
+        orch(&world, &variables, arguments).ends(2).reports("GIT_DIR names ").reports("hint: unset GIT_DIR");
     }
     assert_eq!(world.dirty(), "");
     assert!(!world.path("tasks/t").exists() && !other.join("index").exists() && !other.join("orch").exists());
@@ -108,7 +108,7 @@ fn git_work_tree() {
     // Named together they are meant, also inside another repository; but only inside the work tree.
     world.git(&["init", "-q", "-b", "main", ".."]);
     orch(&world, &absolute, &["-C", "../plain", "status"]).succeeds().says("codegen");
-    orch(&world, &absolute, &["status"]).ends(2).says("lies outside it");
+    orch(&world, &absolute, &["status"]).ends(2).reports("lies outside it");
     // Without GIT_DIR it is a place for the files of the repository around.
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();

@@ -20,7 +20,7 @@ fn refused(options: &[&str], words: &str) {
     let seen = || world.git(&["status", "--porcelain", "-uall", "--ignored"]);
     let before = seen();
     for command in [&["new", "t"][..], &["status"], &["suggest"], &["watch", "--once"], &["init"]] {
-        let ended = world.orch(command).ends(2).says(words);
+        let ended = world.orch(command).ends(2).reports(words);
         assert!(ended.stderr.contains("hint: use a repository with SHA-1"), "{ended:?}");
     }
     assert_eq!(seen(), before);
@@ -74,7 +74,7 @@ fn partial() {
     fs::rename(&away, world.path(".git")).expect("the server is back");
     assert_eq!(world.git(&["-C", "../clone", "status", "--porcelain"]), "");
     world.git(&["clone", "-q", "--filter=blob:none", "--sparse", &from, "../less"]);
-    world.orch(&["-C", "../less", "status"]).ends(2).says("git sparse-checkout add system/workflows");
+    world.orch(&["-C", "../less", "status"]).ends(2).reports("git sparse-checkout add system/workflows");
     world.git(&["-C", "../less", "sparse-checkout", "add", "system"]);
     works(&world, "../less");
 }

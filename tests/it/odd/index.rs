@@ -36,8 +36,8 @@ fn sparse_checkout() {
     assert!(!world.path("tasks/old").exists());
     works(&world, ".");
     // What is not checked out is not seen, and not made anew.
-    world.orch(&["suggest", "old"]).ends(2).says("there is no task `old`");
-    world.orch(&["new", "old"]).ends(2).says("task `old` is there already");
+    world.orch(&["suggest", "old"]).ends(2).reports("there is no task `old`");
+    world.orch(&["new", "old"]).ends(2).reports("task `old` is there already");
     assert_eq!(world.dirty(), "");
     world.git(&["sparse-checkout", "add", "tasks/old"]);
     world.patch("old", 1);
@@ -71,7 +71,7 @@ fn sparse_part() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.tests("old", 0, 1);
     world.orch(&["suggest", "old"]).succeeds().says("accept");
-    let refused = world.orch(&["next", "old"]).ends(5).says("git sparse-checkout add tasks/old");
+    let refused = world.orch(&["next", "old"]).ends(5).reports("git sparse-checkout add tasks/old");
     assert!(refused.stderr.contains("tasks/old/state.json is not checked out"), "{refused:?}");
     assert_eq!(world.orch_json(&["next", "old"])["error"]["code"], "evidence-sparse");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
@@ -88,7 +88,7 @@ fn skip_worktree() {
     world.git(&["update-index", "--skip-worktree", path]);
     world.remove(path);
     world.patch("old", 1);
-    let refused = world.orch(&["next", "old", "--override", "why"]).ends(5).says(path);
+    let refused = world.orch(&["next", "old", "--override", "why"]).ends(5).reports(path);
     assert!(refused.stderr.contains("git update-index --no-skip-worktree"), "{refused:?}");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     world.git(&["update-index", "--no-skip-worktree", path]);

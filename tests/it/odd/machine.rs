@@ -20,7 +20,7 @@ fn outside_git() {
     works_by(&world, ".", |arguments| world.orch(arguments));
     world.orch(&["status"]).succeeds().says(note).says("plan_review");
     world.plan_review("t", true, 1);
-    world.orch(&["next", "t", "--dry-run"]).succeeds().says(note);
+    world.orch(&["next", "t", "--dry-run"]).succeeds().reports(note);
     let moved = world.orch_json(&["next", "t"]);
     assert_eq!(moved["diagnostics"][0]["code"], "no-repository");
     assert_eq!(moved["transitions"][0]["commit"], serde_json::Value::Null);
@@ -48,7 +48,7 @@ fn no_git() {
     }
     // Signing is git's, whatever else may do without it.
     world.git(&["config", "commit.gpgSign", "true"]);
-    let refused = orch(&["next", "t"]).ends(70).says("there is no `git` program on the PATH");
+    let refused = orch(&["next", "t"]).ends(70).reports("there is no `git` program on the PATH");
     assert!(refused.stderr.contains("hint: install git") && refused.stderr.contains("commit = \"off\""));
     assert!(orch(&["next", "t", "--json"]).stdout.contains("\"code\": \"no-git\""));
     world.git(&["config", "commit.gpgSign", "false"]);
@@ -85,7 +85,7 @@ fn foreign_owner() {
         world.end(command.output().expect("orch runs"))
     };
     for arguments in [&["next", "t"][..], &["-C", "tasks/t", "suggest"], &["status"]] {
-        let refused = orch(arguments).ends(2).says("belongs to another user");
+        let refused = orch(arguments).ends(2).reports("belongs to another user");
         // The command that the hint names is the one that helps, from wherever it was typed.
         assert!(
             refused.stderr.contains("hint: git config --global --add safe.directory [ROOT]\n"),

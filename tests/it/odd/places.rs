@@ -29,7 +29,7 @@ fn linked_work_tree() {
 fn bare() {
     let world = World::ready();
     world.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
-    let refused = world.orch(&["-C", "../bare.git", "new", "t"]).ends(2).says("has no work tree");
+    let refused = world.orch(&["-C", "../bare.git", "new", "t"]).ends(2).reports("has no work tree");
     assert!(refused.stderr.contains("git worktree add"), "{refused:?}");
     world.git(&["-C", "../bare.git", "worktree", "add", "-q", "../tree", "main"]);
     works(&world, "../tree");

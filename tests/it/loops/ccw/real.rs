@@ -123,7 +123,7 @@ fn a_lost_state_is_rebuilt_from_the_files_of_progress() {
     for lost in ["state.json", "transcript.jsonl"] {
         world.write(&format!("tasks/t/{lost}"), "{\"vers");
     }
-    world.orch(&["run", "t", "--auto"]).says("orch recover t");
+    world.orch(&["run", "t", "--auto"]).reports("orch recover t");
     let answer = world.orch_json(&["recover", "t"]);
     crate::outputs::fits(&answer);
     assert_eq!(answer["from"], "files", "{answer:#}");
@@ -143,7 +143,7 @@ fn files_that_hold_half_of_a_state_are_not_taken_for_a_whole_one() {
     world.write("tasks/t/state.json", "");
     world.write("tasks/t/transcript.jsonl", "");
     world.remove("tasks/t/progress/debug.json");
-    world.orch(&["recover", "t"]).ends(5).says("do not hold a whole one");
+    world.orch(&["recover", "t"]).ends(5).reports("do not hold a whole one");
     world.write("tasks/t/progress/debug.json", plain_debug());
     world.orch(&["recover", "t"]).succeeds();
 }
