@@ -65,7 +65,7 @@ impl Writer<'_> {
     }
 
     /// The task whose record a path is, whether anything of it is there or not.
-    fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
+    pub(super) fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
         let directory = path.parent()?;
         let roots = &self.workspace.setting.config.roots;
         let (root, id) = roots.match_directory(&directory)?;

@@ -26,9 +26,11 @@ impl Writer<'_> {
         theirs: &Path,
     ) -> Result<bool, Error> {
         let store = self.workspace.repository_or_refuse()?;
-        match path.name() {
-            STATE_FILE => Ok(true),
-            TRANSCRIPT_FILE => {
+        // Only in a task is a file of such a name a record.
+        let own = self.task_of_record(path).map(|_| path.name());
+        match own {
+            Some(STATE_FILE) => Ok(true),
+            Some(TRANSCRIPT_FILE) => {
                 let [own, other] = [ours, theirs].map(|path| durable::read_regular(path).unwrap_or_default());
                 durable::write_atomic(ours, &united(&own, &other))?;
                 Ok(true)

@@ -26,19 +26,21 @@ impl Writer<'_> {
     /// Nothing is committed: what was recorded before is restored, no transition is made.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let judged = self.workspace.look(task)?;
-        if judged.state().is_some() {
-            if !judged.is_state_stale() {
-                return Ok(Recovered::NotNeeded);
-            }
-            self.keep_broken(&task.state_path())?;
-            self.renew_state(&judged)?;
-            return Ok(Recovered::FromTranscript);
+        if judged.state().is_some() && !judged.is_state_stale() {
+            return Ok(Recovered::NotNeeded);
         }
-        if self.is_conflicted(task, &self.unmerged()?)? || self.is_disputed(task)? {
+        if self.is_conflicted(task, &self.unmerged()?)?
+            || (judged.state().is_none() && self.is_disputed(task)?)
+        {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
+        }
+        if judged.state().is_some() {
+            self.keep_broken(&task.state_path())?;
+            self.renew_state(&judged)?;
+            return Ok(Recovered::FromTranscript);
         }
         let (log, from) = self.whole_log(task)?;
         let files = if log.is_empty() { Some(self.record_from_files(task, &judged)?) } else { None };

@@ -33,7 +33,6 @@ impl Stamp {
 pub fn initial_state(workflow: &Workflow) -> State {
     let mut state = State {
         phase: Some(workflow.initial.to_string()),
-        next_seq: 1,
         extra: workflow.state.defaults.clone(),
         ..State::default()
     };
@@ -52,7 +51,7 @@ pub fn apply(
 ) -> State {
     let state = &*state.under_own_names(workflow);
     let mut next = state.clone();
-    let seq = next.next_seq.max(1);
+    let seq = state.rev.saturating_add(1);
     if let Some(from) = &transition.from {
         // A foreign state may say nothing about the phase it is in; the task has entered it all the same.
         let left = actor(&mut next, from);
@@ -82,8 +81,7 @@ pub fn apply(
     next.history.push(entry(transition, seq, stamp));
     let surplus = next.history.len().saturating_sub(HISTORY_WINDOW);
     next.history.drain(..surplus);
-    next.next_seq = seq.saturating_add(1);
-    next.rev = state.rev.saturating_add(1);
+    next.rev = seq;
     next.foreign = false;
     next.task = Some(facts.task.to_string());
     next.workflow = Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest });

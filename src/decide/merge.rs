@@ -148,7 +148,6 @@ pub fn choose(
         phase: Some(side.phase.id.to_string()),
         workflow: Some(WorkflowRef { name: workflow.name.clone(), digest: workflow.digest }),
         history,
-        next_seq: rev.saturating_add(1),
         updated_at: Some(stamp.at),
         ..state
     })
@@ -256,7 +255,6 @@ impl Merging<'_> {
             actors: names.into_iter().map(|name| (name.clone(), self.actor(name))).collect(),
             waived: self.waived(),
             history,
-            next_seq: rev.saturating_add(1),
             errors: self.errors(),
             run: self.run(),
             updated_at: lead.updated_at.max(other.updated_at),

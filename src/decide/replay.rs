@@ -152,7 +152,6 @@ fn titled(mut state: State, after: Option<&State>) -> State {
 fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &State) -> Option<Replayed> {
     let mut assumed = after.clone();
     assumed.history.pop()?;
-    assumed.next_seq = entry.seq;
     assumed.rev = assumed.rev.checked_sub(1)?;
     assumed.foreign = true;
     let before = Recorded::Known(Box::new(assumed.clone()));

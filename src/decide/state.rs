@@ -30,7 +30,7 @@ pub struct State {
     /// The ids of the events that it is the fold of; none for a new or foreign one. After a transition that
     /// is not recorded yet, those that its event will follow.
     pub heads: Vec<Digest>,
-    /// Counts the writes of this state; 0 for a new or foreign one.
+    /// The number of the last event that it folds; 0 for a new or foreign one.
     pub rev: u64,
     /// The workflow that last wrote it.
     pub workflow: Option<WorkflowRef>,
@@ -42,8 +42,6 @@ pub struct State {
     pub waived: BTreeMap<ArtifactName, u64>,
     /// The last transitions, oldest first, at most [`HISTORY_WINDOW`].
     pub history: Vec<HistoryEntry>,
-    /// The sequence number of the next transition.
-    pub next_seq: u64,
     /// The last failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
     /// What the runs of its actions have come to.

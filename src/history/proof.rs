@@ -151,6 +151,9 @@ impl Proving<'_> {
 
     /// A log that holds no new event: of a merge, what both sides recorded.
     fn united(&self) -> Option<Proof> {
+        if self.state_fault().is_some() {
+            return None;
+        }
         let pool = self.change.archive.logs();
         let heads = pool.sorted(self.log.heads.iter().copied());
         let is_one_side = self.old_logs.iter().any(|old| pool.sorted(old.heads.iter().copied()) == heads);
@@ -278,9 +281,8 @@ impl Proving<'_> {
         if self.olds.iter().any(|old| old.log.is_some()) {
             return None;
         }
-        let log = self.new.blobs().1;
         let was_it = |before: &Snapshot<'_>, other: &TaskRef| {
-            let same = TaskRecord::of(other, before.source).is_ok_and(|record| record.blobs().1 == log);
+            let same = TaskRecord::of(other, before.source).is_ok_and(|record| record == self.new);
             same && after.task_at(&other.directory).is_none()
         };
         let other =

@@ -158,7 +158,7 @@ impl StateCheck<'_> {
         // A reader believes a state of this very size of the log without folding it.
         if log_extent_in(value) == log && heads != pool.sorted(self.log.heads.iter().copied()) {
             return Err(
-                "state.json says that it folds all of transcript.jsonl, and leaves out a branch".to_owned()
+                "state.json says that it folds all of transcript.jsonl, and leaves out events".to_owned()
             );
         }
         Ok(heads)

@@ -74,7 +74,6 @@ impl EventLog {
         Ok(State {
             heads: vec![event.id],
             rev: entry.seq,
-            next_seq: entry.seq.saturating_add(1),
             workflow: Some(event.workflow.clone()),
             phase: Some(entry.to.to_string()),
             history: self.history(&[event.id]),
@@ -237,7 +236,6 @@ pub fn record_steps<'s>(
         let Ok(standing) = standing else { break };
         let state = State {
             heads: vec![event.id],
-            next_seq: step.next_seq,
             rev: step.rev,
             workflow: step.workflow.clone(),
             phase: step.phase.clone(),

@@ -14,7 +14,6 @@ mod seal;
 mod state;
 #[cfg(test)]
 mod tests;
-mod transcript;
 
 pub use conflict::{ConflictSides, sides, united_lines};
 pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
@@ -23,7 +22,6 @@ pub use log::{EventLog, LogExtent, LogFault, LogFaultKind, LogPeek, has_lost_eve
 pub use log_event::{LogEvent, NotAnEvent};
 pub use reading::{RecordReading, StateDefect, StateText, read_record};
 pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};
-pub use transcript::transcript_line;
 
 /// The file that holds a task's state.
 pub const STATE_FILE: &str = "state.json";

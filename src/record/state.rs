@@ -160,7 +160,6 @@ impl StateReader {
             phase,
             actors: self.actors(members.get("actors"), foreign),
             waived: waived(members.get("waived")),
-            next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: members.get("errors").and_then(Value::as_array).cloned().unwrap_or_default(),
             run: self.run(members.get("run"), foreign),
@@ -394,7 +393,6 @@ mod tests {
                 confirmed: None,
                 action: Some(ActionName::new("build").expect("valid")),
             }],
-            next_seq: 8,
             errors: Vec::new(),
             run: RunRecord {
                 mode: Some(Mode::Auto),

@@ -26,7 +26,6 @@ fn step(before: &State, at: i64) -> State {
     let mut state = State {
         task: Some("t".to_owned()),
         rev: seq,
-        next_seq: seq + 1,
         workflow: Some(WorkflowRef {
             name: WorkflowName::new("w").expect("valid"),
             digest: Digest::of_blob(b"w"),

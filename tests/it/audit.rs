@@ -259,7 +259,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
 fn skip(world: &World, to: &str, rule: &str) {
     let mut state = state(world);
     let mut entry = state.history.last().expect("an entry").clone();
-    entry.seq = state.next_seq;
+    entry.seq = state.rev + 1;
     entry.from = Some(entry.to.clone());
     entry.to = orch::base::PhaseId::new(to).expect("valid");
     entry.kind = orch::decide::Kind::Advance;
@@ -378,7 +378,7 @@ fn every_forgery_is_named() {
         (
             "a line taken out",
             |world| world.write(LOG, world.read(LOG).split_inclusive('\n').skip(1).collect::<String>()),
-            "which the log does not hold",
+            "which only grows, lost an event: create to planning",
         ),
         (
             "a line taken out, and the rest linked again",

@@ -192,7 +192,7 @@ impl Invented {
     fn commit(self, world: &World) {
         let mut state = state(world);
         let mut entry = state.history.last().expect("an entry").clone();
-        entry.seq = state.next_seq;
+        entry.seq = state.rev + 1;
         (entry.kind, entry.reason, entry.actor) = (self.kind, self.reason.to_owned(), self.by);
         entry.rule = self.rule.map(str::to_owned);
         entry.action = self.action.map(|action| ActionName::new(action).expect("valid"));

@@ -87,6 +87,8 @@ fn a_state_taken_over_is_proven_where_git_has_it() {
     world.plan("t", 1);
     world.write("tasks/t/state.json", foreign);
     world.commit("another tool's state");
+    world.orch(&["new", "t"]).succeeds();
+    last(&world, "proven");
     world.orch(&["rollback", "t", "--to", "planning", "--reason", "begin anew"]).succeeds();
     last(&world, "overridden");
 

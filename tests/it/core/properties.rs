@@ -154,7 +154,6 @@ fn state() -> impl Strategy<Value = State> {
             phase: phase.or_else(|| (!foreign).then(|| "planning".to_owned())),
             actors,
             waived,
-            next_seq: history.last().map_or(1, |last| last.seq.saturating_add(1)),
             history,
             errors: vec![json!({"message": "it failed"})],
             run: orch::decide::RunRecord::default(),

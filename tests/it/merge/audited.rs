@@ -75,7 +75,7 @@ fn a_step_of_another_branch_is_not_believed_on_its_word() {
     fn skipped(world: &World) {
         let mut state = state(world);
         let mut entry = state.history.last().expect("an entry").clone();
-        entry.seq = state.next_seq;
+        entry.seq = state.rev + 1;
         (entry.from, entry.to) = (Some(entry.to), PhaseId::new("codegen").expect("valid"));
         entry.rule = Some("plan-accepted".to_owned());
         state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Done;
@@ -110,7 +110,7 @@ fn whoever_edits_a_merged_state_is_found() {
             state.actors.get_mut("plan_review").expect("there").status = ActorStatus::Skipped;
         }),
         ("on the word of another", |state| {
-            state.history.last_mut().expect("an entry").actor.kind = orch::decide::ActorKind::Human;
+            state.history.last_mut().expect("an entry").actor.name = "Bob".to_owned();
         }),
     ];
     for way in [Way::Merge, Way::Rebase] {
@@ -150,7 +150,7 @@ fn a_merge_that_never_was_is_forged() {
     world.walk_to("t", "codegen");
     let mut state = state(&world);
     let mut entry = state.history.last().expect("an entry").clone();
-    entry.seq = state.next_seq;
+    entry.seq = state.rev + 1;
     entry.kind = orch::decide::Kind::Merge;
     entry.rule = None;
     entry.reason = "two branches moved this task".to_owned();

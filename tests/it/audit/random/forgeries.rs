@@ -140,7 +140,7 @@ fn is_by_rules(past: &Past, task: &str) -> bool {
     let last = state.history.last().map(|entry| entry.kind);
     !past.commits[past.head].is_forged
         && lines(past.tree()) == lines(&past.commits[parent].tree) + 1
-        && lines(past.tree()) as u64 + 1 == state.next_seq
+        && lines(past.tree()) as u64 == state.rev
         && matches!(last, Some(Kind::Advance | Kind::Regress))
 }
 

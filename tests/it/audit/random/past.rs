@@ -265,7 +265,9 @@ pub fn whole(tree: &Tree, task: &str) -> Option<State> {
 fn reading(tree: &Tree, task: &str) -> RecordReading {
     let (state, log) = (text(tree, task, "state.json"), text(tree, task, "transcript.jsonl"));
     let value = state.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let file = state.as_deref().map(|text| StateText { text, value: value.as_ref() });
+    // Whoever records a step folds the log: a copy that somebody edited and sealed is not gone on from.
+    let is_told = log.as_deref().is_some_and(|log| !log.trim().is_empty());
+    let file = state.as_deref().filter(|_| !is_told).map(|text| StateText { text, value: value.as_ref() });
     read_record(&LIFECYCLE, file, log.as_deref().map(str::as_bytes), &mut FoldCache::default())
 }
 
