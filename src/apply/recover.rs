@@ -29,9 +29,10 @@ impl Writer<'_> {
         if judged.state().is_some() && !judged.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }
-        if self.is_conflicted(task, &self.unmerged()?)?
-            || (judged.state().is_none() && self.is_disputed(task)?)
-        {
+        let unmerged = self.unmerged()?;
+        let is_unmerged = unmerged.iter().any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
+        let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
+        if is_in_conflict || (judged.state().is_none() && self.is_disputed(task)?) {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
@@ -69,8 +70,9 @@ impl Writer<'_> {
         let Some(store) = &self.workspace.store else {
             return Ok((whole_lines(&[&here]), Recovered::FromTranscript));
         };
+        let head = store.head()?.commit;
         let at_head =
-            store.head_source()?.blob_at(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
+            store.source_at(head).blob_at(&path)?.map(|blob| store.blob(blob)).transpose()?.flatten();
         let at_head = at_head.unwrap_or_default();
         let mut whole = (Vec::new(), Recovered::FromTranscript);
         for commit in store.history(std::slice::from_ref(&path))?.remove(&path).unwrap_or_default() {
@@ -97,7 +99,7 @@ impl Writer<'_> {
             .map(|extension| place.with_extension(extension));
         // What was kept before is kept still.
         match names.find(|name| name.symlink_metadata().is_err()) {
-            Some(kept) => durable::write_atomic(&kept, &bytes).map(drop),
+            Some(kept) => durable::write_atomic(&kept, &bytes).map(|_| ()).map_err(Error::from),
             None => Ok(()),
         }
     }

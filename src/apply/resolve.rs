@@ -136,8 +136,11 @@ impl Writer<'_> {
             }
             (None, Some(state)) => {
                 let how = united.how(is_conflicted);
-                let text = self.state_text(workflow, &state, &united.lines);
-                let files = RecordFiles { folded: state, state: text, log: united.lines };
+                let files = RecordFiles {
+                    state: self.state_text(workflow, &state, &united.lines),
+                    folded: state,
+                    log: united.lines,
+                };
                 self.put_files(task, &files, pending)?;
                 (how, None)
             }
@@ -181,10 +184,7 @@ impl Writer<'_> {
         let known = log.ancestry(&ours);
         let theirs = log.heads().into_iter().filter(|head| !known.contains(head)).collect();
         let compiled = match log.in_order().last() {
-            Some(last) => {
-                let loaded = self.workspace.setting.workflow(last.workflow.name.as_str())?;
-                Arc::clone(loaded.usable()?)
-            }
+            Some(last) => Arc::clone(self.workspace.setting.workflow(last.workflow.name.as_str())?.usable()?),
             None => Arc::clone(&judged.compiled),
         };
         Ok(UnitedLog { lines, log, sides: [ours, theirs], compiled, cache: FoldCache::default() })

@@ -354,10 +354,11 @@ impl Proving<'_> {
         Some(format!("transcript.jsonl, {fault}"))
     }
 
-    /// What this state says otherwise than its log, unless it stood so on a side.
+    /// What this state says otherwise than its log, unless it stood so on a side whose events are all there.
     fn state_fault(&self) -> Option<String> {
         let state = self.new.blobs().0?;
-        if self.is_torn() || self.olds.iter().any(|old| old.blobs().0 == Some(state)) {
+        let stood = self.lost.is_empty() && self.olds.iter().any(|old| old.blobs().0 == Some(state));
+        if stood || self.is_torn() {
             return None;
         }
         let RecordChange { befores, after, archive, .. } = *self.change;

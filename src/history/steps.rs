@@ -111,12 +111,12 @@ impl Replaying<'_> {
         let (before, disputed) = match event.after.len() {
             0 => (foreign.cloned(), None),
             1 => (first, None),
-            _ => match pool
-                .fold(self.workflow_of(&event).as_ref().and_then(|loaded| loaded.workflow()), &event.after)
-            {
-                Ok(before) => (before, None),
-                Err(why) => (first, Some(why.why())),
-            },
+            _ => {
+                match pool.fold(self.workflow_of(&event).as_ref().and_then(|l| l.workflow()), &event.after) {
+                    Ok(before) => (before, None),
+                    Err(why) => (first, Some(why.why())),
+                }
+            }
         };
         let noted = NotedDigests::since(before.as_ref(), &state);
         Ok(NewStep { event, before, disputed, state, noted, is_aside: false })

@@ -15,7 +15,7 @@ pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 /// A commit is joined to the events that its `state.json` names as heads. An event that no state names was
 /// committed together with the one that follows it.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
-    let paths: Vec<_> = tasks.iter().map(TaskRef::transcript_path).collect();
+    let paths: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
     let mut history = match &workspace.store {
         Some(store) => store.history(&paths)?,
         None => BTreeMap::new(),

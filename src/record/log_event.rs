@@ -5,6 +5,7 @@ use super::state::history_entry;
 use crate::base::{Digest, WorkflowName};
 use crate::decide::{HistoryEntry, State, WorkflowRef, history_value, standing_document};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -139,7 +140,11 @@ impl LogEvent {
         let body = format!("{{{rest}");
         let computed = Digest::of_blob(body.as_bytes());
         if computed != stated {
-            return Err(NotAnEvent::OtherId { stated, computed });
+            // A line that was cut off is no JSON, and that is what to say of it.
+            return Err(match serde_json::from_str::<IgnoredAny>(&body) {
+                Err(error) => NotAnEvent::Unreadable(error.to_string()),
+                Ok(_) => NotAnEvent::OtherId { stated, computed },
+            });
         }
         let raw: RawEvent =
             serde_json::from_str(&body).map_err(|error| NotAnEvent::Unreadable(error.to_string()))?;

@@ -37,7 +37,9 @@ fn step(before: &State, at: i64) -> State {
     let actor = state.actors.entry("a".to_owned()).or_insert_with(Actor::default);
     actor.attempt += 1;
     let spent = actor.spent.entry(ArtifactName::new("plan").expect("valid")).or_default();
-    spent.push(Digest::of_blob(format!("{seq} {at}").as_bytes()));
+    if spent.len() < 30 {
+        spent.push(Digest::of_blob(format!("{seq} {at}").as_bytes()));
+    }
     state.errors.push(json!({"seq": seq}));
     state.errors.drain(..state.errors.len().saturating_sub(5));
     state.extra.insert("n".to_owned(), json!(seq));
@@ -80,17 +82,17 @@ fn the_log_folds_to_the_state_that_was_recorded() {
     assert_eq!(read_state(&value, &file, "phase"), Ok(state.clone()));
     assert_eq!(log_extent_in(&value), Some(extent));
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[24].len() < lines[1].len() + 40, "a line grows with the steps before it: {}", lines[24]);
+    assert!(lines[24].len() < lines[6].len() + 10, "a line grows with the steps before it: {}", lines[24]);
 }
 
 #[test]
 fn a_line_is_read_back_as_it_was_written() {
     let (text, _) = steps(&State::default(), 3, 100);
     for line in text.lines() {
-        assert!(line.starts_with("{\"id\":\"") && line[48..].starts_with("\",\"after\":["), "{line}");
+        assert!(line.starts_with("{\"id\":\"") && line[47..].starts_with("\",\"after\":["), "{line}");
         let event = LogEvent::read(line).expect("an event");
         assert_eq!(event.line(), format!("{line}\n"));
-        let without = format!("{{{}", &line[50 - 1..]);
+        let without = format!("{{{}", &line[49..]);
         assert_eq!(event.id, Digest::of_blob(without.as_bytes()));
     }
 }

@@ -45,6 +45,12 @@ impl Store {
         durable::sync(&places)
     }
 
+    /// Whether a batch is being carried out, or one was when its process died.
+    #[must_use]
+    pub fn has_journal(&self) -> bool {
+        self.own(FILE).exists()
+    }
+
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
         let path = self.own(FILE);
         match fs::remove_file(&path) {

@@ -356,6 +356,12 @@ fn still_whole(
         return Ok(recorded);
     }
     let path = task.transcript_path();
+    // Another process may have moved the branch since the log was read: then its journal says so, or its files
+    // lie there by now. What is decided on the older log is decided again before it is committed.
+    let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
+    if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
+        return Ok(recorded);
+    }
     let message = "it has lost events that HEAD holds; a log only grows";
     let restore = command(&["git", "restore", "--", path.as_str()]);
     let recover = command(&["orch", "recover", task.id.as_str()]);

@@ -472,7 +472,7 @@ fn every_forgery_is_named() {
                 copy("state.json");
                 copy("transcript.jsonl");
             },
-            "/task should be \"t\", and is \"u\"",
+            "is not here",
         ),
     ];
     for (what, forge, why) in forgeries {

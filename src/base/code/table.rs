@@ -474,10 +474,6 @@ codes! {
         "The state was folded from the log, because `state.json` does not hold it.",
         "A merge or a rebase left it out of date, it has conflict markers, or it was deleted.",
         "Nothing has to be done: the next transition writes it anew. During a merge: `orch resolve`.";
-    StateForked = "state-forked", NotNow,
-        "Two branches recorded different steps with the same number.",
-        "The transcript holds both, and no record joins them.",
-        "Merge the branches with `orch resolve TASK`, or recover one side: `orch recover TASK`.";
     StateInvalid = "state-invalid", NotNow,
         "`state.json` does not have the form that orch writes.",
         "A value is missing or of the wrong type, often because the file was edited by hand.",

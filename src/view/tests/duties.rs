@@ -63,13 +63,13 @@ fn every_verdict_says_who_must_do_what() {
             "inconsistent repair human planning regress; Inconsistent; waiting; inconsistent",
         ),
         (lost, "inconsistent repair human - none; Inconsistent; waiting; inconsistent"),
-        (samples::error(), "error repair human - none; Error; error; state-syntax"),
+        (samples::error(), "error repair human - none; Error; error; json-syntax"),
         (samples::livelock(), "livelock repair human - none; Error; error; livelock"),
         (run(running), "wait nothing process codegen stay; Process; act; -"),
         (run(stalled), "stalled decide human codegen stay; Person; act; -"),
         (with(running, samples::livelock()), "wait nothing process planning stay; Process; error; livelock"),
         (with(running, samples::done()), "done nothing none - none; Nothing; completed; -"),
-        (with(stalled, samples::error()), "error repair human - none; Error; error; state-syntax"),
+        (with(stalled, samples::error()), "error repair human - none; Error; error; json-syntax"),
     ];
     for (sample, expected) in &table {
         assert_eq!(row(sample), *expected, "{:?}", sample.decision.verdict);

@@ -49,8 +49,8 @@ t-42  plan_review  fix review/plan-review.json
     the plan review is not valid
     invalid review/plan-review.json (schema plan-review): its schema refuses
         it
-        tasks/t-42/review/plan-review.json:3:9: error[schema-mismatch]: "flase"
-            is not a boolean
+        tasks/t-42/review/plan-review.json:3:9: error[schema-mismatch]:
+            "flase" is not a boolean
             hint: did you mean `false`?
     $ orch next t-42 --override REASON  # moves to codegen without a review
     $ orch prompt t-42                  # the whole instruction

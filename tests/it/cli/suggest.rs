@@ -38,7 +38,7 @@ fn the_most_urgent_comes_first() {
     world.plan("b-due", 1);
     world.walk_to("c-gap", "review");
     world.remove("tasks/c-gap/code/diff.patch");
-    world.write("tasks/d-broken/state.json", "{");
+    world.write("tasks/d-broken/transcript.jsonl", "{");
     let all = world.orch_json(&["suggest"]);
     let ids: Vec<_> = all["suggestions"].as_array().expect("a list").iter().map(|one| &one["task"]).collect();
     assert_eq!(ids, ["d-broken", "c-gap", "b-due", "a-waits"]);

@@ -15,7 +15,7 @@ pub const ROWS: [Row; 11] = [
     ("a filter that matches `state.json` or `transcript.jsonl`", own_files_filtered),
     ("symbolic link in the place of an artifact", linked_artifact),
     ("symbolic link in the place of a task", linked_task),
-    ("a transcript that lost lines HEAD holds", cut_transcript),
+    ("a log that lost events HEAD holds", cut_transcript),
 ];
 
 #[test]
@@ -252,7 +252,7 @@ fn cut_transcript() {
     let head = world.git(&["rev-parse", "HEAD"]);
     for cut in [String::new(), format!("{first}\n"), told.replacen(first, "", 1)] {
         world.write("tasks/t/transcript.jsonl", &cut);
-        world.orch(&["next", "t"]).ends(5).says("git restore");
+        world.orch(&["next", "t"]).ends(1).says("orch recover t");
         assert_eq!(world.git(&["rev-parse", "HEAD"]), head, "{cut}");
     }
     world.git(&["restore", "tasks/t/transcript.jsonl"]);

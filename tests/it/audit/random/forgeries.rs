@@ -579,7 +579,7 @@ fn put_finished_back(past: &mut Past, task: &str) -> Option<Tree> {
     let ancestors = past.ancestors(past.head);
     let finished = ancestors.iter().map(|commit| &past.commits[*commit].tree).find(|tree| {
         let done = state(tree, task).is_some_and(|state| state.phase.as_deref() == Some("done"));
-        done && files_of_record(tree, task) != files_of_record(past.tree(), task)
+        done && files_of_record(tree, task)[1] != files_of_record(past.tree(), task)[1]
     })?;
     let mut tree = past.tree().clone();
     transplant(&mut tree, finished, task);

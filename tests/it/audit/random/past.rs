@@ -176,9 +176,13 @@ impl Past {
             self.made_on.insert((task.to_owned(), Arc::from(lines.as_str())), declared);
             // The state may be left behind, or be lost: it is a copy.
             let copy = self.chance.below(16);
-            let put = |tree: &mut Tree| match copy {
-                0 => write(tree, task, "transcript.jsonl", lines.as_str()),
-                1 => {
+            let older = text(&self.work, task, "state.json");
+            let put = |tree: &mut Tree| match (copy, &older) {
+                (0, Some(older)) => {
+                    write(tree, task, "transcript.jsonl", lines.as_str());
+                    write(tree, task, "state.json", Arc::clone(older));
+                }
+                (1, _) => {
                     write(tree, task, "transcript.jsonl", lines.as_str());
                     tree.remove(&format!("tasks/{task}/state.json"));
                 }

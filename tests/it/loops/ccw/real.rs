@@ -131,7 +131,6 @@ fn a_lost_state_is_rebuilt_from_the_files_of_progress() {
     assert_eq!((&after["status"], &after["current_iteration"]), (&"created".into(), &0.into()));
     assert_eq!(after["skill_state"], before["skill_state"]);
     // The plan that is there is not made again.
-    world.write("tasks/t/transcript.jsonl", "");
     world.orch(&["run", "t", "--auto"]).succeeds();
     assert_eq!((recorded(&world), &state(&world)["status"]), (played[3..].to_vec(), &"completed".into()));
 }
