@@ -231,5 +231,5 @@ test#1 inconsistent, last was planning: the plan was edited after its review, bu
   option orch next t-1 --override WHY
   waived code_review, patch, tasks
 //- order: rollback --to review look again
-refused: needs: `review` needs what is not there: plan (planning/plan.json)
+refused: unmet-needs: `review` needs what is not there: plan (planning/plan.json)
   hint: the last phase whose needs hold is `planning`

@@ -149,7 +149,7 @@ refused: unknown-phase: workflow `lifecycle` has no phase `plam`
 //- at test
 //- delete planning/plan.json
 //- order: rollback --to codegen again
-refused: needs: `codegen` needs what is not there: plan (planning/plan.json)
+refused: unmet-needs: `codegen` needs what is not there: plan (planning/plan.json)
   hint: the last phase whose needs hold is `planning`
 
 ## a rollback uses up what was left and what is there
