@@ -40,7 +40,7 @@ pub(super) struct Logging {
     filter: Option<Targets>,
     /// The level of `-v` and `-vv`.
     level: LevelFilter,
-    screen: Option<Arc<Screen>>,
+    screen: Option<Arc<LogScreen>>,
     file: Arc<Kept>,
     set_up: Once,
 }
@@ -56,7 +56,7 @@ impl Logging {
             _ => LevelFilter::DEBUG,
         };
         let is_shown = level != LevelFilter::OFF || filter.is_some();
-        let screen = is_shown.then(|| Arc::new(Screen::new(ui)));
+        let screen = is_shown.then(|| Arc::new(LogScreen::new(ui)));
         let logging = Self { filter, level, screen, file: Arc::default(), set_up: Once::new() };
         if is_shown {
             logging.set_up();
@@ -90,7 +90,7 @@ impl Logging {
                     .with_ansi(false)
                     .log_internal_errors(false)
                     .with_span_events(FmtSpan::CLOSE)
-                    .with_timer(Stamp)
+                    .with_timer(LogClock)
                     .with_writer(screen);
                 layer.with_filter(self.targets(self.level))
             });
@@ -98,7 +98,7 @@ impl Logging {
                 .with_ansi(false)
                 .log_internal_errors(false)
                 .with_span_events(FmtSpan::CLOSE)
-                .with_timer(Stamp)
+                .with_timer(LogClock)
                 .with_writer(Arc::clone(&self.file))
                 .with_filter(self.targets(KEPT));
             // Only a second call in one process could fail, and then the first one counts.
@@ -134,9 +134,9 @@ fn parse(text: &str, ui: &Ui) -> Option<Targets> {
 }
 
 /// When an event happened, and in which process.
-struct Stamp;
+struct LogClock;
 
-impl FormatTime for Stamp {
+impl FormatTime for LogClock {
     fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
         SystemTime.format_time(writer)?;
         write!(writer, " {}", std::process::id())
@@ -185,19 +185,19 @@ impl Write for &Kept {
 }
 
 /// The log on stderr, written by a thread of its own: a terminal that is held up holds up nothing else.
-struct Screen {
-    send: SyncSender<Shown>,
+struct LogScreen {
+    send: SyncSender<LogShown>,
     /// How many lines there was no room for.
     missed: Arc<AtomicUsize>,
 }
 
-enum Shown {
+enum LogShown {
     Line(String),
     /// That everything before it was shown.
     End(Sender<()>),
 }
 
-impl Screen {
+impl LogScreen {
     fn new(ui: &Ui) -> Self {
         let (send, receive) = sync_channel(WAITING);
         let missed = Arc::new(AtomicUsize::new(0));
@@ -209,7 +209,7 @@ impl Screen {
     fn end(&self) {
         let (told, shown) = channel();
         let until = Instant::now() + STUCK;
-        let mut end = Shown::End(told);
+        let mut end = LogShown::End(told);
         while let Err(TrySendError::Full(back)) = self.send.try_send(end) {
             if Instant::now() > until {
                 return;
@@ -222,9 +222,9 @@ impl Screen {
     }
 }
 
-impl Write for &Screen {
+impl Write for &LogScreen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.send.try_send(Shown::Line(line(bytes))).is_err() {
+        if self.send.try_send(LogShown::Line(line(bytes))).is_err() {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
         Ok(bytes.len())
@@ -235,14 +235,14 @@ impl Write for &Screen {
     }
 }
 
-fn show(ui: &Ui, receive: &Receiver<Shown>, missed: &AtomicUsize) {
+fn show(ui: &Ui, receive: &Receiver<LogShown>, missed: &AtomicUsize) {
     for shown in receive {
         match shown {
-            Shown::Line(text) => {
+            LogShown::Line(text) => {
                 ui.passed();
                 ui.problem(&text);
             }
-            Shown::End(told) => drop(told.send(())),
+            LogShown::End(told) => drop(told.send(())),
         }
         let missed = missed.swap(0, Ordering::Relaxed);
         if missed > 0 {
