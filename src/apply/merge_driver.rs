@@ -8,7 +8,7 @@ use super::Writer;
 use crate::base::RepoPath;
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE, united_lines};
 use crate::store::durable;
-use crate::survey::Error;
+use crate::survey::{Error, TaskRef};
 use std::path::Path;
 
 /// The name of the driver in attributes and settings.
@@ -27,7 +27,9 @@ impl Writer<'_> {
     ) -> Result<bool, Error> {
         let store = self.workspace.repository_or_refuse()?;
         // Only in a task is a file of such a name a record.
-        let own = self.task_of_record(path).map(|_| path.name());
+        let outer = self.workspace.task_of_path(path);
+        let is_outer = |task: &TaskRef| outer.as_ref().is_none_or(|outer| outer.directory == task.directory);
+        let own = self.task_of_record(path).filter(is_outer).map(|_| path.name());
         match own {
             Some(STATE_FILE) => Ok(true),
             Some(TRANSCRIPT_FILE) => {

@@ -99,7 +99,7 @@ impl Writer<'_> {
             .map(|extension| place.with_extension(extension));
         // What was kept before is kept still.
         match names.find(|name| name.symlink_metadata().is_err()) {
-            Some(kept) => durable::write_atomic(&kept, &bytes).map(|_| ()).map_err(Error::from),
+            Some(kept) => durable::write_atomic(&kept, &bytes).map(|_| ()),
             None => Ok(()),
         }
     }

@@ -203,8 +203,7 @@ impl Writer<'_> {
             MergeSide::Theirs => (theirs.as_slice(), ours.as_slice()),
         };
         let state = united.log.choose(workflow, sides, &chosen.reason, &self.stamp(), &mut united.cache);
-        let state = state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?;
-        state
+        state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?
     }
 
     /// Stages a choice in the middle of an operation of git, else commits it.

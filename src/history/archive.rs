@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What names a setting in git: the blob of `orch.toml` and the tree of the system directory.
@@ -29,7 +30,7 @@ const SECONDS_OFF: i64 = 24 * 60 * 60;
 /// What commits hold, each read once: settings, with their workflows compiled, and logs.
 #[derive(Default)]
 pub(super) struct ReadOnce {
-    by_key: RefCell<BTreeMap<Key, Arc<Setting>>>,
+    by_key: RefCell<BTreeMap<Key, Rc<Setting>>>,
     shipped: OnceCell<Setting>,
     logs: LogPool,
 }
@@ -79,7 +80,7 @@ impl<'s> Archive<'s> {
     }
 
     /// The settings that a commit holds.
-    pub(super) fn setting(&self, source: &TreeSource<'_>) -> Result<Arc<Setting>, Error> {
+    pub(super) fn setting(&self, source: &TreeSource<'_>) -> Result<Rc<Setting>, Error> {
         let object = |path: &RepoPath| -> Result<Option<Digest>, Error> {
             Ok(source.object(path)?.map(|(digest, _)| digest))
         };
@@ -88,16 +89,16 @@ impl<'s> Archive<'s> {
         // The same file names the same directory, so any setting of this file will do to find it.
         let known = {
             let by_key = self.read.by_key.borrow();
-            by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Arc::clone(setting))
+            by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Rc::clone(setting))
         };
         let system = known.as_ref().map(|known| object(&known.config.system)).transpose()?;
         let found = system.and_then(|system| self.read.by_key.borrow().get(&(file, system)).cloned());
         if let Some(setting) = found {
             return Ok(setting);
         }
-        let setting = Arc::new(Setting::read(&InSource(source)));
+        let setting = Rc::new(Setting::read(&InSource(source)));
         let system = object(&setting.config.system)?;
-        self.read.by_key.borrow_mut().insert((file, system), Arc::clone(&setting));
+        self.read.by_key.borrow_mut().insert((file, system), Rc::clone(&setting));
         Ok(setting)
     }
 
@@ -122,7 +123,7 @@ impl<'s> Archive<'s> {
 
     /// The bytes of a blob, where this clone has it.
     pub(super) fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.store.blob(digest)?)
+        self.store.blob(digest)
     }
 
     /// Whether what git stores of a path is not what a reader of the file sees.
@@ -175,7 +176,7 @@ impl<'s> Archive<'s> {
             if !held(source, task)?.is_some_and(|held| is_it(&held)) {
                 return Ok(false);
             }
-            same.as_mut().map_or(Ok(true), |same| Ok(same.are_in(source)?))
+            same.as_mut().map_or(Ok(true), |same| same.are_in(source))
         };
         self.ancestor(parents, since, found)
     }
@@ -188,7 +189,7 @@ impl<'s> Archive<'s> {
         files: &dyn Source,
     ) -> Result<Option<Digest>, Error> {
         let mut same = SameFiles::new(files, &task.directory)?;
-        self.ancestor(parents, None, |source| Ok(same.are_in(source)?))
+        self.ancestor(parents, None, |source| same.are_in(source))
     }
 
     /// The ancestors with the logs of a task that `fit` best, newest first; each log is asked about once.

@@ -16,7 +16,7 @@ use crate::survey::setting::{InSource, Setting};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Caller, Error, Sight, TaskRef};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// What a check found.
 #[derive(Default)]
@@ -95,7 +95,7 @@ impl<'w> Checker<'w> {
         store.refuse_bare()?;
         let archive = Archive::new(store, &self.read, false);
         let index = store.index_source()?;
-        let mut befores = vec![Arc::new(Side::new(&archive, store.head_source()?)?)];
+        let mut befores = vec![Rc::new(Side::new(&archive, store.head_source()?)?)];
         let setting = staged_setting(store, &befores[0], &index)?;
         let code = CodeAt::Commit(store, befores[0].source.commit());
         let after = Snapshot {
@@ -106,7 +106,7 @@ impl<'w> Checker<'w> {
             costs: None,
         };
         for merged in store.merge_heads()? {
-            befores.push(Arc::new(Side::new(&archive, store.tree_source(merged))?));
+            befores.push(Rc::new(Side::new(&archive, store.tree_source(merged))?));
         }
         let differing =
             |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
@@ -302,13 +302,13 @@ impl<'w> Checker<'w> {
 }
 
 /// The settings that are staged: most often HEAD's, whose workflows then need not be compiled again.
-fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Arc<Setting>, Error> {
+fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Rc<Setting>, Error> {
     let file =
         RepoPath::new(config::FILE).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
     let staged = index.file(&file).map(|file| (file.blob, file.mode));
     let same = head.source.object(&file)? == staged
         && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
-    Ok(if same { Arc::clone(&head.setting) } else { Arc::new(Setting::read(&InSource(index))) })
+    Ok(if same { Rc::clone(&head.setting) } else { Rc::new(Setting::read(&InSource(index))) })
 }
 
 /// Findings about a commit name it.

@@ -11,7 +11,7 @@ use crate::scan::ValidationCache;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// The files below a directory that something holds otherwise than a side.
 pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
@@ -19,7 +19,7 @@ pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<R
 /// A set of files, and those that it follows.
 pub(super) struct Compared<'a, 's> {
     /// HEAD, or the parents; of a merge, several.
-    pub befores: &'a [Arc<Side<'s>>],
+    pub befores: &'a [Rc<Side<'s>>],
     /// What follows.
     pub after: Snapshot<'a>,
     /// The files below a directory that it holds otherwise than one of them.

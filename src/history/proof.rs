@@ -323,7 +323,7 @@ impl Proving<'_> {
         let had_log = self.olds.iter().any(|old| old.log.is_some());
         let value = self.new.value();
         let is_gone = after.source.children(&task.directory).is_none_or(|left| left.is_empty());
-        let is_taken_over = self.olds.iter().any(|old| *old == self.new);
+        let is_taken_over = self.olds.contains(&self.new);
         if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
             return Ok(Some(Proof::forged("what one of the merged sides recorded is dropped")));
         }

@@ -59,7 +59,7 @@ impl TaskRecord {
     /// It is there and cannot be read.
     pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
         let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
-            match source.read(&path, u64::MAX - 1).map_err(|error| Unread::Failed(error.into()))? {
+            match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
                 Content::Bytes(bytes) => Ok(Some(RecordFile { blob: Digest::of_blob(&bytes), bytes })),
                 Content::Missing => Ok(None),
                 Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),

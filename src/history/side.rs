@@ -9,7 +9,7 @@ use crate::survey::Error;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// How many sides are kept: a parent is mostly looked at shortly before its child.
 const SIDES_KEPT: usize = 8;
@@ -17,7 +17,7 @@ const SIDES_KEPT: usize = 8;
 /// One side of a change: what a commit holds, and the settings in it.
 pub(super) struct Side<'s> {
     pub source: TreeSource<'s>,
-    pub setting: Arc<Setting>,
+    pub setting: Rc<Setting>,
 }
 
 impl<'s> Side<'s> {
@@ -31,7 +31,7 @@ impl<'s> Side<'s> {
         &'a self,
         store: &'a Store,
     ) -> impl Fn(&Self, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a {
-        |before, directory| Ok(store.changed(&before.source, &self.source, directory)?)
+        |before, directory| store.changed(&before.source, &self.source, directory)
     }
 
     pub(super) fn snapshot<'a>(&'a self, validations: &'a ValidationCache) -> Snapshot<'a> {
@@ -44,7 +44,7 @@ impl<'s> Side<'s> {
 pub(super) struct SideCache<'a, 's> {
     pub store: &'s Store,
     pub archive: &'a Archive<'s>,
-    recent: VecDeque<Arc<Side<'s>>>,
+    recent: VecDeque<Rc<Side<'s>>>,
 }
 
 impl<'a, 's> SideCache<'a, 's> {
@@ -53,20 +53,20 @@ impl<'a, 's> SideCache<'a, 's> {
     }
 
     /// What a commit holds.
-    pub(super) fn of(&mut self, commit: Digest) -> Result<Arc<Side<'s>>, Error> {
+    pub(super) fn of(&mut self, commit: Digest) -> Result<Rc<Side<'s>>, Error> {
         if let Some(known) = self.recent.iter().find(|side| side.source.commit() == Some(commit)) {
-            return Ok(Arc::clone(known));
+            return Ok(Rc::clone(known));
         }
-        let side = Arc::new(Side::new(self.archive, self.store.tree_source(commit))?);
-        self.recent.push_front(Arc::clone(&side));
+        let side = Rc::new(Side::new(self.archive, self.store.tree_source(commit))?);
+        self.recent.push_front(Rc::clone(&side));
         self.recent.truncate(SIDES_KEPT);
         Ok(side)
     }
 
     /// What the parents of a commit hold; of the first commit, nothing.
-    pub(super) fn before(&mut self, commit: &Visited) -> Result<Vec<Arc<Side<'s>>>, Error> {
+    pub(super) fn before(&mut self, commit: &Visited) -> Result<Vec<Rc<Side<'s>>>, Error> {
         if commit.parents.is_empty() {
-            return Ok(vec![Arc::new(Side::new(self.archive, self.store.empty_source())?)]);
+            return Ok(vec![Rc::new(Side::new(self.archive, self.store.empty_source())?)]);
         }
         commit.parents.iter().map(|parent| self.of(*parent)).collect()
     }

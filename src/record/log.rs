@@ -2,6 +2,7 @@
 //!
 //! The lines may stand in any order and repeat, because git's union merge writes them so.
 
+use super::extent::LogExtent;
 use super::log_event::{LogEvent, NotAnEvent};
 use crate::base::{Code, Digest};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry};
@@ -81,15 +82,6 @@ pub struct LogPeek {
     pub last: Option<Digest>,
 }
 
-/// The size of the log that a state was written with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LogExtent {
-    /// How many lines it had.
-    pub lines: u64,
-    /// How many bytes it had.
-    pub bytes: u64,
-}
-
 impl LogPeek {
     /// Looks at the end of a log of `bytes` bytes. `tail` holds at least its last line.
     #[must_use]
@@ -104,16 +96,6 @@ impl LogPeek {
     pub fn is_of(&self, extent: LogExtent, heads: &[Digest]) -> bool {
         let sizes = [extent.bytes, extent.bytes.saturating_add(extent.lines)];
         sizes.contains(&self.bytes) && self.last.is_some_and(|last| heads.contains(&last))
-    }
-}
-
-impl LogExtent {
-    /// The size of a log.
-    #[must_use]
-    pub fn of(log: &[u8]) -> Self {
-        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let lines = log.iter().filter(|byte| **byte == b'\n').count();
-        Self { lines: count(lines), bytes: count(log.len()) }
     }
 }
 

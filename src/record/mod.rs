@@ -5,6 +5,7 @@
 //! always gives the same bytes.
 
 mod conflict;
+mod extent;
 mod fold;
 mod json_patch;
 mod log;
@@ -16,9 +17,10 @@ mod state;
 mod tests;
 
 pub use conflict::{ConflictSides, sides, united_lines};
+pub use extent::LogExtent;
 pub use fold::{FoldCache, FoldError, RecordedStep, record_steps};
 pub use json_patch::{JsonPatchOp, MissingPlace, apply_patch, diff};
-pub use log::{EventLog, LogExtent, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
+pub use log::{EventLog, LogFault, LogFaultKind, LogPeek, has_lost_events, whole_lines};
 pub use log_event::{LogEvent, NotAnEvent};
 pub use reading::{RecordReading, StateDefect, StateText, read_record};
 pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};

@@ -1,6 +1,6 @@
 //! `state.json`: pretty-printed, stable key order, final newline, sealed.
 
-use super::log::LogExtent;
+use super::extent::LogExtent;
 use super::seal;
 use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::{ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
-use crate::decide::{Actor, ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
+use crate::decide::{ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
 use proptest::prelude::{prop_assert_eq, proptest};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn step(before: &State, at: i64) -> State {
         updated_at: Some(entry.at),
         ..before.clone()
     };
-    let actor = state.actors.entry("a".to_owned()).or_insert_with(Actor::default);
+    let actor = state.actors.entry("a".to_owned()).or_default();
     actor.attempt += 1;
     let spent = actor.spent.entry(ArtifactName::new("plan").expect("valid")).or_default();
     if spent.len() < 30 {

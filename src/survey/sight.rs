@@ -2,7 +2,7 @@
 
 use super::costs::Counted;
 use super::evidence::with_own_line_endings;
-use super::snapshot::{Reading, Snapshot};
+use super::snapshot::{Reading, Snapshot, log_faults};
 use super::{Error, TaskRef, UsableWorkflow, Workspace};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::decide::{
@@ -361,6 +361,9 @@ fn still_whole(
     let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
     if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
         return Ok(recorded);
+    }
+    if let Some(found) = log_faults(task, log) {
+        return Ok(Recorded::Broken(found));
     }
     let message = "it has lost events that HEAD holds; a log only grows";
     let restore = command(&["git", "restore", "--", path.as_str()]);

@@ -9,8 +9,8 @@ use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{Recorded, State};
 use crate::record::{
-    FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText, TRANSCRIPT_FILE,
-    read_record, sides,
+    EventLog, FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText,
+    TRANSCRIPT_FILE, read_record, sides,
 };
 use crate::scan::{Entry, Observed, Source, ValidationCache, conflict, observe, parse_json};
 use crate::store::Store;
@@ -359,6 +359,14 @@ fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
     let mut place = Place::at(path.as_str(), text, offset, length);
     place.pointer = Some(fault.pointer);
     Diagnostic::error(fault.code, fault.message).at(place)
+}
+
+/// What is wrong with the lines of a log; `None` where each is an event whose predecessors are there.
+pub(crate) fn log_faults(task: &TaskRef, log: &[u8]) -> Option<Vec<Diagnostic>> {
+    let (_, faults) = EventLog::parse(log);
+    let path = task.transcript_path();
+    let found: Vec<Diagnostic> = faults.iter().map(|fault| log_fault(&path, log, fault)).collect();
+    (!found.is_empty()).then(|| with_ways_out(task, found))
 }
 
 fn log_fault(path: &RepoPath, log: &[u8], fault: &LogFault) -> Diagnostic {

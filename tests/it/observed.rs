@@ -139,10 +139,10 @@ fn the_flags_and_the_filter_choose_what_is_shown_on_stderr() {
     assert_eq!(levels(&shown(&one)), BTreeSet::from(["INFO"]), "{one:?}");
     let two = world.orch(&["-vv", "status"]).succeeds();
     assert_eq!(levels(&shown(&two)), BTreeSet::from(["DEBUG", "INFO"]), "{two:?}");
-    let part = logged(&world, "orch::engine=debug", &["status"]).succeeds();
+    let part = logged(&world, "orch::survey=debug", &["status"]).succeeds();
     assert!(!shown(&part).is_empty(), "{part:?}");
-    assert!(shown(&part).iter().all(|line| line.rest.contains("orch::engine")), "{part:?}");
-    let both = logged(&world, "orch::engine=debug", &["status", "-v"]).succeeds();
+    assert!(shown(&part).iter().all(|line| line.rest.contains("orch::survey")), "{part:?}");
+    let both = logged(&world, "orch::survey=debug", &["status", "-v"]).succeeds();
     assert!(shown(&both).iter().any(|line| line.rest.starts_with("orch::cli")), "{both:?}");
     let none = logged(&world, "off", &["status", "-vv"]).succeeds();
     assert!(shown(&none).is_empty(), "{none:?}");

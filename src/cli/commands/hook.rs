@@ -136,7 +136,7 @@ fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
     let store = workspace.store().ok_or_else(|| {
         Failure::new(Code::NoRepository, "there is no git repository here").hint("git init")
     })?;
-    store.hooks().map_err(|error| Failure::from(error))
+    store.hooks().map_err(Failure::from)
 }
 
 /// The places of some hooks, each with what would be written there now.

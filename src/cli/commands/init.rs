@@ -198,7 +198,7 @@ fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure>
         let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
         // Git starts it by the shell, and puts in the names of files.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
-        store.set_merge_driver(DRIVER, &command).map_err(crate::survey::Error::from)?;
+        store.set_merge_driver(DRIVER, &command)?;
     }
     Ok(store.has_merge_driver(DRIVER))
 }

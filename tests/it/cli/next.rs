@@ -44,7 +44,10 @@ fn an_unknown_phase_or_task_gets_the_nearest_name() {
     let world = at("planning");
     world.orch(&["next", "t", "--to", "tset"]).ends(2).reports("did you mean `test`?");
     world.orch(&["next", "t", "--expect", "codegn"]).ends(2).reports("did you mean `codegen`?");
-    world.orch(&["next", "t", "--override", "why", "--to", "acept"]).reports("did you mean `accept`?").ends(2);
+    world
+        .orch(&["next", "t", "--override", "why", "--to", "acept"])
+        .reports("did you mean `accept`?")
+        .ends(2);
     world
         .orch(&["rollback", "t", "--reason", "r", "--to", "plannin"])
         .ends(2)
