@@ -108,8 +108,7 @@ impl Proving<'_> {
             return self.without_log();
         }
         if let Some(why) = self.spoilt_line() {
-            let held = self.held_by(None, None)?;
-            return Ok(Some(held.map_or_else(|| Proof::forged(why), restored_from)));
+            return Ok(Some(self.put_back(None)?.unwrap_or_else(|| Proof::forged(why))));
         }
         let proof = if self.lost.is_empty() { self.grown()? } else { self.shrunk()? };
         let Some(why) = self.state_fault().filter(|_| !is_settled(proof.as_ref())) else {

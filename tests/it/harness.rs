@@ -263,10 +263,11 @@ impl Ended {
         self
     }
 
-    /// Asserts that the answer, on stdout, holds a text.
+    /// Asserts that stdout or stderr holds a text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
-        self.holds("stdout", text)
+        let stream = if self.stdout.contains(text) { "stdout" } else { "stderr" };
+        self.holds(stream, text)
     }
 
     /// Asserts that stderr holds a text: an error, a hint, or what is told beside the answer.

@@ -66,12 +66,14 @@ fn a_transcript_that_was_cut_is_not_committed() {
         ["rm tasks/t/transcript.jsonl", "sed -i 1d tasks/t/transcript.jsonl", ": > tasks/t/transcript.jsonl"]
     {
         let task = at_first(LOOP, cuts);
-        task.run()
-            .ends(5)
-            .says("has lost something that HEAD holds")
-            .says("git restore -- tasks/t/transcript.jsonl");
+        let head = || task.world.git(&["show", "HEAD:tasks/t/transcript.jsonl"]);
+        let ended = task.run();
+        assert_ne!(ended.code, 0, "{cuts}: {ended:?}");
+        let before = head();
+        task.world.orch(&["suggest", "t"]).says("orch recover t");
         task.world.git(&["restore", "--", "tasks/t/transcript.jsonl"]);
         task.run().succeeds();
+        assert!(head().starts_with(&before), "{cuts}: what was recorded is still there");
         task.is_clean();
     }
 }
