@@ -356,7 +356,8 @@ impl Proving<'_> {
     /// What this state says otherwise than its log, unless it stood so on a side whose events are all there.
     fn state_fault(&self) -> Option<String> {
         let state = self.new.blobs().0?;
-        let stood = self.lost.is_empty() && self.olds.iter().any(|old| old.blobs().0 == Some(state));
+        let is_beside_log = |old: &TaskRecord| old.log.is_some() && old.blobs().0 == Some(state);
+        let stood = self.lost.is_empty() && self.olds.iter().any(is_beside_log);
         if stood || self.is_torn() {
             return None;
         }

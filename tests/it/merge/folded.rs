@@ -135,7 +135,7 @@ fn lines_that_head_holds_must_not_get_lost() {
         assert_eq!(world.read(LOG), log);
     }
     world.write(LOG, log.replacen("\"seq\":2", "\"seq\":3", 1));
-    world.orch(&["suggest", "t"]).says("transcript-cut");
+    world.orch(&["suggest", "t"]).says("log-changed");
     world.orch(&["recover", "t"]).succeeds();
     assert_eq!((world.read(LOG), world.dirty().as_str()), (log, ""));
 }

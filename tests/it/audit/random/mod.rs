@@ -34,7 +34,7 @@ struct Tally {
 #[test]
 fn every_forged_commit_is_found_and_no_other() {
     let first = number("ORCH_AUDIT_SEED").unwrap_or(1);
-    let count = number("ORCH_AUDIT_HISTORIES").unwrap_or(1000);
+    let count = number("ORCH_AUDIT_HISTORIES").unwrap_or(700);
     let (next, end) = (AtomicU64::new(first), first + count);
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {
@@ -157,7 +157,9 @@ fn replay(
     for commit in &forged {
         let what = &past.commits[*commit].what;
         if !found.contains(commit) {
-            wrong("it is forged, and nobody notices", *commit);
+            let told = audit.changes.iter().filter(|change| number(change.commit.id) == *commit);
+            let told: Vec<_> = told.map(|change| (change.task.id.to_string(), &change.proof)).collect();
+            wrong(&format!("it is forged, and nobody notices: {told:#?}"), *commit);
         }
         *tally.lock().expect("nobody panicked").forgeries.entry(what.clone()).or_default() += 1;
     }
