@@ -55,7 +55,8 @@ impl Writer<'_> {
     }
 
     /// Whether branches meet in a task's log that no event joins yet.
-    fn has_several_heads(&self, task: &TaskRef) -> Result<bool, Error> {
+    /// Whether a log can be read that ends in more than one event.
+    pub(super) fn has_several_heads(&self, task: &TaskRef) -> Result<bool, Error> {
         let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
         Ok(faults.is_empty() && log.heads().len() > 1)
     }

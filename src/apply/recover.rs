@@ -32,7 +32,7 @@ impl Writer<'_> {
         let unmerged = self.unmerged()?;
         let is_unmerged = unmerged.iter().any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
         let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
-        if is_in_conflict || (judged.state().is_none() && self.is_disputed(task)?) {
+        if is_in_conflict || (judged.state().is_none() && self.has_several_heads(task)?) {
             let message =
                 format!("two branches moved `{}`, and recovering would forget one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
@@ -55,11 +55,6 @@ impl Writer<'_> {
         durable::write_atomic(&task.transcript_path().under(&self.workspace.root), &log)?;
         self.renew_state(&self.workspace.look(task)?)?;
         Ok(from)
-    }
-
-    fn is_disputed(&self, task: &TaskRef) -> Result<bool, Error> {
-        let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
-        Ok(faults.is_empty() && log.heads().len() > 1)
     }
 
     /// Every event of which none before is missing: of the log that lies there, of HEAD's, and of the newest

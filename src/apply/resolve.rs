@@ -3,10 +3,9 @@
 //! In the middle of an operation of git both files are staged. Otherwise they are written, and only a person's
 //! choice of a side is committed, as the transition that it is.
 
-use super::TaskOutcome;
-use super::Writer;
 use super::conflicted::LogSides;
 use super::record_files::{RecordFiles, log_before};
+use super::{TaskOutcome, Writer};
 use crate::base::{Code, Diagnostic, Digest, Place};
 use crate::decide::{self, Conflict, HistoryEntry, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};

@@ -15,8 +15,7 @@ pub use ui::{Colour, Ui};
 
 use crate::apply::Writer;
 use crate::base::{Code, RepoPath};
-use crate::survey::Caller;
-use crate::survey::Workspace;
+use crate::survey::{Caller, Workspace};
 use crate::view::{self, Style};
 use clap::Parser;
 use logging::Logging;

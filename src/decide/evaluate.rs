@@ -2,11 +2,10 @@
 
 use super::apply::initial_state;
 use super::derive::look;
-use super::expect;
 use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
-use super::{BrokenNeed, Choice, Decision, Facts, Recorded, State, Verdict};
+use super::{BrokenNeed, Choice, Decision, Facts, Recorded, State, Verdict, expect};
 use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 

@@ -1,9 +1,7 @@
 //! What a person is asked, and what they answer.
 
 use super::{refuse_untracked, state_of};
-use crate::apply::Applied;
-use crate::apply::Writer;
-use crate::apply::first_applied;
+use crate::apply::{Applied, Writer, first_applied};
 use crate::base::{ActionName, Code, Reason, command};
 use crate::decide::{self, Settled, Step, Transition, Verdict, data_of, patch};
 use crate::survey::{Error, Sight, TaskRef};

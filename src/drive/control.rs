@@ -2,11 +2,8 @@
 
 use super::answer::own_step;
 use super::driver::take_up;
-use super::{Happened, RunOptions, StopFlag};
-use super::{refuse_untracked, state_of};
-use crate::apply::Applied;
-use crate::apply::Writer;
-use crate::apply::first_applied;
+use super::{Happened, RunOptions, StopFlag, refuse_untracked, state_of};
+use crate::apply::{Applied, Writer, first_applied};
 use crate::base::Diagnostic;
 use crate::decide;
 use crate::run::{ControlRequest, RunFiles, RunState, Said};

@@ -1,7 +1,9 @@
-//! Carries out what the course of a run says: judge, record, start, wait, write down.
+//! Carries out what the machine of a run says: judge, record, start, wait, write down.
 
-use super::{Happened, RunEnd, RunOptions, StopFlag, Tell, command_for};
-use super::{budget, not_here, refuse_idle, refuse_untracked, state_of};
+use super::{
+    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, not_here, refuse_idle,
+    refuse_untracked, state_of,
+};
 use crate::apply::Writer;
 use crate::base::{Class, Code, Period, Timestamp};
 use crate::decide::{
@@ -162,7 +164,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells the course what happened, and whoever watches what that means.
+    /// Tells the machine what happened, and whoever watches what that means.
     pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
         let now = self.now();
         let effect = self.machine.step(&now, event);
@@ -350,7 +352,7 @@ pub(super) fn own(judged: Sight) -> Sight {
     Sight { runner: None, ..judged }
 }
 
-/// A judged task as the course sees it; a task of which nothing can be decided here is none.
+/// A judged task as the machine sees it; a task of which nothing can be decided here is none.
 pub(super) fn case<'a>(
     judged: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,

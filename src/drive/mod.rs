@@ -16,8 +16,7 @@ pub use runs::{RunInfo, overrule, runs};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
 pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
-use crate::apply::Applied;
-use crate::apply::Writer;
+use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
@@ -152,9 +151,9 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
     let (ending, reason) = match &due {
         NextStep::End(ending, reason) => (*ending, reason.clone()),
         NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name())),
-        NextStep::GiveUp { action, .. } => (Ending::Waiting, format!("`{action}` would be given up")),
-        NextStep::Answer { ask, .. } => {
-            (Ending::Waiting, format!("question `{ask}` would be answered by its default"))
+        NextStep::GiveUp(failed) => (Ending::Waiting, format!("`{}` would be given up", failed.action)),
+        NextStep::Answer(answer) => {
+            (Ending::Waiting, format!("question `{}` would be answered by its default", answer.ask))
         }
         NextStep::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
     };

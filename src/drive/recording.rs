@@ -2,8 +2,7 @@
 
 use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
-use crate::apply::Writer;
-use crate::apply::{Applied, TaskOutcome, Wanted};
+use crate::apply::{Applied, TaskOutcome, Wanted, Writer};
 use crate::base::{Code, Diagnostic, Reason, RepoPath};
 use crate::decide::{Blocker, RecordOutcome, Recorder, RunCommand, RunEffect, RunEvent, Settled, Step};
 use crate::survey::{Error, Sight};
@@ -20,7 +19,7 @@ enum Unmade {
 }
 
 impl Drive<'_> {
-    /// Records a deed for the task as it is then.
+    /// Records a command for the task as it is then.
     pub(super) fn record(&mut self, command: RunCommand, tell: &mut Tell<'_>) -> RunEffect {
         if !command.may_record(&self.compiled.workflow) {
             return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), tell);
@@ -97,7 +96,7 @@ impl Drive<'_> {
     }
 }
 
-/// The steps by which a deed is recorded, or why it is refused.
+/// The steps by which a command is recorded, or why it is refused.
 pub(super) fn steps_for(
     writer: &Writer<'_>,
     command: &RunCommand,

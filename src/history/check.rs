@@ -2,19 +2,16 @@
 
 use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
-use super::gates::ChangeOwner;
-use super::gates::gate;
+use super::gates::{ChangeOwner, gate};
 use super::side::{Side, SideCache};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, trouble};
 use crate::scan::{Content, Source, ValidationCache};
 use crate::store::{IndexSource, KnownRefs, Range, Store, Visited, resolving};
-use crate::survey::CodeAt;
-use crate::survey::Workspace;
 use crate::survey::setting::{InSource, Setting};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Caller, Error, Sight, TaskRef};
+use crate::survey::{Caller, CodeAt, Error, Sight, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -66,7 +63,7 @@ impl<'w> Checker<'w> {
         Self { workspace, caller: caller.task.as_ref(), read: ReadOnce::default() }
     }
 
-    /// Checks tasks as the engine's source holds them.
+    /// Checks tasks as the workspace's source holds them.
     pub fn tasks(&self, tasks: &[TaskRef]) -> Result<Checked, Error> {
         let mut checked =
             Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
@@ -110,12 +107,7 @@ impl<'w> Checker<'w> {
         }
         let differing =
             |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
-        let compared = Compared {
-            befores: &befores,
-            after,
-            differing: &differing,
-            validations: &self.workspace.validations,
-        };
+        let compared = Compared { befores: &befores, after, differing: &differing };
         let mut checked = Checked::default();
         checked.add(setting.findings.iter().cloned(), &after);
         let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
@@ -213,12 +205,8 @@ impl<'w> Checker<'w> {
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let compared = Compared {
-            befores: &befores,
-            after: after.snapshot(validations),
-            differing: &differing,
-            validations,
-        };
+        let compared =
+            Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
         let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
         let touched = self.check_compared(&compared, &owner, Some(commit.id), archive, checked)?;
         for task in touched {
@@ -288,7 +276,7 @@ impl<'w> Checker<'w> {
         let mut found = findings_in(&compared.after);
         found.retain(|finding| is_recorded || finding.code != Code::Inconsistent);
         for before in compared.befores.iter().filter(|_| !found.is_empty()).collect::<Vec<_>>() {
-            let known = findings_in(&before.snapshot(compared.validations));
+            let known = findings_in(&compared.before(before));
             let where_it_is = |finding: &Diagnostic| finding.place.as_ref().map(|place| place.path.clone());
             found.retain(|finding| {
                 !known.iter().any(|known| {

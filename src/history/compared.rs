@@ -7,7 +7,6 @@ use super::side::Side;
 use crate::base::{Digest, RepoPath};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::scan::ValidationCache;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
 use std::collections::BTreeSet;
@@ -24,11 +23,14 @@ pub(super) struct Compared<'a, 's> {
     pub after: Snapshot<'a>,
     /// The files below a directory that it holds otherwise than one of them.
     pub differing: &'a Differing<'a, 's>,
-    /// Contents known to be valid.
-    pub validations: &'a ValidationCache,
 }
 
 impl Compared<'_, '_> {
+    /// What a side holds, read with the same known contents as what follows.
+    pub(super) fn before<'b>(&'b self, side: &'b Side<'_>) -> Snapshot<'b> {
+        side.snapshot(self.after.validations)
+    }
+
     /// The files below a directory that it holds otherwise than each of them.
     pub(super) fn changed(&self, directory: &RepoPath) -> Result<BTreeSet<RepoPath>, Error> {
         let mut common: Option<BTreeSet<RepoPath>> = None;
@@ -67,7 +69,7 @@ impl Compared<'_, '_> {
     /// hid them, or a file above them did.
     pub(super) fn uncovered(&self) -> Vec<TaskRef> {
         let hid = |before: &Side<'_>, task: &TaskRef| {
-            let snapshot = before.snapshot(self.validations);
+            let snapshot = self.before(before);
             let is_there = |path: RepoPath| matches!(before.source.object(&path), Ok(Some(_)));
             let mut record = [task.state_path(), task.transcript_path()].into_iter();
             let was_there = record.any(is_there);
@@ -86,9 +88,7 @@ impl Compared<'_, '_> {
             if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
                 continue;
             }
-            let earlier = || {
-                self.befores.iter().find_map(|before| before.snapshot(self.validations).task_of_path(path))
-            };
+            let earlier = || self.befores.iter().find_map(|before| self.before(before).task_of_path(path));
             tasks.extend(self.after.task_of_path(path).or_else(earlier));
         }
         tasks
@@ -96,8 +96,7 @@ impl Compared<'_, '_> {
 
     /// What became of a task's record. `None` where the record is the same, or none of `orch`.
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
-        let befores: Vec<Snapshot<'_>> =
-            self.befores.iter().map(|before| before.snapshot(self.validations)).collect();
+        let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
         let change = RecordChange { task, befores: &befores, parents: &parents, after: &self.after, archive };
         // What cannot be read in one task must not hide the others.

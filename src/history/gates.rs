@@ -52,12 +52,8 @@ pub(super) fn gate(
     let (mut findings, mut gates) = (Vec::new(), Vec::new());
     for id in ids {
         let task = TaskId::new(&id).ok().and_then(|id| {
-            let earlier = || {
-                compared
-                    .befores
-                    .iter()
-                    .find_map(|before| before.snapshot(compared.validations).task_named(&id))
-            };
+            let earlier =
+                || compared.befores.iter().find_map(|before| compared.before(before).task_named(&id));
             after.task_named(&id).or_else(earlier)
         });
         match task {
@@ -94,7 +90,7 @@ struct Gate {
 impl Gate {
     /// The gate of a task; `None` where its files cannot be judged.
     fn of(task: TaskRef, compared: &Compared<'_, '_>) -> Option<Self> {
-        let befores = compared.befores.iter().map(|before| before.snapshot(compared.validations));
+        let befores = compared.befores.iter().map(|before| compared.before(before));
         let seen: Vec<_> = std::iter::once(compared.after)
             .chain(befores)
             .filter_map(|snapshot| snapshot.observe(&task).ok())

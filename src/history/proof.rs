@@ -102,6 +102,9 @@ struct Proving<'a> {
 /// What a merge is told whose other side is not in it.
 const DROPPED: &str = "what another side recorded is dropped";
 
+/// Why a merge is forged that holds the events of no side in full.
+const MERGED_AWAY: &str = "what one of the merged sides recorded is dropped";
+
 impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
         if self.new.log.is_none() {
@@ -180,7 +183,7 @@ impl Proving<'_> {
             ..proof
         };
         if is_merge && !is_one_side {
-            return Ok(Some(Proof::forged("what one of the merged sides recorded is dropped")));
+            return Ok(Some(Proof::forged(MERGED_AWAY)));
         }
         if let Some(restored) = self.put_back(None)? {
             return Ok(Some(dropped(restored)));
@@ -324,7 +327,7 @@ impl Proving<'_> {
         let is_gone = after.source.children(&task.directory).is_none_or(|left| left.is_empty());
         let is_taken_over = self.olds.contains(&self.new);
         if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
-            return Ok(Some(Proof::forged("what one of the merged sides recorded is dropped")));
+            return Ok(Some(Proof::forged(MERGED_AWAY)));
         }
         let why = match (&self.new.state, &value) {
             (None, _) if is_gone || !had_log || self.lost.is_empty() => return Ok(None),

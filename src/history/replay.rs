@@ -31,12 +31,8 @@ pub(super) fn replay(
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let compared = Compared {
-            befores: &befores,
-            after: after.snapshot(validations),
-            differing: &differing,
-            validations,
-        };
+        let compared =
+            Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
         let (_, recorded) = compared.tasks()?;
         for task in compared.uncovered() {
             if !archive.knows(&task, &after.source)? {

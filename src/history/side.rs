@@ -4,10 +4,9 @@ use super::archive::Archive;
 use crate::base::{Digest, RepoPath};
 use crate::scan::ValidationCache;
 use crate::store::{Store, TreeSource, Visited};
-use crate::survey::CodeAt;
-use crate::survey::Error;
 use crate::survey::setting::Setting;
 use crate::survey::snapshot::Snapshot;
+use crate::survey::{CodeAt, Error};
 use std::collections::VecDeque;
 use std::rc::Rc;
 

@@ -35,7 +35,7 @@ mod vet;
 #[cfg(test)]
 mod tests;
 
-use crate::base::Error;
+use crate::base::{Digest, Error, Patterns};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
@@ -51,7 +51,6 @@ pub use sources::TreeSource;
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
 
-use crate::base::{Digest, Patterns};
 use blob_cache::BlobCache;
 use git2::{ErrorCode, Oid, Repository};
 use sign::Person;

@@ -1,11 +1,10 @@
 //! The index as a source of a task's bytes: what the next commit would hold.
 
-use super::cache_tree;
 use super::entries::{IndexFile, RawEntry};
 use super::index::read_index;
 use super::ls_files::{Listed, path_of};
 use super::sources::{entry, refused, regular};
-use super::{Error, Store, digest};
+use super::{Error, Store, cache_tree, digest};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{Child, Content, Entry, Source};
 use std::collections::HashMap;

@@ -1,9 +1,8 @@
-//! Opening an engine: find the root, read the configuration, lay the repository's texts over what ships.
+//! Opening a workspace: find the root, read the configuration, lay the repository's texts over what ships.
 
-use super::Workspace;
 use super::costs::Costs;
 use super::setting::{OnDisk, Setting, Sparse};
-use super::{At, Error};
+use super::{At, Error, Workspace};
 use crate::base::{Code, Diagnostic};
 use crate::config;
 use crate::scan::ValidationCache;
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Where contents known to be valid are kept; another reader of artifacts gets another name.
 const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
 
-/// What an engine is opened for.
+/// What a workspace is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Work,

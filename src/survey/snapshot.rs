@@ -204,7 +204,7 @@ impl Snapshot<'_> {
             let workflow = &compiled.workflow;
             let (_, mut observed) = Snapshot { source: &glance, ..*self }.observe_by(task, &loaded)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
-            let (recorded, notes) = recorded(task, workflow, &observed)?;
+            let (recorded, notes) = recorded(task, workflow, &observed);
             observed.facts.diagnostics.extend(notes);
             self.look_at_code(task, workflow, &recorded, &mut observed)?;
             if let Recorded::Known(state) = &recorded
@@ -254,16 +254,12 @@ fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
 }
 
 /// What is recorded of a task, as far as its own files tell, and what the reader should know of it.
-pub(crate) fn recorded(
-    task: &TaskRef,
-    workflow: &Workflow,
-    observed: &Observed,
-) -> Result<(Recorded, Vec<Diagnostic>), Error> {
+fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Recorded, Vec<Diagnostic>) {
     if observed.has_transcript && observed.transcript.is_none() {
         let place = Place::file(&task.transcript_path());
         let unreadable =
             Diagnostic::error(Code::Unreadable, "it cannot be read, and holds the task's record");
-        return Ok((Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new()));
+        return (Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new());
     }
     let path = task.state_path();
     let bytes = observed.state.as_ref().map(|file| file.bytes.as_slice());
@@ -271,20 +267,18 @@ pub(crate) fn recorded(
     let (value, problems) = bytes.map_or((None, Vec::new()), |bytes| parse_json(&path, bytes));
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
     let log = observed.transcript.as_deref();
-    let broken = |problems| Ok((Recorded::Broken(with_ways_out(task, problems)), Vec::new()));
+    let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
     match read_record(workflow, file, log, &mut FoldCache::default()) {
-        RecordReading::New => Ok((Recorded::New, Vec::new())),
-        RecordReading::Current(state) | RecordReading::Foreign(state) => {
-            Ok((Recorded::Known(state), Vec::new()))
-        }
+        RecordReading::New => (Recorded::New, Vec::new()),
+        RecordReading::Current(state) | RecordReading::Foreign(state) => (Recorded::Known(state), Vec::new()),
         RecordReading::Folded { state, because } => {
             let note = match bytes.and_then(|bytes| conflicted(task, &path, bytes)) {
                 Some(found) => Diagnostic { hint: found.hint, ..folded_note(&path, &because) },
                 None => folded_note(&path, &because),
             };
-            Ok((Recorded::Known(state), vec![note]))
+            (Recorded::Known(state), vec![note])
         }
-        RecordReading::LogGone => Ok((Recorded::Lost, Vec::new())),
+        RecordReading::LogGone => (Recorded::Lost, Vec::new()),
         RecordReading::StateFaults(faults) => {
             let text = text.as_deref().unwrap_or_default();
             broken(faults.into_iter().map(|fault| state_fault(&path, text, fault)).collect())
@@ -297,12 +291,10 @@ pub(crate) fn recorded(
         }
         RecordReading::LogFaults(faults) => {
             let log = log.unwrap_or_default();
-            let path = task.transcript_path();
-            let found = match conflicted(task, &path, log) {
-                Some(conflicted) => vec![conflicted],
-                None => faults.iter().map(|fault| log_fault(&path, log, fault)).collect(),
-            };
-            broken(found)
+            match conflicted(task, &task.transcript_path(), log) {
+                Some(conflicted) => broken(vec![conflicted]),
+                None => broken(log_diagnostics(task, log, &faults)),
+            }
         }
         RecordReading::Disputed { conflict, .. } => {
             let message = format!("two branches moved this task, and a person has to pick one: {conflict}");
@@ -364,19 +356,22 @@ fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
 /// What is wrong with the lines of a log; `None` where each is an event whose predecessors are there.
 pub(crate) fn log_faults(task: &TaskRef, log: &[u8]) -> Option<Vec<Diagnostic>> {
     let (_, faults) = EventLog::parse(log);
-    let path = task.transcript_path();
-    let found: Vec<Diagnostic> = faults.iter().map(|fault| log_fault(&path, log, fault)).collect();
-    (!found.is_empty()).then(|| with_ways_out(task, found))
+    (!faults.is_empty()).then(|| with_ways_out(task, log_diagnostics(task, log, &faults)))
 }
 
-fn log_fault(path: &RepoPath, log: &[u8], fault: &LogFault) -> Diagnostic {
-    let lines = log.split_inclusive(|byte| *byte == b'\n');
-    let offset: usize = lines.take(fault.line.saturating_sub(1)).map(<[u8]>::len).sum();
-    let place = match std::str::from_utf8(log) {
-        Ok(text) => Place::at(path.as_str(), text, offset, 0),
-        Err(_) => Place::file(path),
+fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagnostic> {
+    let path = task.transcript_path();
+    let text = std::str::from_utf8(log).ok();
+    let place = |fault: &LogFault| match text {
+        Some(text) => {
+            let lines = text.split_inclusive('\n');
+            let offset = lines.take(fault.line.saturating_sub(1)).map(str::len).sum();
+            Place::at(path.as_str(), text, offset, 0)
+        }
+        None => Place::file(&path),
     };
-    Diagnostic::error(fault.kind.code(), fault.kind.to_string()).at(place)
+    let told = |fault: &LogFault| Diagnostic::error(fault.kind.code(), fault.kind.to_string());
+    faults.iter().map(|fault| told(fault).at(place(fault))).collect()
 }
 
 /// The workflow that a state names, without judging the rest of it; of one with conflict markers, that

@@ -1,7 +1,6 @@
 //! What a view is given of a judged task.
 
-use super::Workspace;
-use super::{At, Error, Sight, TaskRef};
+use super::{At, Error, Sight, TaskRef, Workspace};
 use crate::base::Digest;
 use crate::decide::Runner;
 use crate::store::Head;

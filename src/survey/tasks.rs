@@ -1,7 +1,6 @@
 //! Finding tasks: which directories are tasks, and which one a person means.
 
-use super::Error;
-use super::Workspace;
+use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::store::Head;

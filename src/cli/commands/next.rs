@@ -5,8 +5,7 @@ use super::report;
 use crate::apply::{AdvancePlan, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
 use crate::decide::{Decision, Transition, Verdict};
-use crate::survey::Workspace;
-use crate::survey::{Sight, TaskRef};
+use crate::survey::{Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
 ///

@@ -5,8 +5,7 @@ use crate::apply::{Applied, Order};
 use crate::base::{Code, Diagnostic};
 use crate::decide::{Decision, HistoryEntry, Transition};
 use crate::drive::Controlled;
-use crate::survey::Workspace;
-use crate::survey::{Sight, TaskRef};
+use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
     pretty,

@@ -8,8 +8,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::decide::{Ending, Mode};
 use crate::drive::{RunEnd, RunOptions, StopFlag};
-use crate::survey::TaskRef;
-use crate::survey::Workspace;
+use crate::survey::{TaskRef, Workspace};
 use crate::view::{RunReport, TaskView, TransitionLine, pretty};
 use live::RunDisplay;
 

@@ -4,8 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Diagnostic};
 use crate::drive::{WatchEffect, WatchEvent, WatchLoop, Watching};
-use crate::survey::Sight;
-use crate::survey::Workspace;
+use crate::survey::{Sight, Workspace};
 use crate::view::{self, Finding, Happening, Suggestion};
 
 /// Watch the tasks and commit every transition that the rules decide.

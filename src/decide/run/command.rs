@@ -1,10 +1,10 @@
-//! What a run records: each deed becomes steps for the task as it is at that moment, or is refused.
+//! What a run records: each command becomes steps for the task as it is at that moment, or is refused.
 
-use super::{ControlRequest, Precondition};
-use crate::base::{ActionName, Digest, Reason, RuleId};
+use super::{ControlRequest, DefaultAnswer, FailedAction, Precondition};
+use crate::base::{ActionName, Reason, RuleId};
 use crate::decide::{
-    ActionResult, ActorKind, By, Facts, Mode, PatchOp, Recorded, Stamp, State, Step, Transition, accept,
-    answer, apply, end, give_up, settle, signalled, start,
+    ActionResult, ActorKind, By, Facts, Mode, Recorded, Stamp, State, Step, Transition, accept, answer,
+    apply, end, give_up, settle, signalled, start,
 };
 use crate::workflow::{Signal, Workflow};
 
@@ -29,23 +29,9 @@ pub enum RunCommand {
         result: Box<ActionResult>,
     },
     /// That an action failed too often.
-    GiveUp {
-        /// The action.
-        action: ActionName,
-        /// The rule that asks for it.
-        rule: RuleId,
-        /// How often it has failed.
-        failures: u32,
-    },
+    GiveUp(FailedAction),
     /// The answer to a question by its default.
-    Answer {
-        /// The question.
-        ask: String,
-        /// The answer.
-        patch: Vec<PatchOp>,
-        /// What it is given on.
-        fingerprint: Digest,
-    },
+    Answer(DefaultAnswer),
     /// What answers to an order to end.
     Order(ControlRequest),
     /// That the run has ended, in words.
@@ -73,7 +59,7 @@ impl RunCommand {
             Self::Start => answers(Signal::Start),
             Self::Order(request) => request.signal().is_some_and(answers),
             Self::Begin(_) | Self::End(_) => workflow.has_actions(),
-            Self::Moves | Self::Result { .. } | Self::GiveUp { .. } | Self::Answer { .. } => true,
+            Self::Moves | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
         }
     }
 
@@ -124,11 +110,11 @@ impl RunCommand {
                 let reason = reason_of(result, action);
                 accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)
             }
-            Self::GiveUp { action, rule, failures } => {
+            Self::GiveUp(FailedAction { action, rule, failures }) => {
                 let reason = format!("`{action}` failed {failures} times in a row and was given up");
                 give_up(workflow, state, facts, (rule, action), &reason).map(Some)
             }
-            Self::Answer { ask, patch, .. } => {
+            Self::Answer(DefaultAnswer { ask, patch, .. }) => {
                 let reason = format!("question `{ask}` was answered by its default");
                 answer(workflow, state, facts, patch, &reason).map(Some)
             }
@@ -139,7 +125,7 @@ impl RunCommand {
     fn stamp(&self, recorder: &Recorder<'_>) -> Stamp {
         match self {
             Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
-            Self::Moves | Self::GiveUp { .. } | Self::Answer { .. } | Self::End(_) => recorder.own.clone(),
+            Self::Moves | Self::GiveUp(_) | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
             Self::Result { action, .. } => {
                 let by = By { kind: ActorKind::Agent, name: action.to_string() };
                 Stamp { at: recorder.caller.at, by }

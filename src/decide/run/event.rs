@@ -1,4 +1,4 @@
-//! What the course of a run is told, and what it says is to be done.
+//! What the machine of a run is told, and what it says is to be done.
 
 use super::{ControlRequest, Ending, JudgedTask, RunCommand, Work};
 use crate::base::{Period, Reason};

@@ -2,9 +2,9 @@
 
 use super::precondition::goal;
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
-    RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work, Worker,
-    fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, FailedAction, Job, JudgedTask, Leftover, News,
+    NextStep, RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work,
+    Worker, fingerprint, next,
 };
 use crate::base::{Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
@@ -147,12 +147,10 @@ impl RunMachine {
         match following {
             NextStep::End(ending, reason) => self.end(ending, reason),
             NextStep::Apply => RunEffect::Record(RunCommand::Moves),
-            NextStep::GiveUp { action, rule, failures } => {
-                RunEffect::Record(RunCommand::GiveUp { action, rule, failures })
-            }
-            NextStep::Answer { ask, patch, fingerprint } => {
+            NextStep::GiveUp(failed) => RunEffect::Record(RunCommand::GiveUp(failed)),
+            NextStep::Answer(answer) => {
                 self.begin();
-                RunEffect::Record(RunCommand::Answer { ask, patch, fingerprint })
+                RunEffect::Record(RunCommand::Answer(answer))
             }
             NextStep::Perform(work) if self.must_wait(&work) => {
                 self.waited = Some(self.usage.turns);
@@ -275,26 +273,26 @@ impl RunMachine {
                 self.go_on(now)
             }
             (RunCommand::Result { result, .. }, Some(why)) => self.fail(now, why.to_owned(), result.cost),
-            (RunCommand::Answer { ask, fingerprint, .. }, None) => {
-                self.usage.see(Worker::Question(ask), fingerprint);
+            (RunCommand::Answer(answer), None) => {
+                self.usage.see(Worker::Question(answer.ask), answer.fingerprint);
                 RunEffect::Judge
             }
-            (RunCommand::Answer { .. }, Some(why)) => {
+            (RunCommand::Answer(_), Some(why)) => {
                 self.end(Ending::Waiting, format!("the answer by default is refused: {why}"))
             }
-            (RunCommand::GiveUp { action, .. }, None) => {
-                self.usage.forgive(&Worker::Action(action.to_string()));
+            (RunCommand::GiveUp(failed), None) => {
+                self.usage.forgive(&Worker::Action(failed.action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
                 RunEffect::Judge
             }
             // Somebody may have moved the task meanwhile; who is refused twice is refused.
-            (RunCommand::GiveUp { .. }, Some(_))
+            (RunCommand::GiveUp(_), Some(_))
                 if self.refused.replace(self.usage.turns) != Some(self.usage.turns) =>
             {
                 RunEffect::Judge
             }
-            (RunCommand::GiveUp { action, .. }, Some(why)) => {
+            (RunCommand::GiveUp(FailedAction { action, .. }), Some(why)) => {
                 self.end(Ending::Error, format!("`{action}` failed too often, and that is refused: {why}"))
             }
             (command, _) => match noted {

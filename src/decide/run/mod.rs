@@ -1,4 +1,4 @@
-//! The course of a run: what is done next, what has been used, and that it always ends. Pure, so that
+//! The machine of a run: what is done next, what has been used, and that it always ends. Pure, so that
 //! every way to the end can be gone without a process.
 //!
 //! [`RunMachine`] is the loop, as a machine that is told what happened and says what is to be done.
@@ -19,6 +19,6 @@ pub use event::{
     Blocker, ExecutorExit, Leftover, News, RecordOutcome, RetryPolicy, Returned, RunEffect, RunEvent, Tick,
 };
 pub use machine::RunMachine;
-pub use next::{Job, JudgedTask, NextStep, Work, next};
+pub use next::{DefaultAnswer, FailedAction, Job, JudgedTask, NextStep, Work, next};
 pub use precondition::{Precondition, fingerprint};
 pub use usage::{Budget, Usage, Worker};

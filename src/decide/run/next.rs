@@ -50,6 +50,28 @@ pub enum Job {
     Agent(String),
 }
 
+/// An action that has failed too often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedAction {
+    /// The action.
+    pub action: ActionName,
+    /// The rule that asks for it.
+    pub rule: RuleId,
+    /// How often it has failed.
+    pub failures: u32,
+}
+
+/// A question that is answered by its default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DefaultAnswer {
+    /// The name of the question.
+    pub ask: String,
+    /// The answer.
+    pub patch: Vec<PatchOp>,
+    /// What it is given on.
+    pub fingerprint: Digest,
+}
+
 /// What a run does next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextStep {
@@ -58,23 +80,9 @@ pub enum NextStep {
     /// An executor is started.
     Perform(Work),
     /// An action has failed too often: that is recorded.
-    GiveUp {
-        /// The action.
-        action: ActionName,
-        /// The rule that asks for it.
-        rule: RuleId,
-        /// How often it has failed.
-        failures: u32,
-    },
+    GiveUp(FailedAction),
     /// A question is answered by its default.
-    Answer {
-        /// The name of the question.
-        ask: String,
-        /// The answer.
-        patch: Vec<PatchOp>,
-        /// What it is given on.
-        fingerprint: Digest,
-    },
+    Answer(DefaultAnswer),
     /// The run is over.
     End(Ending, String),
 }
@@ -149,7 +157,7 @@ fn act(
     let (workflow, state) = (case.workflow, case.state);
     let failures = usage.failures_of(&Worker::Action(action.to_string()));
     if failures >= tries(workflow, Some(action)) {
-        return NextStep::GiveUp { action: action.clone(), rule: rule.clone(), failures };
+        return NextStep::GiveUp(FailedAction { action: action.clone(), rule: rule.clone(), failures });
     }
     if state.run.errors >= workflow.limits.errors && !workflow.heeds_errors() {
         let reason = format!("{} actions were given up, and no rule says what then", state.run.errors);
@@ -229,6 +237,6 @@ fn answer_or_wait(
     }
     match usage.reached(budget) {
         Some(reason) => NextStep::End(Ending::Exhausted, reason),
-        None => NextStep::Answer { ask, patch, fingerprint },
+        None => NextStep::Answer(DefaultAnswer { ask, patch, fingerprint }),
     }
 }

@@ -100,7 +100,7 @@ fn a_wish_ends_whatever_is_waited_for_and_is_told_in_its_words() {
                 _ => good(name, turn),
             });
             play.block = Box::new(move |effect| match (effect, at) {
-                (RunEffect::Record(RunCommand::Answer { .. }), 0)
+                (RunEffect::Record(RunCommand::Answer(_)), 0)
                 | (RunEffect::Record(RunCommand::Result { .. }), 1) => {
                     (Some(blocker(RetryPolicy::Long)), None)
                 }
@@ -141,12 +141,12 @@ fn what_is_refused_ends_the_run_instead_of_going_round() {
         (|command| matches!(command, RunCommand::Start), Ending::Error, "no"),
         (|command| matches!(command, RunCommand::Moves), Ending::Error, "no"),
         (
-            |command| matches!(command, RunCommand::Answer { .. }),
+            |command| matches!(command, RunCommand::Answer(_)),
             Ending::Waiting,
             "the answer by default is refused: no",
         ),
         (
-            |command| matches!(command, RunCommand::GiveUp { .. }),
+            |command| matches!(command, RunCommand::GiveUp(_)),
             Ending::Error,
             "`find` failed too often, and that is refused: no",
         ),
