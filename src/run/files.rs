@@ -71,10 +71,16 @@ impl RunFiles {
         Self { directory: task.join(OWN_DIRECTORY), task, shown }
     }
 
-    /// Makes the directory, which git is told to pass over; an executor may have cleaned it away.
+    /// Creates the directory of the runs, which git ignores; an executor may have cleaned it away. The
+    /// directory of the task is never created: whoever moves it away must find its place empty.
     pub fn create(&self) -> Result<(), Error> {
         let logs = self.directory.join("logs");
-        fs::create_dir_all(&logs).map_err(|source| Error::io(&logs, source))?;
+        for directory in [&self.directory, &logs] {
+            fs::create_dir(directory).or_else(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(Error::io(directory, source)),
+            })?;
+        }
         let ignore = self.directory.join(".gitignore");
         if fs::read(&ignore).is_ok_and(|text| text == b"*\n") {
             return Ok(());
@@ -353,6 +359,10 @@ mod tests {
     fn a_wish_is_heard_by_the_run_it_was_said_to_or_by_nobody() {
         let root = tempfile::tempdir().expect("a directory");
         let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("valid"));
+        assert!(
+            files.create().is_err() && !files.task.exists(),
+            "the task's directory is not ours to create"
+        );
         fs::create_dir(&files.task).expect("made");
         let over = |ending| RunStanding::Ended { ending, why: String::new(), kept: None };
         assert!(matches!(files.say(Some(ControlRequest::Stop), "Ann"), Ok(Said::Nobody(None))));
