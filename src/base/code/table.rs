@@ -78,6 +78,10 @@ codes! {
         "A file contains the conflict markers of a merge.",
         "A merge, rebase or stash left `<<<<<<<` lines, and nobody has resolved them.",
         "For the state of a task run `orch resolve`; else edit the file and remove the markers.";
+    CsvSyntax = "csv-syntax", Finding,
+        "A file is not a valid CSV table.",
+        "A record has another number of fields than the first, or two columns have one name.",
+        "Correct the record at the line that is named.";
     DemoFailed = "demo-failed", Fault,
         "The demonstration could not be set up or played.",
         "The directory cannot be written, or a step of the demonstration was refused.",
@@ -123,9 +127,9 @@ codes! {
         "`state.json` or `transcript.jsonl` was changed by hand or by another program.",
         "Look at the commit with `git show`, and undo it with `git revert`.";
     FrontMatter = "front-matter", Finding,
-        "A line of the front matter of a Markdown file is not understood.",
-        "Front matter holds lines of the form `key: value`.",
-        "Correct or remove the line; the rest is read.";
+        "The front matter of a Markdown file cannot be read.",
+        "The lines between the first `---` and the next are not a YAML mapping.",
+        "Correct the line that is named. If the document begins with a horizontal rule, put an empty line before it.";
     Gate = "gate", Finding,
         "A path may not change in the current phase of the task.",
         "Other phases of the workflow name the path under `touches`, and the task is in none of them.",
@@ -526,6 +530,10 @@ codes! {
         "The task or the phase is terminal.",
         "A terminal phase is left only by reopening the task.",
         "`orch reopen TASK --reason WHY`, or name another phase with `--to`.";
+    TomlSyntax = "toml-syntax", Finding,
+        "A file is not valid TOML, or holds a number that JSON cannot hold.",
+        "The document has a syntax error, a duplicate key, or a number that is infinite or too large.",
+        "Correct the document at the place that is named.";
     TooLarge = "too-large", Finding,
         "A file is larger than is read.",
         "`limit_bytes` in orch.toml limits the size of artifacts.",
@@ -718,4 +726,8 @@ codes! {
         "A value in a workflow is of the wrong type or has no meaning there.",
         "The key expects another type, or one of a few words.",
         "Correct the value; the message says what is expected.";
+    YamlSyntax = "yaml-syntax", Finding,
+        "A file is not one valid YAML 1.2 document that JSON can represent.",
+        "The document has a syntax error, a duplicate key, a key that is no scalar, or an infinite number; it nests deeper than 128 levels; or another document follows.",
+        "Correct the document at the place that is named.";
 }

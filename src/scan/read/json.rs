@@ -51,6 +51,36 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     ReadResult { data: (!broken).then_some(Value::Array(values)), problems }
 }
 
+/// Returns the offset and the length of the value at `pointer`, or of its member `key`; of a container,
+/// its first byte.
+pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(usize, usize)> {
+    let found = match key {
+        Some(key) => key_span(text, pointer, key),
+        None => span(text, pointer).map(|(start, length)| {
+            let is_container = text[start..].starts_with(['{', '[']);
+            (start, if is_container { 1 } else { length })
+        }),
+    };
+    // A value that is not there is missing from the document as a whole.
+    Some(found.unwrap_or_default())
+}
+
+/// The same in JSON Lines, where the first part of the pointer is the number of the value.
+pub(super) fn locate_in_lines(text: &str, pointer: &str) -> Option<(usize, usize)> {
+    let mut parts = pointer.splitn(3, '/').skip(1);
+    let index: usize = parts.next().and_then(|index| index.parse().ok()).unwrap_or(0);
+    let rest = parts.next().map_or_else(String::new, |rest| format!("/{rest}"));
+    let mut offset = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = offset;
+        offset += line.len();
+        (start, line)
+    });
+    let (start, line) = lines.filter(|(_, line)| !line.trim().is_empty()).nth(index)?;
+    let (inner, length) = span(line, &rest).unwrap_or_default();
+    Some((start + inner, length))
+}
+
 /// What the parse noticed beside the value.
 #[derive(Default)]
 struct Noticed {

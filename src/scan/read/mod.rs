@@ -1,15 +1,21 @@
 //! From the bytes of an artifact to a JSON value, by its format.
 
+mod csv;
 mod json;
 mod junit;
 mod markdown;
 mod patch;
+mod toml;
+mod yaml;
 
 pub use json::parse_json;
 
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::workflow::Format;
 use serde_json::{Value, json};
+
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// What a reader made of some bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,13 +51,35 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
             ReadResult { data, problems }
         }
         Format::Jsonl => json::lines(path, bytes),
-        Format::Markdown => with_text(path, bytes, markdown::read),
+        // Some editors of Markdown write a byte order mark; no reader of Markdown minds it.
+        Format::Markdown => with_text(path, bytes.strip_prefix(MARK).unwrap_or(bytes), markdown::read),
         Format::Junit => with_text(path, bytes, junit::read),
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().count()}))
         }),
         Format::Patch => with_text(path, bytes, patch::read),
+        Format::Yaml => with_text(path, bytes, yaml::read),
+        Format::Toml => with_text(path, bytes, toml::read),
+        Format::Csv => with_text(path, bytes, csv::read),
     }
+}
+
+/// The place of the value at `pointer` (RFC 6901) in a file, or of the name of its member `key`; the file
+/// alone where its format or its text does not tell.
+#[must_use]
+pub fn locate(format: Format, path: &RepoPath, text: &str, pointer: &str, key: Option<&str>) -> Place {
+    let span = |(start, length)| Place::at(path.as_str(), text, start, length);
+    let position = |(line, column)| Place { line: Some(line), column: Some(column), ..Place::file(path) };
+    let place = match format {
+        Format::Json => json::locate(text, pointer, key).map(span),
+        Format::Jsonl => json::locate_in_lines(text, pointer).map(span),
+        Format::Markdown => markdown::locate(text, pointer, key).map(position),
+        Format::Yaml => yaml::locate(text, pointer, key).map(position),
+        Format::Toml => toml::locate(text, pointer, key).map(|bytes| span((bytes.start, bytes.len()))),
+        Format::Csv => csv::locate(text, pointer).map(|start| span((start, 1))),
+        Format::Junit | Format::Text | Format::Patch => None,
+    };
+    place.unwrap_or_else(|| Place::file(path))
 }
 
 fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> ReadResult) -> ReadResult {
@@ -72,7 +100,7 @@ fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return refuse(Diagnostic::error(Code::Utf16, "it is UTF-16, not UTF-8").at(file()));
     }
-    if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
+    if bytes.starts_with(MARK) {
         return refuse(Diagnostic::error(Code::ByteOrderMark, "it begins with a byte order mark").at(file()));
     }
     match std::str::from_utf8(bytes) {
@@ -158,6 +186,16 @@ mod tests {
             );
             assert!(first.hint.is_some(), "{first}");
         }
+    }
+
+    #[test]
+    fn markdown_may_begin_with_a_byte_order_mark() {
+        let path = RepoPath::new("f.md").expect("valid");
+        let text = "\u{feff}---\na: {b: 1}\n---\n# T\n";
+        let data = read(Format::Markdown, &path, text.as_bytes()).data.expect("valid");
+        assert_eq!((&data["front_matter"]["a"], &data["headings"][0]["line"]), (&json!({"b": 1}), &json!(4)));
+        let place = locate(Format::Markdown, &path, text, "/front_matter/a/b", None);
+        assert_eq!((place.line, place.column), (Some(2), Some(8)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod lint;
 
 pub use lint::lint;
 
-use super::span::{key_span, span};
+use super::read::locate;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
@@ -247,42 +247,12 @@ fn diagnostic(
     format: Format,
     text: &str,
 ) -> Diagnostic {
-    let place = match format {
-        Format::Json => {
-            let at = match &problem.key {
-                Some(key) => key_span(text, &problem.pointer, key),
-                None => span(text, &problem.pointer).map(|(start, length)| {
-                    let is_container = text[start..].starts_with(['{', '[']);
-                    (start, if is_container { 1 } else { length })
-                }),
-            };
-            let (start, length) = at.unwrap_or_default();
-            Place::at(path.as_str(), text, start, length)
-        }
-        Format::Jsonl => jsonl_place(&problem, path, text),
-        _ => Place::file(path),
-    };
+    let place = locate(format, path, text, &problem.pointer, problem.key.as_deref());
     let place = Place { pointer: Some(problem.pointer), ..place };
     let hint = problem
         .hint
         .unwrap_or_else(|| format!("orch schema {} --example shows a valid one", shell_word(&schema.name)));
     Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
-}
-
-fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {
-    let mut parts = problem.pointer.splitn(3, '/').skip(1);
-    let index: usize = parts.next().and_then(|index| index.parse().ok()).unwrap_or(0);
-    let rest = parts.next().map_or_else(String::new, |rest| format!("/{rest}"));
-    let mut offset = 0;
-    let lines = text.split_inclusive('\n').map(|line| {
-        let start = offset;
-        offset += line.len();
-        (start, line)
-    });
-    let line = lines.filter(|(_, line)| !line.trim().is_empty()).nth(index);
-    let Some((start, line)) = line else { return Place::file(path) };
-    let (inner, length) = span(line, &rest).unwrap_or_default();
-    Place::at(path.as_str(), text, start + inner, length)
 }
 
 /// The first example at the top of a schema that the schema accepts.
