@@ -62,7 +62,7 @@ pub(super) const WATCH: Section = Section {
 /// `[hook]`.
 pub(super) const HOOK: Section = Section {
     title: "`[hook]`",
-    keys: &[("on_fault", "on_fault = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
+    keys: &[("on_missing", "on_missing = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
 };
 
 /// `[executor.NAME]`.

@@ -141,18 +141,19 @@ impl Adopt {
 /// The table `[hook]`. The hooks know it from when they were installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hook {
-    /// What a hook does where `orch` is missing, crashes or takes too long.
-    pub on_fault: OnFault,
+    /// What a hook does if `orch` is missing. If `orch` crashes or times out, a hook always blocks:
+    /// otherwise content could switch the hook off.
+    pub on_missing: OnMissing,
     /// How long `orch` may take in a hook, in seconds.
     pub timeout_seconds: u64,
 }
 
 words! {
-    /// What a hook does where `orch` cannot judge.
-    pub enum OnFault {
-        /// `"pass"`: it says so and lets the commit or push pass.
+    /// What a hook does if `orch` is missing.
+    pub enum OnMissing {
+        /// `"pass"`: it prints a line and accepts the commit or push.
         Pass = "pass",
-        /// `"block"`: it says so and refuses.
+        /// `"block"`: it prints a line and rejects the commit or push.
         Block = "block",
     }
 }
@@ -201,7 +202,7 @@ impl Default for Watch {
 impl Default for Hook {
     fn default() -> Self {
         // Nobody who never installed orch may be locked out of a repository that uses it.
-        Self { on_fault: OnFault::Pass, timeout_seconds: 10 }
+        Self { on_missing: OnMissing::Pass, timeout_seconds: 10 }
     }
 }
 

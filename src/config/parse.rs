@@ -4,7 +4,7 @@ use super::executors::executors;
 use super::keys::{GIT, HOOK, ROOT, TOP, WATCH, example};
 use super::reader::{SettingsDialect, SettingsReader, invalid};
 use super::{
-    Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots,
+    Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root, RootPath, Roots,
     TaskBranch, Watch,
 };
 use crate::base::{
@@ -190,11 +190,11 @@ fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
 fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {
     let default = Hook::default();
     let hook = Hook {
-        on_fault: reader
-            .parsed_at(&mut table, "on_fault", |text| {
-                choice(text, OnFault::named, &OnFault::ALL.map(OnFault::as_str))
+        on_missing: reader
+            .parsed_at(&mut table, "on_missing", |text| {
+                choice(text, OnMissing::named, &OnMissing::ALL.map(OnMissing::as_str))
             })
-            .unwrap_or(default.on_fault),
+            .unwrap_or(default.on_missing),
         timeout_seconds: reader.integer_at(&mut table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
     };
     reader.finish(table);
@@ -255,7 +255,7 @@ mod tests {
             poll = true
             reconcile_seconds = 30
             [hook]
-            on_fault = "block"
+            on_missing = "block"
             timeout_seconds = 3
             [executor.reviewer]
             command = ["claude", "-p"]
@@ -274,7 +274,7 @@ mod tests {
         assert!(config.git.sign_off && config.git.detached_head);
         assert_eq!((&config.watch.apply, &config.watch.adopt), (&Apply::None, &Adopt::All));
         assert_eq!((config.watch.poll, config.watch.reconcile_seconds), (true, 30));
-        assert_eq!(config.hook, Hook { on_fault: OnFault::Block, timeout_seconds: 3 });
+        assert_eq!(config.hook, Hook { on_missing: OnMissing::Block, timeout_seconds: 3 });
         assert_eq!(config.executors.names().collect::<Vec<_>>(), ["reviewer"]);
         let reviewer = config.executors.find(["nobody", "reviewer"]).expect("an executor");
         assert_eq!(reviewer.command, ["claude", "-p"]);
@@ -329,7 +329,7 @@ mod tests {
             ),
             ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
             (
-                "[hook]\non_fault = 'blok'",
+                "[hook]\non_missing = 'blok'",
                 "2:12: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
             ),
             ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),

@@ -47,14 +47,14 @@ fn installing_twice_changes_nothing() {
 fn new_settings_are_installed_over_the_old_ones() {
     let scene = Scene::new();
     scene.world.orch(&["hook", "install"]).succeeds();
-    scene.world.write("orch.toml", "[hook]\non_fault = \"block\"\ntimeout_seconds = 3\n");
+    scene.world.write("orch.toml", "[hook]\non_missing = \"block\"\ntimeout_seconds = 3\n");
     scene.world.orch(&["hook", "status"]).ends(1).says("out of date");
     scene.world.orch(&["hook", "install"]).succeeds().says("updated");
     let text = scene.world.read(FILE);
-    assert!(text.contains("\non_fault=block\n") && text.contains("\nlimit=3\n"), "{text}");
+    assert!(text.contains("\non_missing=block\n") && text.contains("\nlimit=3\n"), "{text}");
     scene.world.orch(&["hook", "status"]).succeeds();
     // Faulty settings are not installed, but never keep anybody from getting rid of the hook.
-    scene.world.write("orch.toml", "[hook]\non_fault = 3\n");
+    scene.world.write("orch.toml", "[hook]\non_missing = 3\n");
     scene.world.orch(&["hook", "install"]).ends(2).reports("orch.toml:2");
     assert_eq!(scene.world.read(FILE), text);
     scene.world.orch(&["hook", "uninstall"]).succeeds().says("removed");

@@ -4,19 +4,26 @@
 # are those of [hook] in orch.toml. A hook of your own belongs into @NAME@.before-orch, which runs first.
 
 name=@NAME@
-on_fault=@ON_FAULT@
+on_missing=@ON_MISSING@
 limit=@LIMIT@
 recorded=@RECORDED@
 
-# Ends the hook where orch cannot judge. Its answers, also that a setting is wrong, are no faults.
+what=commit
+[ "$name" != pre-push ] || what=push
+
+# Ends the hook because orch has not finished its check. Content that crashes orch must not pass unchecked.
 fault() {
-  what=commit
-  [ "$name" != pre-push ] || what=push
-  if [ "$on_fault" = block ]; then
-    printf '%s: %s; the %s is refused (on_fault = "block")\n' "$name" "$1" "$what" >&2
+  printf '%s: %s; the %s is rejected; report it, and skip the hook with --no-verify\n' "$name" "$1" "$what" >&2
+  exit 1
+}
+
+# Ends the hook because there is no orch.
+missing() {
+  if [ "$on_missing" = block ]; then
+    printf '%s: %s; the %s is rejected (on_missing = "block")\n' "$name" "$1" "$what" >&2
     exit 1
   fi
-  printf '%s: %s; the %s passes unjudged (on_fault = "pass")\n' "$name" "$1" "$what" >&2
+  printf '%s: %s; the %s is accepted unchecked (on_missing = "pass")\n' "$name" "$1" "$what" >&2
   exit 0
 }
 
@@ -41,7 +48,7 @@ if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ]
 fi
 
 orch=$(command -v orch) || orch=$recorded
-[ -x "$orch" ] || fault "orch is missing: neither on PATH nor at $recorded"
+[ -x "$orch" ] || missing "orch is missing: neither on PATH nor at $recorded"
 
 case $name in
   pre-commit) set -- --staged ;;
@@ -72,6 +79,6 @@ esac
 } 3>&2 2>/dev/null
 
 # The clock ends with 0 only if nobody stopped it before it rang.
-[ "$ended" != 137-0 ] || fault "orch took longer than $limit s"
+[ "$ended" != 137-0 ] || fault "orch took longer than $limit s (timeout_seconds)"
 [ "$code" -lt 64 ] || fault "orch crashed (exit code $code)"
 exit "$code"

@@ -42,7 +42,7 @@ const UNSEALED: &str = "@SEAL@";
 pub(super) fn text(name: Name, settings: config::Hook, recorded: &str) -> String {
     let text = include_str!("hook.sh")
         .replace("@NAME@", name.as_str())
-        .replace("@ON_FAULT@", settings.on_fault.as_str())
+        .replace("@ON_MISSING@", settings.on_missing.as_str())
         .replace("@LIMIT@", &settings.timeout_seconds.to_string())
         // Last, for a path may hold anything.
         .replacen("@RECORDED@", &quoted(recorded), 1);
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn the_settings_stand_in_the_text() {
-        let settings = config::Hook { on_fault: config::OnFault::Block, timeout_seconds: 7 };
+        let settings = config::Hook { on_missing: config::OnMissing::Block, timeout_seconds: 7 };
         let text = text(Name::CommitMsg, settings, "/it's @NAME@/orch");
-        for line in ["name=commit-msg", "on_fault=block", "limit=7", r"recorded='/it'\''s @NAME@/orch'"] {
+        for line in ["name=commit-msg", "on_missing=block", "limit=7", r"recorded='/it'\''s @NAME@/orch'"] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert_eq!(text.matches('@').count(), 2 + text.matches("$@").count(), "{text}");
