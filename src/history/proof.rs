@@ -55,7 +55,10 @@ impl RecordChange<'_> {
         Proving { change: self, olds, old_logs, new, log, lost, added }.prove()
     }
 
-    /// The events that the sides had and the log has not, and those that it has beside theirs.
+    /// The events that the sides had and the log has not, and those that are new in it.
+    ///
+    /// An event that followed a lost one had no state. When the lost one returns, both are new, because the
+    /// files that they rest on may be other files by then.
     fn growth(
         &self,
         olds: &[TaskRecord],
@@ -79,11 +82,17 @@ impl RecordChange<'_> {
             common.extend(pool.ids(&base.read(pool, None)));
         }
         let now = pool.ids(log);
+        let intact = pool.intact_ids(log);
+        let intact_before: HashSet<Digest> = old_logs.iter().flat_map(|old| pool.intact_ids(old)).collect();
         let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
         let lost: HashSet<Digest> = sides.iter().flatten().filter(|id| !now.contains(*id)).copied().collect();
         // What one side dropped from what both come from is told of its own commit.
         let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id)));
-        let added = now.into_iter().filter(|id| !sides.iter().any(|side| side.contains(id)));
+        let is_new = |id: &Digest| {
+            let is_known = sides.iter().any(|side| side.contains(id));
+            !is_known || (intact.contains(id) && !intact_before.contains(id))
+        };
+        let added = now.into_iter().filter(is_new);
         Ok((pool.sorted(lost), pool.sorted(added)))
     }
 }
@@ -133,7 +142,7 @@ impl Proving<'_> {
             return Ok(Some(renamed));
         }
         let pool = self.change.archive.logs();
-        let heads: Vec<Digest> = self.old_logs.iter().flat_map(|log| log.heads.iter().copied()).collect();
+        let heads: Vec<Digest> = self.old_logs.iter().flat_map(|log| pool.intact_heads(log)).collect();
         let heads = pool.tips(&heads);
         let mut best: Option<Proof> = None;
         for (before, old) in self.change.befores.iter().zip(&self.olds) {
@@ -144,10 +153,11 @@ impl Proving<'_> {
             }
         }
         let Some(proof) = best else { return Ok(None) };
-        // Looking through ancestors is slow, so what is derived plainly is not looked for.
-        let several_to_the_end = self.added.len() > 1 && self.is_finished();
-        let is_open = proof.standing >= Standing::Unverifiable || several_to_the_end;
-        let restored = if is_open { self.put_back(None)? } else { None };
+        // A search through the ancestors is slow, so an ordinary step is accepted without one.
+        let was_damaged = self.old_logs.iter().any(|old| !old.faults.is_empty());
+        let ends_after_several = || self.added.len() > 1 && self.is_finished();
+        let may_return = proof.standing >= Standing::Unverifiable || was_damaged || ends_after_several();
+        let restored = if may_return { self.put_back(None)? } else { None };
         Ok(Some(restored.unwrap_or(proof)))
     }
 

@@ -63,6 +63,33 @@ fn a_revert_finds_a_finished_task_as_it_was_left() {
 }
 
 #[test]
+fn a_damaged_record_returns_only_with_its_files() {
+    for (phase, standing) in [("done", "forged"), ("review", "unverifiable")] {
+        let world = started(phase);
+        let whole = world.read(LOG);
+        world.write(LOG, whole.replacen("\"Ann\"", "\"Bob\"", 1));
+        world.commit("the first line was changed");
+        last(&world, "forged");
+        world.write(LOG, &whole);
+        world.commit("the log as it was, and the files as they were");
+        last(&world, "restored");
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        world.write(LOG, &whole);
+        world.patch("t", 9);
+        world.commit("the log as it was, with another patch");
+        let change = last(&world, standing);
+        assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
+        // Lines in another order are the same record.
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        let turned: Vec<&str> = whole.split_inclusive('\n').rev().collect();
+        world.write(LOG, turned.concat());
+        world.patch("t", 9);
+        world.commit("the lines turned round, with another patch");
+        assert_ne!(super::last_change(&world)["standing"], "proven");
+    }
+}
+
+#[test]
 fn a_creation_can_be_reverted_and_a_longer_record_cannot_vanish() {
     let world = World::ready();
     world.plan("t", 1);
