@@ -3,8 +3,8 @@
 
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
+use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
-use super::steps::Replaying;
 use crate::base::{Digest, command};
 use crate::decide::{Proof, Standing, State};
 use crate::scan::Source;
@@ -232,7 +232,7 @@ impl Proving<'_> {
         let after = Snapshot { code: before.code, ..*after };
         let (steps, held_after) = Default::default();
         let mut replaying =
-            Replaying { task, parents, befores, before: *before, after, archive, old, steps, held_after };
+            NewSteps { task, parents, befores, before: *before, after, archive, old, steps, held_after };
         if let Err(why) = replaying.read(added, heads, foreign) {
             return Ok(Proof::forged(why));
         }

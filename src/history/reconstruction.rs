@@ -1,68 +1,11 @@
 //! What a task held when a step was taken, as far as git and the step's own record tell.
 
 use super::archive::Archive;
-use super::steps::{NewStep, Replaying};
-use crate::base::{ArtifactName, Digest, PhaseId, RepoPath};
-use crate::decide::{HistoryEntry, State};
-use crate::scan::{FileSet, Observed};
-use crate::survey::code::{code_out_of_reach, told};
+use super::new_steps::{NewStep, NewSteps, NotedDigests};
+use crate::base::{ArtifactName, Digest, RepoPath};
+use crate::decide::HistoryEntry;
+use crate::scan::FileSet;
 use crate::survey::{Error, Loaded, TaskRef};
-use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
-use std::collections::BTreeMap;
-
-/// What a step recorded of artifacts, beside the evidence that it names.
-#[derive(Default)]
-pub(super) struct NotedDigests {
-    /// What they were when a phase was entered or left; `None` if absent.
-    seen: BTreeMap<ArtifactName, Option<Digest>>,
-    /// What was used up.
-    spent: BTreeMap<ArtifactName, Digest>,
-}
-
-impl NotedDigests {
-    /// What stands in a state and not in the one before it.
-    pub(super) fn since(before: Option<&State>, after: &State) -> Self {
-        let mut noted = Self::default();
-        let earlier = |phase: &String| before.and_then(|before| before.actors.get(phase));
-        // What a phase was left with is said last: it is a file where what one was entered with is code.
-        for (phase, actor) in &after.actors {
-            for (artifact, digest) in &actor.entered_with {
-                if earlier(phase).and_then(|old| old.entered_with.get(artifact)) != Some(digest) {
-                    noted.seen.insert(artifact.clone(), *digest);
-                }
-            }
-        }
-        for (phase, actor) in &after.actors {
-            let old = earlier(phase);
-            for (artifact, digest) in &actor.left_with {
-                if old.and_then(|old| old.left_with.get(artifact)) != Some(digest) {
-                    noted.seen.insert(artifact.clone(), *digest);
-                }
-            }
-            for (artifact, digests) in &actor.spent {
-                let old = old.and_then(|old| old.spent.get(artifact)).map_or(&[][..], Vec::as_slice);
-                let newly = digests.iter().rfind(|digest| !old.contains(digest));
-                noted.spent.extend(newly.map(|digest| (artifact.clone(), *digest)));
-            }
-        }
-        noted
-    }
-
-    /// What artifacts were when a phase was entered or left.
-    pub(super) fn seen(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
-        self.seen.iter().map(|(name, digest)| (name, *digest))
-    }
-
-    /// What was used up.
-    pub(super) fn spent(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
-        self.spent.iter().map(|(name, digest)| (name, Some(*digest)))
-    }
-
-    /// Everything that artifacts were.
-    pub(super) fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
-        self.seen().chain(self.spent()).filter_map(|(name, digest)| Some((name, digest?)))
-    }
-}
 
 /// Puts what records name in the place of what lies there.
 pub(super) struct Restoring<'a> {
@@ -124,7 +67,7 @@ impl Restoring<'_> {
     }
 }
 
-impl Replaying<'_> {
+impl NewSteps<'_> {
     /// What the task may have held at a step in the middle of several, `line` being the steps that lead to
     /// it: a squash keeps only the end, but every step names its evidence, and records more. The rest may
     /// have been there or not.
@@ -206,100 +149,4 @@ impl Replaying<'_> {
         }
         Ok(held)
     }
-
-    /// Evidence that is other bytes here than the record says.
-    pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
-        entry.evidence.iter().find_map(|(name, recorded)| {
-            let path = self.task.file(name).ok()?;
-            let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
-            let present = match trees.into_iter().find(|tree| tree.path == *name) {
-                Some(tree) => tree.digest,
-                None => observed.files.iter().find(|file| file.path == path).map(|file| file.digest),
-            };
-            let present = present.map(|digest| digest.to_string());
-            (present.as_deref() != Some(recorded.as_str())).then(|| match present {
-                Some(present) => {
-                    format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
-                }
-                None => format!("the record rests on {name}@{recorded:.10}, which is not here"),
-            })
-        })
-    }
-
-    /// Why a step that does not derive may be honest all the same; `line` are the steps that lead to it.
-    pub(super) fn excuse(
-        &self,
-        line: &[&NewStep],
-        workflow: &Workflow,
-        observed: &Observed,
-    ) -> Option<String> {
-        if let Some(path) = observed.unread.first() {
-            return Some(format!("{path} cannot be read here"));
-        }
-        if let Some(why) = code_out_of_reach(&observed.facts) {
-            return Some(why);
-        }
-        let own = line.last()?;
-        let is_alone = self.steps.len() == 1 && !own.is_aside;
-        // A commit keeps only the end. What a step in the middle or on another branch rests on stands in its
-        // own record, and in those of the steps before it.
-        if !is_alone && let Some(missing) = self.not_in_git(line, workflow) {
-            return Some(missing);
-        }
-        // Any rule of the phase may have asked before the one that fired.
-        let from = own.entry().from.iter();
-        let guards: Vec<&Guard> = from.flat_map(|from| expressions_in(workflow, from)).collect();
-        let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
-        let asked = |artifact: &Artifact| guards.iter().any(|guard| reads(guard, artifact.name.as_str()));
-        let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
-        if let Some(artifact) = elsewhere {
-            return Some(format!("`{}` is not committed", artifact.name));
-        }
-        let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
-        filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
-    }
-
-    /// What the last of these steps rests on, and what it recorded, and this clone does not have.
-    fn not_in_git(&self, line: &[&NewStep], workflow: &Workflow) -> Option<String> {
-        let is_here = |digest| matches!(self.archive.blob(digest), Ok(Some(_)));
-        let own = line.last()?;
-        // On another branch more may have been recorded than stands in these steps.
-        let evidence = line.iter().flat_map(|step| &step.entry().evidence);
-        for (name, digest) in evidence {
-            let digest = Digest::parse(digest)?;
-            if is_tree_name(name) {
-                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
-            }
-            if !is_here(digest) {
-                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
-            }
-        }
-        let told = told(workflow, own.entry(), &own.state);
-        // Code is looked for in the trees of commits.
-        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
-        let mut noted = own.noted.digests().filter(|(name, digest)| !is_told(name, *digest));
-        let (name, digest) = noted.find(|(_, digest)| !is_here(*digest))?;
-        Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()))
-    }
-}
-
-/// Everything that may be computed of a task in a phase.
-fn expressions_in<'w>(workflow: &'w Workflow, phase: &'w PhaseId) -> Vec<&'w Guard> {
-    let mut found: Vec<&Guard> =
-        workflow.phase(phase).and_then(|phase| phase.substate.as_ref()).into_iter().collect();
-    for rule in workflow.rules_from(phase) {
-        found.push(&rule.when);
-        found.extend(rule.set.iter().map(|(_, guard)| guard));
-        let actions = match &rule.outcome {
-            Outcome::Run(action) => std::slice::from_ref(action),
-            Outcome::Choose(actions) => actions.as_slice(),
-            Outcome::To(_) | Outcome::Wait(_) => &[],
-        };
-        let actions = actions.iter().filter_map(|action| workflow.action(action));
-        found.extend(actions.flat_map(|action| [&action.when, &action.ensures]));
-        let ask = rule.ask.as_deref().and_then(|ask| workflow.ask(ask));
-        let asks = ask.into_iter().flat_map(|ask| ask.options.iter().chain(&ask.set));
-        found.extend(asks.map(|(_, guard)| guard));
-    }
-    found
 }
