@@ -4,7 +4,7 @@ use super::archive::Archive;
 use crate::base::{ArtifactName, Digest};
 use crate::decide::{HistoryEntry, Recorded, State};
 use crate::record::LogEvent;
-use crate::scan::{FileSet, Source};
+use crate::scan::FileSet;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Loaded, TaskRef};
 use std::cell::RefCell;
@@ -32,6 +32,13 @@ impl NewStep {
         &self.event.entry
     }
 
+    /// Whether it uses up what the state before it names as what a phase was left with.
+    pub(super) fn spends_what_was_left(&self, artifact: &ArtifactName, digest: Digest) -> bool {
+        let actors = self.before.iter().flat_map(|before| before.actors.values());
+        let mut left = actors.map(|actor| actor.left_with.get(artifact));
+        self.noted.is_spent_only(artifact, digest) && left.any(|left| left == Some(&Some(digest)))
+    }
+
     pub(super) fn recorded(&self) -> Recorded {
         self.before.clone().map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
     }
@@ -48,12 +55,10 @@ pub(super) struct NewSteps<'a> {
     pub before: Snapshot<'a>,
     pub after: Snapshot<'a>,
     pub archive: &'a Archive<'a>,
-    /// What the task held before the first of them.
-    pub old: &'a dyn Source,
     /// The events, each behind those that it follows.
     pub steps: Vec<NewStep>,
-    /// What the task held after steps of other branches that were derived.
-    pub held_after: RefCell<HashMap<Digest, FileSet>>,
+    /// What the task held after each step that was derived; `None` for the files of the commit.
+    pub held_after: RefCell<HashMap<Digest, Option<FileSet>>>,
 }
 
 impl NewSteps<'_> {
@@ -181,6 +186,11 @@ impl NotedDigests {
     /// What was used up.
     pub(super) fn spent(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
         self.spent.iter().map(|(name, digest)| (name, Some(*digest)))
+    }
+
+    /// Whether it was used up, and not recorded otherwise.
+    fn is_spent_only(&self, artifact: &ArtifactName, digest: Digest) -> bool {
+        self.spent.get(artifact) == Some(&digest) && self.seen.get(artifact) != Some(&Some(digest))
     }
 
     /// Everything that artifacts were.

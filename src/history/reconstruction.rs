@@ -1,10 +1,12 @@
 //! What a task held when a step was taken, as far as git and the step's own record tell.
 
 use super::archive::Archive;
+use super::logs::LogBytes;
 use super::new_steps::{NewStep, NewSteps, NotedDigests};
 use crate::base::{ArtifactName, Digest, RepoPath};
 use crate::decide::HistoryEntry;
-use crate::scan::FileSet;
+use crate::record::LogPeek;
+use crate::scan::{FileSet, Source};
 use crate::survey::{Error, Loaded, TaskRef};
 
 /// Puts what records name in the place of what lies there.
@@ -68,85 +70,58 @@ impl Restoring<'_> {
 }
 
 impl NewSteps<'_> {
-    /// What the task may have held at a step in the middle of several, `line` being the steps that lead to
-    /// it: a squash keeps only the end, but every step names its evidence, and records more. The rest may
-    /// have been there or not.
-    pub(super) fn on_the_way(&self, loaded: &Loaded, line: &[&NewStep]) -> Result<Vec<FileSet>, Error> {
-        let task = self.task;
-        let limit = self.after.setting.config.limit_bytes;
-        let latest = FileSet::of(self.after.source, &task.directory, limit)?;
-        let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
-        let mut named = FileSet::of(self.old, &task.directory, limit)?;
-        let mut recorded = named.clone();
-        let (mut own, mut spent) = (FileSet::default(), FileSet::default());
-        for (number, step) in line.iter().enumerate() {
-            restoring.recorded(step.noted.seen(), &mut recorded)?;
-            restoring.evidence(step.entry(), &mut named)?;
-            restoring.evidence(step.entry(), &mut recorded)?;
-            if number + 1 == line.len() {
-                restoring.evidence(step.entry(), &mut own)?;
-                spent = recorded.clone();
-                restoring.recorded(step.noted.spent(), &mut spent)?;
-            }
-        }
-        let evidence = self.steps.iter().flat_map(|step| &step.entry().evidence);
-        let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
-        let mut with_rest = named.clone();
-        for path in latest.paths().filter(|path| !evidence.contains(path)) {
-            if let Some(bytes) = latest.bytes(path) {
-                with_rest.put(path.clone(), bytes.to_vec());
-            }
-        }
-        Ok(vec![with_rest, named, own, recorded, spent])
-    }
-
-    /// What the task may have held at a step of another branch: what it held after the step before, or what
-    /// any of the commits here hold, or what all steps before it recorded, each with what the step names and
-    /// records itself; or that alone.
-    pub(super) fn elsewhere(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
-        let limit = self.after.setting.config.limit_bytes;
-        let directory = &self.task.directory;
-        let latest = FileSet::of(self.after.source, directory, limit)?;
+    /// What the task may have held at a step that was not taken on the files of this commit: one of several
+    /// that a squash folds, one that a rebase moved, or one of another branch.
+    ///
+    /// It is what the task held after the step before, or what one of the commits here holds, or what all
+    /// steps before it recorded; each with what the step itself names and records.
+    pub(super) fn possible_files(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
+        let (task, limit) = (self.task, self.after.setting.config.limit_bytes);
+        let read = |source: &dyn Source| FileSet::of(source, &task.directory, limit);
+        let latest = read(self.after.source)?;
         let mut grounds: Vec<FileSet> = Vec::new();
         for previous in &step.event.after {
-            grounds.extend(self.held_after.borrow().get(previous).cloned());
-            if let Some(tree) = self.archive.after_event(self.parents, self.task, *previous)? {
-                grounds.push(FileSet::of(&tree, directory, limit)?);
+            if let Some(files) = self.held_after.borrow().get(previous) {
+                grounds.push(files.as_ref().unwrap_or(&latest).clone());
+                continue;
             }
-        }
-        if !step.event.after.is_empty() {
-            // Files that no step names may have been there by then.
-            let mut with_rest = grounds.last().cloned().unwrap_or_default();
-            for path in latest.paths() {
-                if with_rest.bytes(path).is_none() {
-                    with_rest.put(path.clone(), latest.bytes(path).unwrap_or_default().to_vec());
-                }
+            let ends_so = |log: LogBytes<'_>| LogPeek::new(0, log.bytes).last == Some(*previous);
+            if let Some(source) = self.archive.log_before(self.parents, task, ends_so)? {
+                grounds.push(read(&source)?);
             }
-            grounds.push(with_rest);
         }
         for source in self.befores.iter().map(|snapshot| snapshot.source) {
-            grounds.push(FileSet::of(source, directory, limit)?);
+            grounds.push(read(source)?);
         }
-        let restoring = Restoring { task: self.task, archive: self.archive, loaded, latest: &latest };
+        // Files that no step names may have been there by then.
+        let evidence = self.steps.iter().flat_map(|step| &step.entry().evidence);
+        let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
+        let mut with_rest = grounds.first().cloned().unwrap_or_default();
+        for path in latest.paths() {
+            if with_rest.bytes(path).is_none() || !evidence.contains(path) {
+                with_rest.put(path.clone(), latest.bytes(path).unwrap_or_default().to_vec());
+            }
+        }
+        let restoring = Restoring { task, archive: self.archive, loaded, latest: &latest };
         let all = NotedDigests::since(None, step.before.as_ref().unwrap_or(&step.state));
         let mut known = FileSet::default();
         restoring.recorded(all.seen(), &mut known)?;
-        grounds.extend([latest.clone(), known, FileSet::default()]);
-        let mut held: Vec<FileSet> = Vec::new();
+        grounds.extend([with_rest, latest.clone(), known, FileSet::default()]);
+        let mut possible: Vec<FileSet> = Vec::new();
         for ground in grounds {
-            let mut named = ground.clone();
-            restoring.evidence(step.entry(), &mut named)?;
-            let mut recorded = ground;
+            let mut recorded = ground.clone();
             restoring.recorded(step.noted.seen(), &mut recorded)?;
             restoring.evidence(step.entry(), &mut recorded)?;
+            let mut named = ground;
+            restoring.evidence(step.entry(), &mut named)?;
             let mut spent = recorded.clone();
             restoring.recorded(step.noted.spent(), &mut spent)?;
-            for files in [named, recorded, spent] {
-                if !held.contains(&files) {
-                    held.push(files);
+            for files in [recorded, named, spent] {
+                if !possible.contains(&files) {
+                    possible.push(files);
                 }
             }
         }
-        Ok(held)
+        Ok(possible)
     }
 }

@@ -95,34 +95,33 @@ impl NewSteps<'_> {
             excuse: None,
             impossible: None,
         };
+        let note = |files| self.held_after.borrow_mut().insert(step.event.id, files);
         if let Some(proven) = attempts.on(self.after.source)? {
+            note(None);
             return Ok(proven);
         }
-        if step.is_aside {
-            for files in self.elsewhere(loaded, step)? {
-                if let Some(proven) = attempts.on(&files)? {
-                    self.held_after.borrow_mut().insert(step.event.id, files);
-                    return Ok(proven);
-                }
-            }
+        let several = self.steps.len() > 1;
+        if !step.is_aside && !several && !self.is_rebased(step, workflow)? {
             return Ok(attempts.failed());
         }
-        let several = self.steps.len() > 1;
-        if several || self.is_rebased(step, workflow)? {
-            for files in self.on_the_way(loaded, &line)? {
-                let Some(proven) = attempts.on(&files)? else { continue };
-                let why = match self.not_kept(index) {
-                    _ if !several => {
-                        Some("it was made on other files, and set upon those that are here".to_owned())
-                    }
-                    missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
-                };
-                return Ok(match why {
-                    Some(why) => ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..proven },
-                    None => proven,
-                });
-            }
+        let possible = self.possible_files(loaded, step)?;
+        for files in &possible {
+            let Some(proven) = attempts.on(files)? else { continue };
+            note(Some(files.clone()));
+            let why = match self.not_kept(index) {
+                _ if step.is_aside => None,
+                _ if !several => {
+                    Some("it was made on other files, and set upon those that are here".to_owned())
+                }
+                missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
+            };
+            return Ok(match why {
+                Some(why) => ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..proven },
+                None => proven,
+            });
         }
+        // The steps after it may still derive from what it recorded.
+        note(possible.into_iter().next());
         Ok(attempts.failed())
     }
 
@@ -236,7 +235,9 @@ impl NewSteps<'_> {
         // Code is looked for in the trees of commits.
         let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
         let mut noted = own.noted.digests().filter(|(name, digest)| !is_told(name, *digest));
-        let (name, digest) = noted.find(|(_, digest)| !is_here(*digest))?;
+        // Using up what the state before it names needs no file.
+        let is_known = |name: &ArtifactName, digest: Digest| own.spends_what_was_left(name, digest);
+        let (name, digest) = noted.find(|(name, digest)| !is_here(*digest) && !is_known(name, *digest))?;
         Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()))
     }
 }
