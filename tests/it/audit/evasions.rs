@@ -1,7 +1,7 @@
 //! Ways around the audit, and honest work that looks like one.
 
 use super::records::{LOG, put, relinked, state, tell_lines};
-use super::{last, skip, standings, started};
+use super::{last, skip, standings, started, uncommit};
 use crate::harness::World;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
     world.patch("t", 1);
     laxer(&world);
     world.orch(&["next", "t"]).succeeds();
-    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    uncommit(&world);
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
     world.commit("a rule, and what it allows");
