@@ -45,7 +45,7 @@ impl Store {
 
     /// Whether nothing would convert these bytes. Without a carriage return no line ending can be
     /// converted on the way in, whatever the settings say.
-    fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
+    pub fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         if bytes.contains(&b'\r') {
             return Ok(false);
         }

@@ -77,12 +77,15 @@ pub struct StoreCounts {
     pub heads: u64,
     /// How often the lock for a transition was taken.
     pub locks: u64,
+    /// How many bytes of blobs were read.
+    pub blob_bytes: u64,
 }
 
 #[derive(Debug, Default)]
 struct StoreCosts {
     heads: Cell<u64>,
     locks: Cell<u64>,
+    blob_bytes: Cell<u64>,
 }
 
 /// What the settings allow.
@@ -203,7 +206,8 @@ impl Store {
     /// What it was asked for since it was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
-        StoreCounts { heads: self.costs.heads.get(), locks: self.costs.locks.get() }
+        let StoreCosts { heads, locks, blob_bytes } = &self.costs;
+        StoreCounts { heads: heads.get(), locks: locks.get(), blob_bytes: blob_bytes.get() }
     }
 
     /// Where HEAD is.
