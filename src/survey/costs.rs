@@ -26,6 +26,8 @@ pub struct Counted {
     pub heads: u64,
     /// How often the lock for a transition was taken.
     pub locks: u64,
+    /// How often an attribute file of git was read.
+    pub attributes: u64,
 }
 
 impl Costs {
@@ -60,6 +62,7 @@ impl Counted {
             evaluations: self.evaluations - earlier.evaluations,
             heads: self.heads - earlier.heads,
             locks: self.locks - earlier.locks,
+            attributes: self.attributes - earlier.attributes,
         }
     }
 }

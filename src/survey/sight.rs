@@ -162,6 +162,7 @@ impl Workspace {
     fn look_so_far(&self, task: &TaskRef, head: Option<Head>, log_end: u64) -> Result<Sight, Error> {
         let _span = tracing::debug_span!("judge", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
+        self.store.iter().for_each(Store::forget_attributes);
         let now = super::caller::present();
         let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, log_end))?;
         let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
@@ -311,7 +312,7 @@ impl Workspace {
         let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
         let own = self.costs.counted();
         let bytes = own.bytes + store.blob_bytes;
-        Counted { heads: store.heads, locks: store.locks, bytes, ..own }
+        Counted { heads: store.heads, locks: store.locks, attributes: store.attributes, bytes, ..own }
     }
 
     fn under_circumstances(

@@ -66,8 +66,23 @@ fn one_artifact_and_one_commit_are_one_look() {
     assert_eq!((cost.looks, cost.reads), (1, 3), "plan, state and transcript, once each: {cost:?}");
     assert_eq!((cost.evaluations, cost.locks), (2, 1), "before and after: {cost:?}");
     assert!(cost.heads <= 5, "{cost:?}");
+    // In four directories, in the repository, and up to four of the user's and the system's.
+    assert!(cost.attributes <= 2 * 9, "once in the look and once for the commit: {cost:?}");
     assert_eq!(world.phase("t1"), "plan_review");
     assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn an_attribute_that_appears_between_two_looks_counts() {
+    let world = world();
+    world.plan("t1", 1);
+    let workspace = open(&world);
+    let task = workspace.task("t1").expect("a task");
+    let digest = |sight: &Sight| sight.observed.files[0].digest;
+    let before = digest(&workspace.look(&task).expect("a look"));
+    world.write(".git/info/attributes", "*.json filter=upper\n");
+    world.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    assert_ne!(digest(&workspace.look(&task).expect("a look")), before);
 }
 
 #[test]
