@@ -12,6 +12,7 @@
 
 mod audit;
 mod costs;
+mod longer;
 mod run;
 
 use std::fs;
@@ -30,8 +31,9 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 8] = [
+    let parts: [(&str, fn()); 9] = [
         ("suggest", suggest),
+        ("events", events),
         ("transitions", transitions),
         ("latency", latency),
         ("idle", idle),
@@ -159,6 +161,29 @@ fn suggest() {
     println!("  orch suggest --json (all)  {all:8.2}");
     println!("  git status                 {status:8.2}   ratio {:.2}", one / status);
     println!("  git log -1                 {log:8.2}   ratio {:.2}", one / log);
+    println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
+}
+
+fn events() {
+    let [short, long] = [10, 10_000].map(|many| {
+        let world = World::new();
+        world.task("t");
+        let path = world.root().join("tasks/t/transcript.jsonl");
+        let (log, state) = longer::longer(&fs::read_to_string(path).expect("a log"), many - 1);
+        world.write("tasks/t/transcript.jsonl", &log);
+        world.write("tasks/t/state.json", &state);
+        world.run("git", &["add", "-A"]);
+        world.run("git", &["commit", "-qm", "longer"]);
+        world
+    });
+    let [few, many, bare] = paired([
+        Box::new(|| short.time(ORCH, &["suggest", "t", "--json"])),
+        Box::new(|| long.time(ORCH, &["suggest", "t", "--json"])),
+        Box::new(|| short.time(ORCH, &["help", "exit-codes"])),
+    ]);
+    println!("suggest, cold process, one task with a long record");
+    println!("  of     10 events           {few:8.2}");
+    println!("  of 10,000 events           {many:8.2}   ratio {:.2} (target under 1.1)", many / few);
     println!("  orch help exit-codes       {bare:8.2}   (the process alone)\n");
 }
 

@@ -4,6 +4,7 @@ use super::Writer;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
 use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
+use crate::scan::ObservedLog;
 use crate::store::{Head, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Sight, TaskRef};
@@ -190,9 +191,14 @@ impl Writer<'_> {
 
     /// Looks at a task, unless what was seen of it stands still. `head` is where HEAD is.
     fn renew(&self, wanted: &mut Wanted, head: Option<&Head>, steps_of: &Steps<'_>) -> Result<(), Error> {
-        let stands = |(judged, _): &(Sight, Settled)| self.workspace.still_stands(judged, head);
+        // A step follows from all of a log, and a look may have read no more than its end.
+        let is_enough =
+            |judged: &Sight, to: &Settled| to.steps.is_empty() || judged.observed.log.end().is_none();
+        let stands = |(judged, to): &(Sight, Settled)| {
+            is_enough(judged, to) && self.workspace.still_stands(judged, head)
+        };
         if !wanted.seen.as_ref().is_some_and(stands) {
-            let judged = self.workspace.look_under(&wanted.task, head.cloned())?;
+            let judged = self.workspace.look_whole(&wanted.task, head.cloned())?;
             let settled = steps_of(&judged)?;
             wanted.seen = Some((judged, settled));
         }
@@ -261,7 +267,7 @@ impl Writer<'_> {
                 if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
             let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
             writes.push(Write::own(state_path.clone(), record.state.clone(), before));
-            let before = judged.observed.transcript.as_deref();
+            let before = judged.observed.log.whole();
             writes.push(Write::own(transcript_path.clone(), record.log.clone(), before));
             let signed_off =
                 self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
@@ -367,7 +373,7 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
 /// The state and the transcript are written where they lie, so they must be checked out.
 fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
     let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
-    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.has_transcript)];
+    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.log.is_there())];
     match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
         Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
         None => Ok(()),
@@ -401,7 +407,7 @@ fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     if let Some(path) = judged.observed.unread.first() {
         return refuse(Code::EvidenceUnreadable, path);
     }
-    if judged.observed.has_transcript && judged.observed.transcript.is_none() {
+    if judged.observed.log == ObservedLog::Unreadable {
         return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
     }
     Ok(())

@@ -39,7 +39,7 @@ impl Writer<'_> {
     /// The record of a task after each of some steps, the first of which follows the heads of its state.
     pub(super) fn record_files(&self, judged: &Sight, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
         let workflow = judged.workflow();
-        let log = log_before(judged.observed.transcript.as_deref().unwrap_or_default());
+        let log = log_before(judged.observed.log.whole().unwrap_or_default());
         if let (false, Some(known)) = (steps.is_empty(), judged.state()) {
             refuse_other_state(&judged.task, known, &log)?;
         }
@@ -107,7 +107,7 @@ impl Writer<'_> {
         if judged.untracked || !judged.is_state_stale() {
             return Ok(());
         }
-        let log = judged.observed.transcript.as_deref().unwrap_or_default();
+        let log = judged.observed.log.whole().unwrap_or_default();
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
         durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text).map(drop)
     }

@@ -25,7 +25,7 @@ impl Writer<'_> {
     ///
     /// Nothing is committed: what was recorded before is restored, no transition is made.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
-        let judged = self.workspace.look(task)?;
+        let judged = self.workspace.look_at_all(task)?;
         if judged.state().is_some() && !judged.is_state_stale() {
             return Ok(Recovered::NotNeeded);
         }
@@ -53,7 +53,7 @@ impl Writer<'_> {
             return Ok(Recovered::FromFiles);
         }
         durable::write_atomic(&task.transcript_path().under(&self.workspace.root), &log)?;
-        self.renew_state(&self.workspace.look(task)?)?;
+        self.renew_state(&self.workspace.look_at_all(task)?)?;
         Ok(from)
     }
 

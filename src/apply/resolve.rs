@@ -103,7 +103,7 @@ impl Writer<'_> {
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
         let is_conflicted = self.is_conflicted(task, &unmerged)?;
-        let before = self.workspace.look(task)?;
+        let before = self.workspace.look_at_all(task)?;
         let mut united = self.united_log(task, &before, self.log_sides(task, &unmerged)?)?;
         let compiled = Arc::clone(&united.compiled);
         let workflow = &compiled.workflow;
@@ -145,7 +145,7 @@ impl Writer<'_> {
             }
             (None, None) => return Ok(None),
         };
-        let judged = self.workspace.look(task)?;
+        let judged = self.workspace.look_at_all(task)?;
         let left = self.left_over(&judged)?;
         let settlement = Settlement { judged, how, phases, staged: pending, commit, left };
         Ok(Some(Resolved::Settled(Box::new(settlement))))

@@ -33,7 +33,6 @@ impl Writer<'_> {
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
-        durable::write_atomic(&target, text.as_bytes())?;
-        Ok(())
+        durable::write_derived(&target, text.as_bytes())
     }
 }

@@ -68,7 +68,7 @@ impl<'w> Checker<'w> {
         let mut checked =
             Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
         for task in tasks {
-            let found = match self.workspace.look(task) {
+            let found = match self.workspace.look_at_all(task) {
                 Ok(judged) => {
                     let mut found = findings_of(&judged);
                     if self.workspace.reads_work_dir() {

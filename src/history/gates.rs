@@ -93,7 +93,7 @@ impl Gate {
         let befores = compared.befores.iter().map(|before| compared.before(before));
         let seen: Vec<_> = std::iter::once(compared.after)
             .chain(befores)
-            .filter_map(|snapshot| snapshot.observe(&task).ok())
+            .filter_map(|snapshot| snapshot.observe(&task, u64::MAX).ok())
             .collect();
         let compiled = Arc::clone(&seen.first()?.compiled);
         let workflow = &compiled.workflow;

@@ -93,7 +93,8 @@ pub fn read_record(
         return without_log(workflow, state);
     };
     let own = OwnState::of(workflow, state);
-    if own.is_of(bytes)
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if own.is_of(LogPeek::new(length, bytes))
         && let Some(state) = own.whole()
     {
         return RecordReading::Current(Box::new(state));
@@ -115,6 +116,15 @@ pub fn read_record(
         Err(FoldError::Fault(fault)) => RecordReading::LogFaults(vec![fault]),
         Err(FoldError::Disputed { conflict, heads }) => RecordReading::Disputed { conflict, heads },
     }
+}
+
+/// The state in a `state.json`, where it is believed beside a log of which only the size and the end are known.
+///
+/// `None` says that the log has to be read.
+#[must_use]
+pub fn believed_state(workflow: &Workflow, state: StateText<'_>, log: LogPeek) -> Option<State> {
+    let own = OwnState::of(workflow, Some(state));
+    own.read.as_ref().filter(|_| own.is_of(log)).cloned()
 }
 
 fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReading {
@@ -150,12 +160,9 @@ impl<'t> OwnState<'t> {
     }
 
     /// Whether it was written with exactly this log.
-    fn is_of(&self, log: &[u8]) -> bool {
+    fn is_of(&self, log: LogPeek) -> bool {
         let extent = self.file.and_then(|file| log_extent_in(file.value?));
-        let length = u64::try_from(log.len()).unwrap_or(u64::MAX);
-        extent
-            .zip(self.read.as_ref())
-            .is_some_and(|(extent, state)| LogPeek::new(length, log).is_of(extent, &state.heads))
+        extent.zip(self.read.as_ref()).is_some_and(|(extent, state)| log.is_of(extent, &state.heads))
     }
 
     fn defect(&self, workflow: &Workflow, folded: &State) -> StateDefect {

@@ -15,7 +15,7 @@ mod validation_cache;
 
 pub use files::FileSet;
 pub use matcher::Matcher;
-pub use observe::{Observed, ObservedFile, ReadLimits, StateFile, observe};
+pub use observe::{LogEnd, Observed, ObservedFile, ObservedLog, ReadLimits, StateFile, observe};
 pub use read::{ReadResult, conflict, parse_json, read};
 pub use regular::{append_regular, open_regular};
 pub use schema::{Problem, Schema, Schemas, example, lint};

@@ -14,11 +14,13 @@ use std::sync::Arc;
 pub struct ReadLimits {
     /// The largest file that is read, in bytes.
     pub bytes: u64,
+    /// How many bytes at the end of a log are enough; a shorter one is read whole.
+    pub log_end: u64,
 }
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self { bytes: 8 << 20 }
+        Self { bytes: 8 << 20, log_end: u64::MAX }
     }
 }
 
@@ -29,16 +31,73 @@ pub struct Observed {
     pub facts: Facts,
     /// The file that holds the state, if there is one.
     pub state: Option<StateFile>,
-    /// Whether there is a transcript.
-    pub has_transcript: bool,
-    /// The bytes of the transcript, where they can be read.
-    pub transcript: Option<Vec<u8>>,
+    /// The transcript.
+    pub log: ObservedLog,
     /// Every readable file that matches a declared artifact, valid or not, as it was judged.
     pub files: Vec<ObservedFile>,
     /// What is there where an artifact that transitions commit belongs, and could not be read.
     pub unread: Vec<RepoPath>,
     /// Directories of the task that are repositories of their own.
     pub nested: Vec<RepoPath>,
+}
+
+/// What was read of a task's `transcript.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObservedLog {
+    /// There is none.
+    Missing,
+    /// It is there and cannot be read.
+    Unreadable,
+    /// All of it.
+    Whole(Vec<u8>),
+    /// Its end, because no more was needed.
+    End(LogEnd),
+}
+
+/// The end of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEnd {
+    /// How many bytes the log has.
+    pub length: u64,
+    /// The last of them.
+    pub bytes: Vec<u8>,
+    /// The blob that HEAD holds of it, where as much was compared as can be without reading both.
+    pub held: Option<Digest>,
+}
+
+impl ObservedLog {
+    /// A log that was read as any other file.
+    pub(crate) fn of(content: Content) -> Self {
+        match content {
+            Content::Bytes(bytes) => Self::Whole(bytes),
+            Content::Missing => Self::Missing,
+            Content::TooLarge(_) | Content::Unreadable(_) | Content::Absent => Self::Unreadable,
+        }
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        *self != Self::Missing
+    }
+
+    /// All its bytes, where they were read.
+    #[must_use]
+    pub fn whole(&self) -> Option<&[u8]> {
+        match self {
+            Self::Whole(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Its end, where no more was read.
+    #[must_use]
+    pub fn end(&self) -> Option<&LogEnd> {
+        match self {
+            Self::End(end) => Some(end),
+            _ => None,
+        }
+    }
 }
 
 /// The bytes of `state.json`, and what keeps them from being read.
@@ -93,8 +152,7 @@ pub fn observe(
             diagnostics: Vec::new(),
         },
         state: None,
-        has_transcript: false,
-        transcript: None,
+        log: ObservedLog::Missing,
         files: Vec::new(),
         unread: Vec::new(),
         nested: Vec::new(),
@@ -156,12 +214,7 @@ impl Observer<'_> {
                 return Ok(());
             }
             TRANSCRIPT_FILE => {
-                // A transcript only grows, so the limit of artifacts is not for it.
-                let content = self.source.read(&path, u64::MAX - 1)?;
-                observed.has_transcript = content != Content::Missing;
-                if let Content::Bytes(bytes) = content {
-                    observed.transcript = Some(bytes);
-                }
+                observed.log = self.source.read_log(&path, self.limits.log_end)?;
                 return Ok(());
             }
             _ => {}

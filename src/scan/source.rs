@@ -1,10 +1,10 @@
 //! Where a task's bytes come from.
 
-use super::{FileStamp, open_regular};
+use super::{FileStamp, LogEnd, ObservedLog, open_regular};
 use crate::base::{Code, Digest, Error, Reason, RepoPath};
 use std::cell::RefCell;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -28,6 +28,12 @@ pub trait Source {
 
     /// The bytes of one regular file; one larger than `limit` is not read.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error>;
+
+    /// The log at a path. Of one longer than `most` bytes, no more than so many at its end may be read.
+    fn read_log(&self, path: &RepoPath, _most: u64) -> Result<ObservedLog, Error> {
+        // A log only grows, so the limit of artifacts is not for it.
+        Ok(ObservedLog::of(self.read(path, u64::MAX - 1)?))
+    }
 
     /// The blob id of the regular file at a path, where it is known without reading the file.
     fn blob_id(&self, _path: &RepoPath) -> Option<Digest> {
@@ -287,6 +293,24 @@ impl Source for WorkDir<'_> {
             Ok(_) => Ok(Content::Bytes(bytes)),
             Err(error) => Ok(Content::Unreadable(error.to_string())),
         }
+    }
+
+    fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {
+        let mut file = match open_regular(&path.under(&self.root)) {
+            Ok(Some(file)) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ObservedLog::Missing),
+            Ok(None) | Err(_) => return Ok(ObservedLog::Unreadable),
+        };
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let skipped = length.saturating_sub(most);
+        let mut bytes = Vec::with_capacity(usize::try_from(length - skipped).unwrap_or(0) + 1);
+        let read = file.seek(SeekFrom::Start(skipped)).and_then(|_| file.read_to_end(&mut bytes));
+        Ok(match read {
+            Err(_) => ObservedLog::Unreadable,
+            Ok(_) if skipped == 0 => ObservedLog::Whole(bytes),
+            // It may have grown since its length was asked for.
+            Ok(read) => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),
+        })
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {

@@ -45,7 +45,7 @@ impl Store {
 
     /// Whether nothing would convert these bytes. Without a carriage return no line ending can be
     /// converted on the way in, whatever the settings say.
-    fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
+    pub fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         if bytes.contains(&b'\r') {
             return Ok(false);
         }
@@ -82,7 +82,19 @@ impl Store {
         in_tree
             .chain([own])
             .chain(self.shared_attributes().iter().cloned())
-            .any(|file| names_conversion(&file))
+            .any(|file| self.names_conversion(file))
+    }
+
+    /// Forgets what attribute files say: a look and a commit read each of them once.
+    pub fn forget_attributes(&self) {
+        self.conversions.borrow_mut().clear();
+    }
+
+    fn names_conversion(&self, file: PathBuf) -> bool {
+        *self.conversions.borrow_mut().entry(file).or_insert_with_key(|file| {
+            self.costs.attributes.set(self.costs.attributes.get() + 1);
+            names_conversion(file)
+        })
     }
 
     /// Attribute files outside the repository: the user's and the system's (see gitattributes(5)).

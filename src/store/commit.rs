@@ -105,6 +105,7 @@ impl Store {
     /// that this is a moment to commit. Whatever is judged for it is read after this.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
+        self.forget_attributes();
         self.costs.locks.set(self.costs.locks.get() + 1);
         self.clear_index_lock()?;
         self.wait_for_index()?;

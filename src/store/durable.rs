@@ -16,6 +16,13 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Erro
     Ok(write_all(&[(path.to_owned(), bytes)])?.pop().flatten())
 }
 
+/// Replaces a file that is derived and may be lost with the power: it is never seen half written, and is
+/// not waited for.
+pub fn write_derived(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let file = beside(path, bytes)?;
+    file.persist(path).map(drop).map_err(|error| Error::io(path, error.error))
+}
+
 /// Replaces a file by these bytes, or leaves it as it was, and lets everybody run it.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = beside(path, bytes)?;

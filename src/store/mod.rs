@@ -55,6 +55,7 @@ use blob_cache::BlobCache;
 use git2::{ErrorCode, Oid, Repository};
 use sign::Person;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A repository with a work tree.
@@ -64,6 +65,9 @@ pub struct Store {
     options: StoreOptions,
     environment: Environment,
     shared_attributes: OnceCell<Vec<PathBuf>>,
+    /// Whether an attribute file names a converting attribute, of those that were read since the last
+    /// look or commit began.
+    conversions: RefCell<BTreeMap<PathBuf, bool>>,
     /// What parts of trees are, as far as they were computed.
     parts: code::Parts,
     recent: RefCell<BlobCache>,
@@ -77,12 +81,18 @@ pub struct StoreCounts {
     pub heads: u64,
     /// How often the lock for a transition was taken.
     pub locks: u64,
+    /// How many bytes of blobs were read.
+    pub blob_bytes: u64,
+    /// How often an attribute file was read.
+    pub attributes: u64,
 }
 
 #[derive(Debug, Default)]
 struct StoreCosts {
     heads: Cell<u64>,
     locks: Cell<u64>,
+    blob_bytes: Cell<u64>,
+    attributes: Cell<u64>,
 }
 
 /// What the settings allow.
@@ -142,6 +152,7 @@ impl Store {
             options: StoreOptions::default(),
             environment: environment.clone(),
             shared_attributes: OnceCell::new(),
+            conversions: RefCell::default(),
             parts: code::Parts::default(),
             recent: RefCell::default(),
             costs: StoreCosts::default(),
@@ -203,7 +214,13 @@ impl Store {
     /// What it was asked for since it was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
-        StoreCounts { heads: self.costs.heads.get(), locks: self.costs.locks.get() }
+        let StoreCosts { heads, locks, blob_bytes, attributes } = &self.costs;
+        StoreCounts {
+            heads: heads.get(),
+            locks: locks.get(),
+            blob_bytes: blob_bytes.get(),
+            attributes: attributes.get(),
+        }
     }
 
     /// Where HEAD is.

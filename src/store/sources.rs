@@ -68,11 +68,9 @@ impl Store {
         let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
         let size = match known {
             // What is asked for without any limit is read at once.
-            None if limit < u64::MAX - 1 => match self.repo.odb()?.read_header(id) {
-                Ok((size, _)) => Some(size as u64),
-                // A partial clone fetches blobs when they are needed; here nothing is fetched.
-                Err(error) if error.code() == ErrorCode::NotFound => return Ok(Content::Absent),
-                Err(error) => return Err(error.into()),
+            None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
+                None => return Ok(Content::Absent),
+                size => size,
             },
             known => known,
         };
@@ -80,6 +78,16 @@ impl Store {
             return Ok(Content::TooLarge(size));
         }
         Ok(self.blob(blob)?.map_or(Content::Absent, Content::Bytes))
+    }
+
+    /// How many bytes a blob has; `None` if this clone does not have it.
+    pub fn blob_size(&self, blob: Digest) -> Result<Option<u64>, Error> {
+        match self.repo.odb()?.read_header(oid(blob)?) {
+            Ok((size, _)) => Ok(Some(size as u64)),
+            // A partial clone fetches blobs when they are needed; here nothing is fetched.
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The bytes of a blob; `None` if this clone has none.
@@ -90,6 +98,7 @@ impl Store {
         }
         match self.repo.find_blob(id) {
             Ok(found) => {
+                self.costs.blob_bytes.set(self.costs.blob_bytes.get() + found.content().len() as u64);
                 self.recent.borrow_mut().put(id, found.content().into());
                 Ok(Some(found.content().to_vec()))
             }

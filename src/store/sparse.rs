@@ -4,7 +4,7 @@ use super::ls_files::{Listed, path_of};
 use super::staged::StagedFile;
 use super::{Error, Store};
 use crate::base::{Digest, RepoPath};
-use crate::scan::{Child, Content, Entry, EntryKind, Source, WorkDir};
+use crate::scan::{Child, Content, Entry, EntryKind, ObservedLog, Source, WorkDir};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -103,6 +103,14 @@ impl Source for WorkTree<'_> {
                 let blob = file.map(|file| (file.blob, file.mode));
                 self.store.content(blob, limit).map_err(|error| refused(path, &error))
             }
+            present => Ok(present),
+        }
+    }
+
+    fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {
+        match self.files.read_log(path, most)? {
+            // It may be left out, and then all of it is in the index.
+            ObservedLog::Missing => Ok(ObservedLog::of(self.read(path, u64::MAX - 1)?)),
             present => Ok(present),
         }
     }

@@ -7,8 +7,8 @@ use super::{CodeAt, Error, Loaded, TaskRef};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath};
 use crate::config::Roots;
 use crate::decide::{Facts, FileFact, HistoryEntry, Recorded, State};
-use crate::scan::Observed;
-use crate::store::{CodePart, Since, Start};
+use crate::scan::{Observed, ObservedLog};
+use crate::store::{CodePart, Since, Start, Store};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -45,10 +45,7 @@ impl Snapshot<'_> {
             let changed = state.and_then(|state| Some((head?, since(workflow, state, artifact, digest)?)));
             if let Some((head, baselines)) = changed {
                 let record = task.transcript_path();
-                let held = store.read_at(head, &record)?;
-                let present = observed.transcript.as_deref();
-                let is_committed =
-                    held.is_some_and(|held| !is_now || present.is_some_and(|now| is_same(&held, now)));
+                let is_committed = is_committed(store, head, &record, is_now.then_some(&observed.log))?;
                 let start = if is_committed { Start::Changed(record) } else { Start::Was(baselines) };
                 match store.code_since(head, &start, &code, is_now && is_committed)? {
                     Some(since) => fact.data = Some(Arc::new(value(&since, is_confirmed(state, artifact)))),
@@ -262,6 +259,22 @@ fn since(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest
         .collect();
     let is_changed = records.iter().any(|record| *record != Some(digest));
     is_changed.then(|| records.into_iter().flatten().collect())
+}
+
+/// Whether a commit holds a task's log: any, or the one that lies there `now`.
+fn is_committed(
+    store: &Store,
+    commit: Digest,
+    path: &RepoPath,
+    now: Option<&ObservedLog>,
+) -> Result<bool, Error> {
+    let held = || store.read_at(commit, path);
+    Ok(match now {
+        None => held()?.is_some(),
+        Some(ObservedLog::Whole(now)) => held()?.is_some_and(|held| is_same(&held, now)),
+        Some(ObservedLog::End(end)) => end.held.is_some(),
+        Some(ObservedLog::Missing | ObservedLog::Unreadable) => false,
+    })
 }
 
 /// Whether a record is the one that was committed; a checkout may have converted its line endings.

@@ -7,6 +7,7 @@ use std::cell::Cell;
 pub struct Costs {
     looks: Cell<u64>,
     reads: Cell<u64>,
+    bytes: Cell<u64>,
     evaluations: Cell<u64>,
 }
 
@@ -17,12 +18,16 @@ pub struct Counted {
     pub looks: u64,
     /// Files of tasks that were read.
     pub reads: u64,
+    /// How many bytes were read of them, and of what commits hold of them.
+    pub bytes: u64,
     /// How often the rules were asked.
     pub evaluations: u64,
     /// How often HEAD was opened.
     pub heads: u64,
     /// How often the lock for a transition was taken.
     pub locks: u64,
+    /// How often an attribute file of git was read.
+    pub attributes: u64,
 }
 
 impl Costs {
@@ -30,8 +35,10 @@ impl Costs {
         self.looks.set(self.looks.get() + 1);
     }
 
-    pub(super) fn read(&self) {
+    /// A file of a task was read, so many bytes of it.
+    pub(super) fn read(&self, bytes: usize) {
         self.reads.set(self.reads.get() + 1);
+        self.bytes.set(self.bytes.get() + bytes as u64);
     }
 
     pub(crate) fn evaluated(&self, times: usize) {
@@ -40,7 +47,7 @@ impl Costs {
 
     pub(super) fn counted(&self) -> Counted {
         let (looks, reads, evaluations) = (self.looks.get(), self.reads.get(), self.evaluations.get());
-        Counted { looks, reads, evaluations, ..Counted::default() }
+        Counted { looks, reads, bytes: self.bytes.get(), evaluations, ..Counted::default() }
     }
 }
 
@@ -51,9 +58,11 @@ impl Counted {
         Self {
             looks: self.looks - earlier.looks,
             reads: self.reads - earlier.reads,
+            bytes: self.bytes - earlier.bytes,
             evaluations: self.evaluations - earlier.evaluations,
             heads: self.heads - earlier.heads,
             locks: self.locks - earlier.locks,
+            attributes: self.attributes - earlier.attributes,
         }
     }
 }

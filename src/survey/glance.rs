@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use crate::base::{Digest, Error, RepoPath};
-use crate::scan::{Child, Content, Entry, Source};
+use crate::scan::{Child, Content, Entry, ObservedLog, Source};
 use std::cell::RefCell;
 
 /// Another source, read for one task.
@@ -71,8 +71,21 @@ impl Source for Glance<'_> {
         {
             return Ok(content.clone());
         }
-        self.costs.inspect(|costs| costs.read());
-        self.source.read(path, limit)
+        let content = self.source.read(path, limit)?;
+        self.costs
+            .inspect(|costs| costs.read(if let Content::Bytes(bytes) = &content { bytes.len() } else { 0 }));
+        Ok(content)
+    }
+
+    fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {
+        let log = self.source.read_log(path, most)?;
+        let read = match &log {
+            ObservedLog::Whole(bytes) => bytes.len(),
+            ObservedLog::End(end) => end.bytes.len(),
+            ObservedLog::Missing | ObservedLog::Unreadable => 0,
+        };
+        self.costs.inspect(|costs| costs.read(read));
+        Ok(log)
     }
 
     fn blob_id(&self, path: &RepoPath) -> Option<Digest> {

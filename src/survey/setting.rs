@@ -71,7 +71,7 @@ impl Setting {
     }
 
     pub(crate) fn limits(&self) -> ReadLimits {
-        ReadLimits { bytes: self.config.limit_bytes }
+        ReadLimits { bytes: self.config.limit_bytes, ..ReadLimits::default() }
     }
 }
 

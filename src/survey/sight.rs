@@ -11,7 +11,7 @@ use crate::decide::{
 };
 use crate::record::{SUGGESTION_FILE, has_lost_events};
 use crate::run::RunFiles;
-use crate::scan::{Entry, FileStamp, Observed, StateFile};
+use crate::scan::{Entry, FileStamp, Observed, ObservedLog, StateFile};
 use crate::store::{Head, Store, durable};
 use crate::workflow::Workflow;
 use std::cell::RefCell;
@@ -129,6 +129,9 @@ pub(crate) struct Placed<'p> {
     pub stamps: &'p [(RepoPath, FileStamp)],
 }
 
+/// How much of the end of a log a look reads. A log that is no longer is read whole, since that costs no more.
+const LOG_END: u64 = 64 << 10;
+
 impl Workspace {
     /// Looks at a task: reads its files once, in the workspace's source, and decides on them.
     ///
@@ -139,12 +142,29 @@ impl Workspace {
         self.look_under(task, head)
     }
 
+    /// The same with all of the log, however long it is.
+    pub(crate) fn look_at_all(&self, task: &TaskRef) -> Result<Sight, Error> {
+        let store = self.store.as_ref().filter(|_| self.reads_work_dir());
+        let head = store.map(Store::head).transpose()?;
+        self.look_whole(task, head)
+    }
+
     /// The same where HEAD was opened already, before anything of the task is read.
     pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
+        self.look_so_far(task, head, LOG_END)
+    }
+
+    /// The same with all of the log, which a step is recorded on.
+    pub(crate) fn look_whole(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
+        self.look_so_far(task, head, u64::MAX)
+    }
+
+    fn look_so_far(&self, task: &TaskRef, head: Option<Head>, log_end: u64) -> Result<Sight, Error> {
         let _span = tracing::debug_span!("judge", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
+        self.store.iter().for_each(Store::forget_attributes);
         let now = super::caller::present();
-        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task))?;
+        let reading = self.snapshot_at(commit, |snapshot| snapshot.observe(task, log_end))?;
         let judged = self.conclude(task, reading, head, (self.reads_work_dir(), now))?;
         judged.trace();
         Ok(judged)
@@ -153,7 +173,7 @@ impl Workspace {
     /// Looks at a task in another source: what is staged, or what a commit holds.
     pub(crate) fn look_back(&self, task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Sight, Error> {
         let now = super::caller::present();
-        self.conclude(task, snapshot.observe(task)?, None, (false, now))
+        self.conclude(task, snapshot.observe(task, u64::MAX)?, None, (false, now))
     }
 
     /// Decides on what was read. Only in the work directory HEAD is another source that counts.
@@ -171,8 +191,11 @@ impl Workspace {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
-        let lies_there = match (&self.store, &observed.transcript) {
-            (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&path, log)?),
+        let lies_there = match (&self.store, &observed.log) {
+            (Some(store), ObservedLog::Whole(log)) if at_head.flatten().is_some() => {
+                Some(store.digest(&path, log)?)
+            }
+            (_, ObservedLog::End(end)) => end.held,
             _ => None,
         };
         if let (Some(store), Some(Some(held))) = (&self.store, at_head)
@@ -181,12 +204,13 @@ impl Workspace {
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
-        let untracked = at_head.map_or(!observed.has_transcript, |blob| blob.is_none());
-        let is_committed = match (at_head, &observed.transcript, &self.store) {
-            (Some(Some(held)), Some(_), Some(_)) => lies_there == Some(held),
+        let untracked = at_head.map_or(!observed.log.is_there(), |blob| blob.is_none());
+        let is_readable = !matches!(observed.log, ObservedLog::Missing | ObservedLog::Unreadable);
+        let is_committed = match at_head {
+            _ if !is_readable || self.store.is_none() => false,
+            Some(held) => held.is_some() && lies_there == held,
             // What a commit holds is committed; what is staged is not yet.
-            (None, Some(_), Some(_)) => !is_present,
-            _ => false,
+            None => !is_present,
         };
         let last_run = if is_present { self.last_run(task) } else { LastRun::default() };
         self.costs.evaluated(1);
@@ -249,8 +273,7 @@ impl Workspace {
         let observed = Observed {
             facts: facts.into_owned(),
             state: Some(StateFile { bytes: text, problems: Vec::new() }),
-            has_transcript: true,
-            transcript: Some(placed.transcript),
+            log: ObservedLog::Whole(placed.transcript),
             ..before.observed
         };
         let after = Sight {
@@ -287,7 +310,9 @@ impl Workspace {
     #[must_use]
     pub fn counted(&self) -> Counted {
         let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
-        Counted { heads: store.heads, locks: store.locks, ..self.costs.counted() }
+        let own = self.costs.counted();
+        let bytes = own.bytes + store.blob_bytes;
+        Counted { heads: store.heads, locks: store.locks, attributes: store.attributes, bytes, ..own }
     }
 
     fn under_circumstances(
@@ -350,7 +375,7 @@ fn still_whole(
     held: Digest,
     recorded: Recorded,
 ) -> Result<Recorded, Error> {
-    let Some(log) = &observed.transcript else { return Ok(Recorded::Lost) };
+    let Some(log) = observed.log.whole() else { return Ok(Recorded::Lost) };
     let held = store.blob(held)?.unwrap_or_default();
     if !has_lost_events(&held, &with_own_line_endings(log.into())) {
         return Ok(recorded);

@@ -9,10 +9,12 @@ use super::{CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{Recorded, State};
 use crate::record::{
-    EventLog, FoldCache, LogFault, RecordReading, STATE_FILE, StateDefect, StateFault, StateText,
-    TRANSCRIPT_FILE, read_record, sides,
+    EventLog, FoldCache, LogFault, LogPeek, RecordReading, STATE_FILE, StateDefect, StateFault, StateText,
+    TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
-use crate::scan::{Entry, Observed, Source, ValidationCache, conflict, observe, parse_json};
+use crate::scan::{
+    Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe, parse_json,
+};
 use crate::store::Store;
 use crate::workflow::Workflow;
 use std::sync::Arc;
@@ -191,8 +193,9 @@ impl Snapshot<'_> {
         false
     }
 
-    /// Reads a task's bytes once, by the workflow that its state names, else by its root's.
-    pub(crate) fn observe(&self, task: &TaskRef) -> Result<Reading, Error> {
+    /// Reads a task's bytes once, by the workflow that its state names, else by its root's. Of a log that is
+    /// longer than `log_end` bytes only so many are read, where its state is believed and HEAD agrees.
+    pub(crate) fn observe(&self, task: &TaskRef, log_end: u64) -> Result<Reading, Error> {
         let glance = Glance::of(self.source, self.costs, &task.directory)?;
         let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
         let named = state.as_deref().and_then(workflow_named_in);
@@ -202,10 +205,18 @@ impl Snapshot<'_> {
             let loaded = self.setting.workflow(&name)?;
             let compiled = Arc::clone(loaded.usable()?);
             let workflow = &compiled.workflow;
-            let (_, mut observed) = Snapshot { source: &glance, ..*self }.observe_by(task, &loaded)?;
+            let within = Snapshot { source: &glance, ..*self };
+            let limits = ReadLimits { log_end, ..self.setting.limits() };
+            let (_, mut observed) = within.observe_within(task, &loaded, &limits)?;
             refuse_faulty_schema(&observed, self.setting.config.system.as_str())?;
-            let (recorded, notes) = recorded(task, workflow, &observed);
-            observed.facts.diagnostics.extend(notes);
+            let recorded = match within.recorded_by_end(task, workflow, &mut observed)? {
+                Some(state) => Recorded::Known(Box::new(state)),
+                None => {
+                    let (recorded, notes) = recorded(task, workflow, &observed);
+                    observed.facts.diagnostics.extend(notes);
+                    recorded
+                }
+            };
             self.look_at_code(task, workflow, &recorded, &mut observed)?;
             if let Recorded::Known(state) = &recorded
                 && let Some(named) = state.workflow.as_ref().filter(|named| named.name.as_str() != name)
@@ -219,11 +230,60 @@ impl Snapshot<'_> {
         Err(Error::new(Code::Unstable, message))
     }
 
+    /// What is recorded, where the end of the log is enough to know it; else the log is read whole.
+    fn recorded_by_end(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        observed: &mut Observed,
+    ) -> Result<Option<State>, Error> {
+        let Some(end) = observed.log.end() else { return Ok(None) };
+        if let Some(state) = believed_by_end(task, workflow, observed, end)
+            && let Some(held) = self.agreeing(task, observed, end)?
+        {
+            observed.log = ObservedLog::End(LogEnd { held, ..end.clone() });
+            return Ok(Some(state));
+        }
+        observed.log = self.source.read_log(&task.transcript_path(), u64::MAX)?;
+        Ok(None)
+    }
+
+    /// The blob of a task's log that HEAD holds beside the same state, if it is as long as the one of which
+    /// the end was read; `Some(None)` where HEAD holds none. `None` says that more has to be compared.
+    ///
+    /// The state names the log that it was written with. So two logs of one length beside one state differ
+    /// only where a line was changed in place, which is found before a step is recorded.
+    fn agreeing(
+        &self,
+        task: &TaskRef,
+        observed: &Observed,
+        end: &LogEnd,
+    ) -> Result<Option<Option<Digest>>, Error> {
+        let CodeAt::Present(store, head) = self.code else { return Ok(Some(None)) };
+        let (log, state) = (task.transcript_path(), task.state_path());
+        let head = store.source_at(head);
+        let Some(held) = head.blob_at(&log)? else { return Ok(Some(None)) };
+        let Some(present) = &observed.state else { return Ok(None) };
+        let is_same = store.blob_size(held)? == Some(end.length)
+            && store.is_stored_as_is(&log, &end.bytes)?
+            && head.blob_at(&state)? == Some(store.digest(&state, &present.bytes)?);
+        Ok(is_same.then_some(Some(held)))
+    }
+
     /// Reads a task's bytes by a given workflow.
     pub(crate) fn observe_by<'l>(
         &self,
         task: &TaskRef,
         loaded: &'l Loaded,
+    ) -> Result<(&'l Workflow, Observed), Error> {
+        self.observe_within(task, loaded, &self.setting.limits())
+    }
+
+    fn observe_within<'l>(
+        &self,
+        task: &TaskRef,
+        loaded: &'l Loaded,
+        limits: &ReadLimits,
     ) -> Result<(&'l Workflow, Observed), Error> {
         let (Some(workflow), Some(matcher)) = (loaded.workflow(), loaded.matcher()) else {
             return Err(loaded.faulty());
@@ -236,7 +296,7 @@ impl Snapshot<'_> {
             self.validations,
             &task.id,
             &task.directory,
-            &self.setting.limits(),
+            limits,
         )?;
         Ok((workflow, observed))
     }
@@ -253,9 +313,18 @@ fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
     Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
 
+/// The state that is believed beside the end of a log, without the carriage returns of a checkout.
+fn believed_by_end(task: &TaskRef, workflow: &Workflow, observed: &Observed, end: &LogEnd) -> Option<State> {
+    let bytes = &observed.state.as_ref()?.bytes;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let value = parse_json(&task.state_path(), bytes).0?;
+    let peek = LogPeek::new(end.length, &end.bytes);
+    believed_state(workflow, StateText { text, value: Some(&value) }, peek)
+}
+
 /// What is recorded of a task, as far as its own files tell, and what the reader should know of it.
 fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Recorded, Vec<Diagnostic>) {
-    if observed.has_transcript && observed.transcript.is_none() {
+    if observed.log == ObservedLog::Unreadable {
         let place = Place::file(&task.transcript_path());
         let unreadable =
             Diagnostic::error(Code::Unreadable, "it cannot be read, and holds the task's record");
@@ -266,7 +335,7 @@ fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Record
     let text = bytes.map(String::from_utf8_lossy);
     let (value, problems) = bytes.map_or((None, Vec::new()), |bytes| parse_json(&path, bytes));
     let file = text.as_ref().map(|text| StateText { text, value: value.as_ref() });
-    let log = observed.transcript.as_deref();
+    let log = observed.log.whole();
     let broken = |problems| (Recorded::Broken(with_ways_out(task, problems)), Vec::new());
     match read_record(workflow, file, log, &mut FoldCache::default()) {
         RecordReading::New => (Recorded::New, Vec::new()),

@@ -1,7 +1,12 @@
 //! What looking costs: how often files are read, HEAD is opened and the rules are asked.
 
+#[path = "../../benches/targets/longer.rs"]
+mod longer;
+
 use crate::harness::World;
-use orch::base::RepoPath;
+use longer::longer;
+use orch::base::{Code, RepoPath};
+use orch::decide::Recorded;
 use orch::drive::{Happened, RunOptions, StopFlag, WatchEffect, WatchEvent, Watching};
 use orch::survey::{Caller, Counted, Sight, Workspace};
 use orch::{apply::Writer, decide::Ending, drive};
@@ -61,8 +66,23 @@ fn one_artifact_and_one_commit_are_one_look() {
     assert_eq!((cost.looks, cost.reads), (1, 3), "plan, state and transcript, once each: {cost:?}");
     assert_eq!((cost.evaluations, cost.locks), (2, 1), "before and after: {cost:?}");
     assert!(cost.heads <= 5, "{cost:?}");
+    // In four directories, in the repository, and up to four of the user's and the system's.
+    assert!(cost.attributes <= 2 * 9, "once in the look and once for the commit: {cost:?}");
     assert_eq!(world.phase("t1"), "plan_review");
     assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn an_attribute_that_appears_between_two_looks_counts() {
+    let world = world();
+    world.plan("t1", 1);
+    let workspace = open(&world);
+    let task = workspace.task("t1").expect("a task");
+    let digest = |sight: &Sight| sight.observed.files[0].digest;
+    let before = digest(&workspace.look(&task).expect("a look"));
+    world.write(".git/info/attributes", "*.json filter=upper\n");
+    world.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    assert_ne!(digest(&workspace.look(&task).expect("a look")), before);
 }
 
 #[test]
@@ -199,4 +219,106 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
     let order = orch::apply::Order::Rollback { to: Some("planning".to_owned()), reason: "again".to_owned() };
     let applied = writer.order(&task, &order, false).expect("rolled back");
     assert_eq!(told(&applied.judged), told(&workspace.look(&task).expect("a look")));
+}
+
+/// Makes so many steps more of a task's record, as if each had been recorded, and commits it.
+fn lengthen(world: &World, task: &str, many: usize) {
+    let [state_path, log_path] =
+        ["state.json", "transcript.jsonl"].map(|name| format!("tasks/{task}/{name}"));
+    let (log, state) = longer(&world.read(&log_path), many);
+    world.write(&state_path, &state);
+    world.write(&log_path, &log);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "longer"]);
+}
+
+/// What a look at a task in a process of its own costs.
+fn cost_of_a_look(world: &World) -> (Sight, Counted) {
+    let workspace = open(world);
+    let task = workspace.task("t1").expect("a task");
+    let before = workspace.counted();
+    let sight = workspace.look(&task).expect("a look");
+    (sight, workspace.counted().since(&before))
+}
+
+#[test]
+fn a_task_with_ten_thousand_events_is_looked_at_as_one_with_ten() {
+    let world = world();
+    lengthen(&world, "t1", 10);
+    let (_, short) = cost_of_a_look(&world);
+    assert!(short.bytes < 16 << 10, "{short:?}");
+    lengthen(&world, "t1", 9_990);
+    let size = world.read(RECORD[1]).len();
+    assert!(size > 2 << 20, "{size}");
+    let (sight, long) = cost_of_a_look(&world);
+    assert_eq!((long.reads, long.looks), (short.reads, short.looks));
+    assert!(long.bytes < short.bytes + (65 << 10), "{long:?} instead of {short:?}");
+    assert!(sight.is_committed && !sight.untracked && sight.decision.diagnostics.is_empty());
+    let (Recorded::Known(state), true) = (&sight.recorded, sight.observed.log.end().is_some()) else {
+        panic!("only the end is read")
+    };
+    assert_eq!(state.rev, 10_001);
+}
+
+/// What is found by a look at the long log of a committed task after its record was changed.
+fn found(change: impl FnOnce(&World, &str, &str)) -> (Vec<Code>, Sight, World) {
+    let world = world();
+    lengthen(&world, "t1", 400);
+    let [state, log] = RECORD.map(|path| world.read(path));
+    assert!(log.len() > 80 << 10, "longer than what is read of its end");
+    change(&world, &state, &log);
+    let (sight, _) = cost_of_a_look(&world);
+    let codes = sight.decision.diagnostics.iter().map(|found| found.code);
+    let broken = if let Recorded::Broken(found) = &sight.recorded { found.as_slice() } else { &[] };
+    (codes.chain(broken.iter().map(|found| found.code)).collect(), sight, world)
+}
+
+#[test]
+fn a_look_at_the_end_of_a_long_log_sees_what_a_look_at_all_of_it_does() {
+    let [state_path, log_path] = RECORD;
+    let of_line = |log: &str, number: usize, change: &dyn Fn(&str) -> String| -> String {
+        let lines = log.split_inclusive('\n').enumerate();
+        lines.map(|(at, line)| if at == number { change(line) } else { line.to_owned() }).collect()
+    };
+    let cut = found(|world, _, log| world.write(log_path, &of_line(log, 400, &|_| String::new())));
+    assert!(cut.0.contains(&Code::TranscriptCut), "the last line is gone: {:?}", cut.0);
+    let cut = found(|world, _, log| world.write(log_path, &of_line(log, 3, &|_| String::new())));
+    assert!(cut.0.contains(&Code::LogIncomplete), "a line in the middle is gone: {:?}", cut.0);
+    let longer = found(|world, _, log| world.write(log_path, &format!("{log}<<<<<<< HEAD\n")));
+    assert!(longer.0.contains(&Code::ConflictMarkers), "{:?}", longer.0);
+    let longer = found(|world, _, log| world.write(log_path, &format!("{log}{{}}\n")));
+    assert!(longer.0.contains(&Code::LogInvalid), "{:?}", longer.0);
+    let edit = |state: &str| state.replace("\"planning\"", "\"codegen\"");
+    let edited = found(|world, state, _| world.write(state_path, &edit(state)));
+    assert!(edited.0.contains(&Code::StateEdited), "the seal is broken: {:?}", edited.0);
+    let other = found(|world, _, _| {
+        world.git(&["rm", "-q", "--cached", state_path]);
+        world.git(&["commit", "-qm", "gone"]);
+    });
+    assert!(other.0.is_empty() && other.1.is_committed && other.1.observed.log.end().is_none());
+    // A log that HEAD holds longer than it lies there, beside the state that belongs to it.
+    let back = found(|world, state, log| {
+        lengthen(world, "t1", 5);
+        world.write(state_path, state);
+        world.write(log_path, log);
+    });
+    assert!(back.0.contains(&Code::TranscriptCut), "{:?}", back.0);
+    let crlf = found(|world, _, log| world.write(log_path, &log.replace('\n', "\r\n")));
+    assert!(crlf.0.is_empty() && crlf.1.observed.log.end().is_none());
+}
+
+#[test]
+fn what_a_look_at_the_end_cannot_see_is_refused_before_a_step_is_recorded() {
+    let (codes, sight, world) = found(|world, _, log| {
+        world.write(RECORD[1], &log.replacen("step 7", "step 8", 1));
+        world.plan("t1", 1);
+    });
+    assert!(codes.is_empty() && sight.observed.log.end().is_some(), "{codes:?}");
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.orch(&["next", "t1"]).reports("the line was changed");
+    world.orch(&["check", "t1"]).says("the line was changed");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    world.git(&["restore", "--", RECORD[1]]);
+    world.orch(&["next", "t1"]).succeeds();
+    assert_eq!(world.phase("t1"), "plan_review");
 }
