@@ -325,7 +325,7 @@ mod tests {
             ),
             (
                 "[watch]\napply = ['ok', 'not ok']",
-                "2:16: config-value: \"not ok\" is not a valid rule id: it may hold letters, digits, `-`, `_` and `.` only",
+                "2:16: config-value: \"not ok\" is not a valid rule id: it may contain only letters, digits, `-`, `_` and `.`",
             ),
             ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
             (
