@@ -67,7 +67,7 @@ fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
     assert_eq!(finding["code"], "schema-cycle", "{findings:#}");
     assert_eq!(finding["path"], "system/schemas/plan.schema.json", "{findings:#}");
     assert_eq!((&finding["line"], &finding["column"]), (&2.into(), &11.into()), "{findings:#}");
-    world.orch(&["check", "t1"]).ends(1).says("asks only itself");
+    world.orch(&["check", "t1"]).ends(1).says("only refers to itself");
     assert_eq!(world.phase("t1"), "planning");
 }
 

@@ -1,11 +1,11 @@
-//! What a Markdown document says about itself: front matter, headings, check boxes, words.
+//! What a Markdown document contains: front matter, headings, check boxes, words.
 
 use super::{ReadResult, yaml};
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value, json};
 
-/// How many headings are kept of one document.
+/// How many headings of one document are kept.
 const MAX_HEADINGS: usize = 10_000;
 
 /// Reads a document. `words` counts the words outside front matter and headings.
@@ -31,11 +31,12 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let seen = body(&text[body_start..], text[..body_start].matches('\n').count());
     if let Some(line) = seen.cut_at {
         let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
-        let message = format!("it has more than {MAX_HEADINGS} headings; from here on they are left out");
+        let message =
+            format!("the document has more than {MAX_HEADINGS} headings; the rest is ignored from here on");
         problems.push(
             Diagnostic::warning(Code::MarkdownHeadings, message)
                 .at(place)
-                .hint("split it into several documents"),
+                .hint("split the file into several documents"),
         );
     }
     let title =
@@ -53,7 +54,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
 #[derive(Default)]
 struct MarkdownBody {
     headings: Vec<Value>,
-    /// The line of the first heading that is one too many.
+    /// The line of the first heading beyond the limit.
     cut_at: Option<u32>,
     total: usize,
     done: usize,
@@ -63,7 +64,7 @@ struct MarkdownBody {
 fn body(text: &str, lines_before: usize) -> MarkdownBody {
     let mut seen = MarkdownBody::default();
     let mut heading: Option<(HeadingLevel, String, usize)> = None;
-    // Counted onwards from heading to heading, for a document may have very many.
+    // Lines are counted incrementally from heading to heading, because a document may have many headings.
     let (mut counted, mut line) = (0, lines_before + 1);
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
@@ -100,7 +101,7 @@ fn body(text: &str, lines_before: usize) -> MarkdownBody {
     seen
 }
 
-/// The front matter between two `---` lines at the very start, and where the body begins.
+/// The front matter between two `---` lines at the very start, and the offset of the body.
 fn front_matter(text: &str) -> (Option<&str>, usize) {
     let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
         return (None, 0);

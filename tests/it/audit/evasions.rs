@@ -53,7 +53,7 @@ fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
     // A number that was left out says that a step is hidden, whoever decided.
     world.write(LOG, relinked(&lines, by_that(last_line as u64 + 2)));
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("its `seq` should be");
+    world.orch(&["check", "--staged"]).ends(1).says("`seq` should be");
     tell_lines(&world, &relinked(&lines, by_that(last_line as u64 + 1)));
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
