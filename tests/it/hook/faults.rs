@@ -26,7 +26,7 @@ fn check(ended: Ended, passes: bool, words: &[&str]) {
 #[test]
 fn answers_are_no_faults_and_faults_are_treated_as_configured() {
     for (settings, passes, words) in
-        [("", true, "passes unjudged"), ("on_fault = \"block\"", false, "is refused")]
+        [("", true, "passes unchecked"), ("on_fault = \"block\"", false, "is rejected")]
     {
         let scene = installed(settings);
         check(scene.commit(), true, &[]);
@@ -94,7 +94,7 @@ fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
     assert_eq!(scene.seen(), "recorded\n");
 
     fs::rename(&own, scene.beside("moved")).expect("renamed");
-    check(commit(), false, &["pre-commit: orch is missing", "own-orch", "the commit is refused"]);
+    check(commit(), false, &["pre-commit: orch is missing", "own-orch", "the commit is rejected"]);
     // An orch on the PATH comes first.
     check(scene.commit(), true, &[]);
     assert_eq!(scene.seen(), "orch check --staged\n");
@@ -105,7 +105,7 @@ fn an_orch_that_is_missing_is_said_and_nobody_is_locked_out() {
     let text = scene.world.read(".git/hooks/pre-commit");
     let elsewhere = text.replace(env!("CARGO_BIN_EXE_orch"), "/nowhere/orch");
     scene.world.write(".git/hooks/pre-commit", &elsewhere);
-    check(commit(), true, &["pre-commit: orch is missing", "/nowhere/orch", "the commit passes unjudged"]);
+    check(commit(), true, &["pre-commit: orch is missing", "/nowhere/orch", "the commit passes unchecked"]);
 }
 
 #[test]
@@ -114,5 +114,5 @@ fn a_push_is_called_a_push() {
     scene.world.git(&["init", "-q", "--bare", "../remote.git"]);
     scene.world.orch(&["hook", "install", "--pre-push"]).succeeds();
     scene.orch_answers("exit 70");
-    scene.git(&["push", "-q", "../remote.git", "main"]).succeeds().reports("the push passes unjudged");
+    scene.git(&["push", "-q", "../remote.git", "main"]).succeeds().reports("the push passes unchecked");
 }
