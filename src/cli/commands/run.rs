@@ -1,4 +1,4 @@
-//! `orch run`: the loop that drives a task.
+//! `orch run`: drives a task.
 
 mod ask;
 mod live;
@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     go(&workspace, &task, &options, context, ui)
 }
 
-/// Drives a task to its end, asking a person in between where there is one.
+/// Drives a task until the run ends, and prompts for answers in between if the terminal is interactive.
 pub(super) fn go(
     workspace: &Workspace,
     task: &TaskRef,
@@ -77,19 +77,19 @@ pub(super) fn go(
         let (flag, tell) = (stop.clone(), live.voice());
         context.interrupts.instead(move || {
             flag.stop();
-            tell("the run is brought to its end; Ctrl-C once more ends it at once".to_owned());
+            tell("ending the run; press Ctrl-C again to end it at once".to_owned());
         });
         let ended = crate::drive::run(&context.writer(workspace), task, options, &stop, &mut |happened| {
             live.hear(happened)
         });
         live.end();
         let mut end = ended?;
-        // Nothing runs now that an interrupt would have to wait for.
+        // No executor is running now, so an interrupt can end the process at once.
         context.interrupts.at_once();
         let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
         let answers = if asks && options.mode != Some(Mode::Auto) { ask::ask(&end.judged, ui) } else { None };
         if answers.is_some() && crate::drive::overrule(&context.writer(workspace), &mut end)? {
-            // Whoever paused or stopped it meanwhile is heard, not the answer.
+            // A control request that arrived meanwhile takes precedence over the answer.
             return finish(workspace, context, ui, &end, live.transitions, false);
         }
         if let Some(answers) = answers {
@@ -103,7 +103,7 @@ pub(super) fn go(
     }
 }
 
-/// Says how a run ended.
+/// Prints how a run ended.
 fn finish(
     workspace: &Workspace,
     context: &Context,

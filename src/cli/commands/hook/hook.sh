@@ -1,7 +1,7 @@
 #!/bin/sh
 # orch-hook: @SEAL@
-# Written by `orch hook install`; `orch hook uninstall` puts back what was here before. Its settings
-# are those of [hook] in orch.toml. A hook of your own belongs into @NAME@.before-orch, which runs first.
+# Written by `orch hook install`; `orch hook uninstall` restores the previous hook. The settings below
+# come from [hook] in orch.toml. Put your own hook into @NAME@.before-orch, which runs first.
 
 name=@NAME@
 on_missing=@ON_MISSING@
@@ -27,15 +27,15 @@ missing() {
   exit 0
 }
 
-# Both hooks must see every line that git says to a pre-push hook. The dot keeps the last newline.
+# Both hooks must see every line that git passes to a pre-push hook. The dot preserves the last newline.
 input=
 if [ "$name" = pre-push ]; then
   input=$(cat && printf .)
   input=${input%.}
 fi
 
-# A hook manager that was here before and is installed again takes this place, and runs this hook from
-# another one. It is at work already then, and must never be run in a circle.
+# A hook manager that is installed again takes the place of this hook and runs this hook from another
+# path. The manager is already running then, so this hook must not run it again.
 before=${0%/*}/$name.before-orch
 chain=$name:$PWD
 if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ] &&
@@ -56,8 +56,8 @@ case $name in
   pre-push) set -- --stdin-refs ;;
 esac
 
-# Beside orch runs a clock that ends it when its time is up; it only judges, so that is safe. What the
-# shell itself says about ended processes is dropped.
+# A timer runs beside orch and kills it when the time is up, which is safe because orch only reads.
+# Messages of the shell about ended processes are dropped.
 {
   printf %s "$input" | "$orch" check "$@" 2>&3 3>&- &
   work=$!
@@ -69,16 +69,16 @@ esac
     wait "$nap"
     kill -9 "$work"
   ) </dev/null >/dev/null 3>&- &
-  clock=$!
-  trap 'kill "$clock"; kill -9 "$work"; exit 130' HUP INT TERM
+  timer=$!
+  trap 'kill "$timer"; kill -9 "$work"; exit 130' HUP INT TERM
   wait "$work"
   code=$?
-  kill "$clock"
-  wait "$clock"
+  kill "$timer"
+  wait "$timer"
   ended=$code-$?
 } 3>&2 2>/dev/null
 
-# The clock ends with 0 only if nobody stopped it before it rang.
+# The timer exits with 0 only if it was not stopped before the time was up.
 [ "$ended" != 137-0 ] || fault "orch took longer than $limit s (timeout_seconds)"
 [ "$code" -lt 64 ] || fault "orch crashed (exit code $code)"
 exit "$code"
