@@ -30,7 +30,7 @@ impl Writer<'_> {
     /// The tasks whose record a merge left to people.
     pub fn conflicted_tasks(&self) -> Result<Vec<TaskRef>, Error> {
         let unmerged = self.unmerged()?;
-        let mut tasks = self.workspace.tasks();
+        let mut tasks = self.workspace.tasks()?;
         // One side may have removed what the other has moved.
         for task in unmerged.iter().filter_map(|one| self.task_of_record(&one.path)) {
             if !tasks.contains(&task) {

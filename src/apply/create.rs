@@ -26,18 +26,20 @@ impl Writer<'_> {
             task.workflow = WorkflowName::new(name)
                 .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
         }
-        if let Some(above) = task.directory.parent().and_then(|parent| self.workspace.task_of_path(&parent)) {
+        if let Some(parent) = task.directory.parent()
+            && let Some(above) = self.workspace.task_of_path(&parent)?
+        {
             let message =
                 format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
             return Err(Diagnostic::error(Code::TaskInsideTask, message).into());
         }
-        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory)) {
+        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory))? {
             let message = format!("a symbolic link stands on the way to {}", task.directory);
             let hint = "a task lies in the repository itself; put a directory there";
             return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
         }
         self.workspace.refuse_elsewhere(&task.directory)?;
-        let adopted = self.workspace.task_at(&task.directory).is_some();
+        let adopted = self.workspace.task_at(&task.directory)?.is_some();
         let directory = task.directory.under(&self.workspace.root);
         std::fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {

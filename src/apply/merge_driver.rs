@@ -27,7 +27,7 @@ impl Writer<'_> {
     ) -> Result<bool, Error> {
         let store = self.workspace.repository_or_refuse()?;
         // Only in a task is a file of such a name a record.
-        let outer = self.workspace.task_of_path(path);
+        let outer = self.workspace.task_of_path(path)?;
         let is_outer = |task: &TaskRef| outer.as_ref().is_none_or(|outer| outer.directory == task.directory);
         let own = self.task_of_record(path).filter(is_outer).map(|_| path.name());
         match own {

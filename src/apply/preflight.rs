@@ -27,7 +27,7 @@ impl Writer<'_> {
     /// Refuses a task whose directory has become a link: what is written there may lie anywhere.
     pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
         let directory = &judged.task.directory;
-        if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory)) {
+        if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory))? {
             return Ok(());
         }
         let message = format!("{directory} is a link now, and what is behind it is not in this repository");

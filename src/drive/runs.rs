@@ -17,10 +17,9 @@ pub struct RunInfo {
 }
 
 /// Every run that is known, of tasks in their order, and which records cannot be read.
-#[must_use]
-pub fn runs(workspace: &Workspace) -> (Vec<RunInfo>, Vec<Diagnostic>) {
+pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
-    for task in workspace.tasks() {
+    for task in workspace.tasks()? {
         let files = RunFiles::of(&workspace.root, &task.directory);
         match files.read() {
             Ok(None) => {}
@@ -28,7 +27,7 @@ pub fn runs(workspace: &Workspace) -> (Vec<RunInfo>, Vec<Diagnostic>) {
             Err(error) => unreadable.push(error.into()),
         }
     }
-    (runs, unreadable)
+    Ok((runs, unreadable))
 }
 
 /// Takes in what others have ordered since a run ended as waiting: whether it ended otherwise since, or

@@ -231,9 +231,13 @@ impl Watching {
         }
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
-            match self.workspace.task_of_path(path) {
-                Some(task) => tasks.push(task),
-                None => tasks.extend(self.workspace.tasks_below(path)),
+            let found = match self.workspace.task_of_path(path) {
+                Ok(None) => self.workspace.tasks_below(path),
+                found => found.map(|task| task.into_iter().collect()),
+            };
+            match found {
+                Ok(found) => tasks.extend(found),
+                Err(error) => effects.push(trouble(&error)),
             }
         }
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
@@ -284,13 +288,19 @@ impl Watching {
 
     /// Every task there is; what only looks like one is told.
     fn survey(&self, effects: &mut Vec<WatchEffect>) -> Vec<TaskRef> {
-        let (tasks, misnamed) = self.workspace.survey();
-        let trouble = |finding: &Diagnostic| WatchEffect::Trouble {
+        let (tasks, misnamed) = match self.workspace.survey() {
+            Ok(found) => found,
+            Err(error) => {
+                effects.push(trouble(&error));
+                return Vec::new();
+            }
+        };
+        let told = |finding: &Diagnostic| WatchEffect::Trouble {
             message: finding.to_string(),
             hint: finding.hint.clone(),
             is_fault: false,
         };
-        effects.extend(misnamed.iter().map(trouble));
+        effects.extend(misnamed.iter().map(told));
         tasks
     }
 
@@ -317,7 +327,8 @@ impl Watching {
             .known
             .values()
             .map(|known| &known.task)
-            .filter(|task| concerned(&task.directory) && self.workspace.task_at(&task.directory).is_none())
+            .filter(|task| concerned(&task.directory))
+            .filter(|task| matches!(self.workspace.task_at(&task.directory), Ok(None)))
             .cloned()
             .collect();
         for task in gone {

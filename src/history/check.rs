@@ -265,11 +265,11 @@ impl<'w> Checker<'w> {
         is_recorded: bool,
     ) -> Vec<Diagnostic> {
         let findings_in = |snapshot: &Snapshot<'_>| {
-            if snapshot.task_at(&task.directory).is_none() {
-                return Vec::new();
-            }
-            match self.workspace.look_back(task, snapshot) {
-                Ok(judged) => findings_of(&judged),
+            let judged = snapshot
+                .task_at(&task.directory)
+                .and_then(|present| present.map(|_| self.workspace.look_back(task, snapshot)).transpose());
+            match judged {
+                Ok(judged) => judged.map_or_else(Vec::new, |judged| findings_of(&judged)),
                 Err(error) => vec![unjudged(task, &error)],
             }
         };

@@ -7,7 +7,7 @@ use super::side::Side;
 use crate::base::{Digest, RepoPath};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
-use crate::survey::snapshot::Snapshot;
+use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -62,36 +62,45 @@ impl Compared<'_, '_> {
             }
         }
         records.extend(paths.iter().filter(|path| is_record(path)).cloned());
-        Ok((self.tasks_of(paths.iter()), self.tasks_of(records.iter())))
+        Ok((self.tasks_of(paths.iter())?, self.tasks_of(records.iter())?))
     }
 
     /// The tasks that are seen as such only now, although their record was there before: other settings
     /// hid them, or a file above them did.
-    pub(super) fn uncovered(&self) -> Vec<TaskRef> {
+    pub(super) fn uncovered(&self) -> Result<Vec<TaskRef>, Error> {
         let hid = |before: &Side<'_>, task: &TaskRef| {
             let snapshot = self.before(before);
             let is_there = |path: RepoPath| matches!(before.source.object(&path), Ok(Some(_)));
             let mut record = [task.state_path(), task.transcript_path()].into_iter();
             let was_there = record.any(is_there);
-            was_there && snapshot.task_at(&task.directory).is_none()
+            Ok(was_there && snapshot.task_at(&task.directory)?.is_none())
         };
         let other_settings =
             self.befores.iter().all(|before| before.setting.config.roots != self.after.setting.config.roots);
-        let tasks = if other_settings { self.after.tasks() } else { Vec::new() };
-        tasks.into_iter().filter(|task| self.befores.iter().all(|before| hid(before, task))).collect()
+        let mut uncovered = Vec::new();
+        for task in if other_settings { self.after.tasks()? } else { Vec::new() } {
+            let hidden: Result<Vec<bool>, Error> =
+                self.befores.iter().map(|before| hid(before, &task)).collect();
+            if hidden?.into_iter().all(|is_hidden| is_hidden) {
+                uncovered.push(task);
+            }
+        }
+        Ok(uncovered)
     }
 
     /// The tasks that paths belong to, on any side, in the order of the paths.
-    fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Vec<TaskRef> {
+    fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<Vec<TaskRef>, Error> {
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
             if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
                 continue;
             }
-            let earlier = || self.befores.iter().find_map(|before| self.before(before).task_of_path(path));
-            tasks.extend(self.after.task_of_path(path).or_else(earlier));
+            tasks.extend(match self.after.task_of_path(path)? {
+                None => first(self.befores.iter(), |before| self.before(before).task_of_path(path))?,
+                task => task,
+            });
         }
-        tasks
+        Ok(tasks)
     }
 
     /// What became of a task's record. `None` where the record is the same, or none of `orch`.

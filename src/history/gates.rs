@@ -4,7 +4,7 @@ use super::compared::Compared;
 use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word};
 use crate::decide::Recorded;
 use crate::store::trailers;
-use crate::survey::snapshot::Snapshot;
+use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef, UsableWorkflow};
 use crate::workflow::{Phase, Workflow};
 use std::sync::Arc;
@@ -51,15 +51,15 @@ pub(super) fn gate(
     let (ids, is_certain) = owner.ids(after);
     let (mut findings, mut gates) = (Vec::new(), Vec::new());
     for id in ids {
-        let task = TaskId::new(&id).ok().and_then(|id| {
-            let earlier =
-                || compared.befores.iter().find_map(|before| compared.before(before).task_named(&id));
-            after.task_named(&id).or_else(earlier)
-        });
+        let named = |id: TaskId| match after.task_named(&id)? {
+            None => first(compared.befores.iter(), |before| compared.before(before).task_named(&id)),
+            task => Ok(task),
+        };
+        let task = TaskId::new(&id).ok().map(named).transpose()?.flatten();
         match task {
             Some(task) => gates.extend(Gate::of(task, compared)),
             None if is_certain => {
-                let known = after.tasks();
+                let known = after.tasks()?;
                 let near = nearest(&id, known.iter().map(|task| task.id.as_str()));
                 let message = format!("the commit is said to belong to task `{id}`, which there is not");
                 let mut finding = Diagnostic::error(Code::UnknownTask, message);

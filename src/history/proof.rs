@@ -7,7 +7,7 @@ use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
 use crate::base::{Digest, command};
 use crate::decide::{Proof, Standing, State};
-use crate::survey::snapshot::Snapshot;
+use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ impl Proving<'_> {
         if self.added.is_empty() {
             return Ok(self.united());
         }
-        if let Some(renamed) = self.renamed() {
+        if let Some(renamed) = self.renamed()? {
             return Ok(Some(renamed));
         }
         let pool = self.change.archive.logs();
@@ -286,18 +286,18 @@ impl Proving<'_> {
     }
 
     /// The same record under another name: the task was renamed, and nothing of it stayed behind.
-    fn renamed(&self) -> Option<Proof> {
+    fn renamed(&self) -> Result<Option<Proof>, Error> {
         let RecordChange { befores, after, .. } = self.change;
         if self.olds.iter().any(|old| old.log.is_some()) {
-            return None;
+            return Ok(None);
         }
         let was_it = |before: &Snapshot<'_>, other: &TaskRef| {
             let same = TaskRecord::of(other, before.source).is_ok_and(|record| record == self.new);
-            same && after.task_at(&other.directory).is_none()
+            Ok((same && after.task_at(&other.directory)?.is_none()).then(|| other.clone()))
         };
         let other =
-            befores.iter().find_map(|before| before.tasks().into_iter().find(|task| was_it(before, task)))?;
-        Some(Proof::bare(Standing::Restored, format!("renamed from {}", other.id)))
+            first(befores.iter(), |before| first(before.tasks()?.iter(), |task| was_it(before, task)))?;
+        Ok(other.map(|other| Proof::bare(Standing::Restored, format!("renamed from {}", other.id))))
     }
 
     /// The log of an ancestor, put back, with the files that it was about; where `state` says which, with
@@ -324,7 +324,7 @@ impl Proving<'_> {
         let RecordChange { task, parents, after, archive, .. } = *self.change;
         let had_log = self.olds.iter().any(|old| old.log.is_some());
         let value = self.new.value();
-        let is_gone = after.source.children(&task.directory).is_none_or(|left| left.is_empty());
+        let is_gone = after.source.children(&task.directory)?.is_none_or(|left| left.is_empty());
         let is_taken_over = self.olds.contains(&self.new);
         if self.olds.len() > 1 && !self.lost.is_empty() && !is_taken_over {
             return Ok(Some(Proof::forged(MERGED_AWAY)));

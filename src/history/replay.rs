@@ -34,7 +34,7 @@ pub(super) fn replay(
         let compared =
             Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
         let (_, recorded) = compared.tasks()?;
-        for task in compared.uncovered() {
+        for task in compared.uncovered()? {
             if !archive.knows(&task, &after.source)? {
                 let why = "its record was out of sight, and changed since it was last looked at";
                 let proof = Proof::bare(Standing::Unverifiable, why);

@@ -57,12 +57,12 @@ impl Source for FileSet {
             .collect())
     }
 
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
-        Child::of_paths(directory, self.0.keys())
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
+        Ok(Child::of_paths(directory, self.0.keys()))
     }
 
-    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
-        false
+    fn is_behind_link(&self, _directory: &RepoPath) -> Result<bool, Error> {
+        Ok(false)
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {

@@ -1,7 +1,7 @@
 //! Sources of a task's bytes.
 
 use super::{FileStamp, LogEnd, ObservedLog, open_regular};
-use crate::base::{Code, Digest, Error, Reason, RepoPath};
+use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,19 +11,21 @@ use walkdir::WalkDir;
 /// A source of a task's bytes: the work directory, the index, or the tree of a commit.
 pub trait Source {
     /// All entries below a directory except plain directories, sorted by path. `.git` and the contents of
-    /// other repositories are never listed. A missing directory yields an empty list.
+    /// other repositories are never listed. A missing directory yields an empty list. Returns an error if
+    /// the machine fails; a directory below that the user may not read is an entry of its own.
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error>;
 
-    /// The direct children of a directory without `.git`, sorted by name; `None` if it cannot be listed. Of
-    /// children whose name is not UTF-8, only directories are listed.
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>>;
+    /// The direct children of a directory without `.git`, sorted by name; `None` if there is no such
+    /// directory. Of children whose name is not UTF-8, only directories are listed. Returns an error if the
+    /// directory cannot be listed: nothing is known about it then.
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error>;
 
     /// Whether a component of the path is a symbolic link, so that the directory may be anywhere.
-    fn is_behind_link(&self, directory: &RepoPath) -> bool;
+    fn is_behind_link(&self, directory: &RepoPath) -> Result<bool, Error>;
 
     /// The nearest other repository that contains this directory or is at it.
-    fn other_repository(&self, _directory: &RepoPath) -> Option<RepoPath> {
-        None
+    fn other_repository(&self, _directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        Ok(None)
     }
 
     /// The bytes of a regular file, unless it is larger than `limit` bytes.
@@ -167,7 +169,8 @@ impl<'c> WorkDir<'c> {
         Self { root: root.to_owned(), clean }
     }
 
-    fn entry(&self, entry: &walkdir::DirEntry) -> Entry {
+    /// What the walk found at a path; `None` if it was deleted meanwhile.
+    fn entry(&self, entry: &walkdir::DirEntry) -> Result<Option<Entry>, Error> {
         let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
         let path = relative.to_string_lossy().into_owned();
         let kind = match (relative.to_str(), entry.file_type()) {
@@ -177,16 +180,44 @@ impl<'c> WorkDir<'c> {
             (Some(_), kind) if kind.is_dir() => EntryKind::Directory,
             (Some(_), _) => EntryKind::Special,
         };
-        let metadata = entry.metadata().ok().filter(|metadata| !metadata.is_dir());
+        let metadata = match entry.path().symlink_metadata() {
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            metadata => Some(metadata.map_err(|source| Error::io(entry.path(), source))?),
+        };
+        let metadata = metadata.filter(|metadata| !metadata.is_dir());
         let executable = kind == EntryKind::File && metadata.as_ref().is_some_and(is_executable);
-        Entry { path, kind, executable, stamp: metadata.as_ref().and_then(FileStamp::of) }
+        Ok(Some(Entry { path, kind, executable, stamp: metadata.as_ref().and_then(FileStamp::of) }))
+    }
+
+    /// The metadata of a path itself, not of what it links to; `None` if there is no such path.
+    fn metadata(path: &Path) -> Result<Option<fs::Metadata>, Error> {
+        match path.symlink_metadata() {
+            Err(error) if is_missing(&error) => Ok(None),
+            metadata => metadata.map(Some).map_err(|source| Error::io(path, source)),
+        }
+    }
+
+    /// Whether a directory is the root of a repository. In submodules and linked work trees `.git` is a file.
+    fn is_repository(directory: &Path) -> Result<bool, Error> {
+        let mark = directory.join(".git");
+        match Self::metadata(&mark)? {
+            None => Ok(false),
+            Some(metadata) if metadata.is_dir() => Ok(Self::metadata(&mark.join("HEAD"))?.is_some()),
+            Some(_) => Ok(true),
+        }
     }
 }
 
-/// Whether a directory is the root of a repository. In submodules and linked work trees `.git` is a file.
-fn is_repository(directory: &Path) -> bool {
-    let mark = directory.join(".git");
-    mark.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir() || mark.join("HEAD").exists())
+/// Whether an error says that there is nothing at the path. Any other error leaves that open.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Whether the user can mend the error at the path itself. All others are failures of the machine, which
+/// say nothing about the task.
+fn is_finding(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied)
 }
 
 fn is_executable(metadata: &std::fs::Metadata) -> bool {
@@ -199,39 +230,45 @@ pub const OWN_DIRECTORY: &str = ".orch";
 impl Source for WorkDir<'_> {
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error> {
         let start = directory.under(&self.root);
-        if !start.is_dir() {
+        if !Self::metadata(&start)?.is_some_and(|metadata| metadata.is_dir()) {
             return Ok(Vec::new());
         }
         let walk = WalkDir::new(&start).min_depth(1).follow_links(false).sort_by_file_name();
         let mut entries = Vec::new();
-        let repositories = RefCell::new(Vec::new());
+        let marked = RefCell::new(Vec::new());
         let is_ours = |entry: &walkdir::DirEntry| {
             let is_mark = entry.file_name() == ".git";
             if is_mark {
-                let holder =
-                    entry.path().parent().filter(|holder| *holder != self.root && is_repository(holder));
-                repositories.borrow_mut().extend(holder.map(Path::to_owned));
+                let holder = entry.path().parent().filter(|holder| *holder != self.root);
+                marked.borrow_mut().extend(holder.map(Path::to_owned));
             }
             !is_mark && entry.file_name() != OWN_DIRECTORY
         };
         for entry in walk.into_iter().filter_entry(is_ours) {
-            match entry {
-                Ok(entry) => entries.push(self.entry(&entry)),
-                Err(error) => {
-                    let path = error.path().unwrap_or(&start);
-                    let path = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
-                    let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                    entries.push(Entry {
-                        path,
-                        kind: EntryKind::Unreadable(why),
-                        executable: false,
-                        stamp: None,
-                    });
+            let error = match entry {
+                Ok(entry) => {
+                    entries.extend(self.entry(&entry)?);
+                    continue;
                 }
+                Err(error) => error,
+            };
+            let path = error.path().unwrap_or(&start).to_owned();
+            let (depth, error) = (error.depth(), io::Error::from(error));
+            if is_missing(&error) && depth > 0 {
+                continue;
             }
+            if !is_finding(&error) || depth == 0 {
+                return Err(Error::io(&path, error));
+            }
+            let path = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
+            let kind = EntryKind::Unreadable(error.to_string());
+            entries.push(Entry { path, kind, executable: false, stamp: None });
         }
-        for repository in repositories.into_inner() {
-            let path = repository.strip_prefix(&self.root).unwrap_or(&repository);
+        for holder in marked.into_inner() {
+            if !Self::is_repository(&holder)? {
+                continue;
+            }
+            let path = holder.strip_prefix(&self.root).unwrap_or(&holder);
             entries.retain(|entry| !Path::new(&entry.path).starts_with(path));
             let path = path.to_string_lossy().into_owned();
             entries.push(Entry { path, kind: EntryKind::Repository, executable: false, stamp: None });
@@ -239,81 +276,111 @@ impl Source for WorkDir<'_> {
         Ok(entries)
     }
 
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
-        let mut children: Vec<Child> = fs::read_dir(directory.under(&self.root))
-            .ok()?
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                match entry.file_name().into_string() {
-                    Ok(name) => (name != ".git").then(|| Child::new(name, is_directory)),
-                    Err(name) if is_directory => {
-                        let inside = fs::read_dir(entry.path()).into_iter().flatten();
-                        let names = inside.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-                        let unnameable = Some(names.collect());
-                        Some(Child { name: name.to_string_lossy().into_owned(), is_directory, unnameable })
-                    }
-                    Err(_) => None,
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
+        let start = directory.under(&self.root);
+        let fail = |source| Error::io(&start, source);
+        let entries = match fs::read_dir(&start) {
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) if is_finding(&error) => {
+                let message = format!("{directory} cannot be listed: {error}");
+                let hint = format!("chmod u+rx {}", shell_word(directory.as_str()));
+                return Err(Error::new(Code::Unreadable, message).with_hint(hint));
+            }
+            entries => entries.map_err(fail)?,
+        };
+        let mut children = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(fail)?;
+            let is_directory = match entry.file_type() {
+                Err(error) if is_missing(&error) => continue,
+                kind => kind.map_err(fail)?.is_dir(),
+            };
+            match entry.file_name().into_string() {
+                Ok(name) if name == ".git" => {}
+                Ok(name) => children.push(Child::new(name, is_directory)),
+                Err(name) if is_directory => {
+                    let inside = fs::read_dir(entry.path()).into_iter().flatten();
+                    let names = inside.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+                    let unnameable = Some(names.collect());
+                    children.push(Child {
+                        name: name.to_string_lossy().into_owned(),
+                        is_directory,
+                        unnameable,
+                    });
                 }
-            })
-            .collect();
+                Err(_) => {}
+            }
+        }
         children.sort_by(|a, b| a.name.cmp(&b.name));
-        Some(children)
+        Ok(Some(children))
     }
 
-    fn is_behind_link(&self, directory: &RepoPath) -> bool {
-        let mut on_the_way = std::iter::successors(Some(directory.clone()), RepoPath::parent);
-        on_the_way.any(|step| {
-            !step.as_str().is_empty()
-                && step.under(&self.root).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
-        })
+    fn is_behind_link(&self, directory: &RepoPath) -> Result<bool, Error> {
+        for step in upwards(directory) {
+            if Self::metadata(&step.under(&self.root))?.is_some_and(|metadata| metadata.is_symlink()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    fn other_repository(&self, directory: &RepoPath) -> Option<RepoPath> {
-        let mut on_the_way = std::iter::successors(Some(directory.clone()), RepoPath::parent);
-        on_the_way.find(|step| !step.as_str().is_empty() && is_repository(&step.under(&self.root)))
+    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        for step in upwards(directory) {
+            if Self::is_repository(&step.under(&self.root))? {
+                return Ok(Some(step));
+            }
+        }
+        Ok(None)
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let target = path.under(&self.root);
+        let fail = |source| Error::io(&target, source);
         let mut file = match open_regular(&target) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
-            Err(error) => return Ok(Content::Unreadable(error.to_string())),
+            Err(error) if is_missing(&error) => return Ok(Content::Missing),
+            Err(error) if is_finding(&error) => return Ok(Content::Unreadable(error.to_string())),
+            Err(error) => return Err(fail(error)),
         };
-        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        let size = file.metadata().map_err(fail)?.len();
         if size > limit {
             return Ok(Content::TooLarge(size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         // The file may grow while it is read, so the limit applies here too.
-        match file.by_ref().take(limit + 1).read_to_end(&mut bytes) {
-            Ok(read) if read as u64 > limit => Ok(Content::TooLarge(read as u64)),
-            Ok(_) => Ok(Content::Bytes(bytes)),
-            Err(error) => Ok(Content::Unreadable(error.to_string())),
+        match file.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(fail)? {
+            read if read as u64 > limit => Ok(Content::TooLarge(read as u64)),
+            _ => Ok(Content::Bytes(bytes)),
         }
     }
 
     fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {
-        let mut file = match open_regular(&path.under(&self.root)) {
+        let target = path.under(&self.root);
+        let fail = |source| Error::io(&target, source);
+        let mut file = match open_regular(&target) {
             Ok(Some(file)) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ObservedLog::Missing),
+            Err(error) if is_missing(&error) => return Ok(ObservedLog::Missing),
+            Err(error) if !is_finding(&error) => return Err(fail(error)),
             Ok(None) | Err(_) => return Ok(ObservedLog::Unreadable),
         };
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let length = file.metadata().map_err(fail)?.len();
         let skipped = length.saturating_sub(most);
         let mut bytes = Vec::with_capacity(usize::try_from(length - skipped).unwrap_or(0) + 1);
         let read = file.seek(SeekFrom::Start(skipped)).and_then(|_| file.read_to_end(&mut bytes));
-        Ok(match read {
-            Err(_) => ObservedLog::Unreadable,
-            Ok(_) if skipped == 0 => ObservedLog::Whole(bytes),
+        Ok(match read.map_err(fail)? {
+            _ if skipped == 0 => ObservedLog::Whole(bytes),
             // It may have grown since its length was asked for.
-            Ok(read) => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),
+            read => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),
         })
     }
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         self.clean.digest(path, bytes).map_err(|message| Error::new(Code::Git, format!("{path}: {message}")))
     }
+}
+
+/// A directory and the directories above it, below the root of the repository.
+fn upwards(directory: &RepoPath) -> impl Iterator<Item = RepoPath> {
+    std::iter::successors(Some(directory.clone()), RepoPath::parent).filter(|step| !step.as_str().is_empty())
 }

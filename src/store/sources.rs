@@ -237,18 +237,22 @@ impl Source for TreeSource<'_> {
         Ok(files.into_iter().map(|(path, _, mode)| entry(&path, mode)).collect())
     }
 
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
-        let (id, _) = self.object(directory).ok()??;
-        let tree = self.directory(oid(id).ok()?).ok()?;
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
+        let fail = |error| refused(directory, &error);
+        let Some((id, mode)) = self.object(directory).map_err(fail)? else { return Ok(None) };
+        if mode != TREE {
+            return Ok(None);
+        }
+        let tree = oid(id).and_then(|id| Ok(self.directory(id)?)).map_err(fail)?;
         let child = |entry: git2::TreeEntry<'_>| {
             let is_directory = entry.kind() == Some(ObjectType::Tree);
             Some(Child::new(entry.name().ok()?, is_directory))
         };
-        Some(tree.iter().filter_map(child).collect())
+        Ok(Some(tree.iter().filter_map(child).collect()))
     }
 
-    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
-        false
+    fn is_behind_link(&self, _directory: &RepoPath) -> Result<bool, Error> {
+        Ok(false)
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {

@@ -84,15 +84,15 @@ impl Source for WorkTree<'_> {
         Ok(entries)
     }
 
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         self.files.children(directory)
     }
 
-    fn is_behind_link(&self, directory: &RepoPath) -> bool {
+    fn is_behind_link(&self, directory: &RepoPath) -> Result<bool, Error> {
         self.files.is_behind_link(directory)
     }
 
-    fn other_repository(&self, directory: &RepoPath) -> Option<RepoPath> {
+    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
         self.files.other_repository(directory)
     }
 

@@ -213,14 +213,14 @@ impl Source for IndexSource<'_> {
         Ok(self.below(directory).iter().map(|file| entry(&file.path, file.mode)).collect())
     }
 
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         let children = self.directly_in(directory);
         let child = |(name, file): &(String, Option<StagedFile>)| Child::new(name, file.is_none());
-        (!children.is_empty()).then(|| children.iter().map(child).collect())
+        Ok((!children.is_empty()).then(|| children.iter().map(child).collect()))
     }
 
-    fn is_behind_link(&self, _directory: &RepoPath) -> bool {
-        false
+    fn is_behind_link(&self, _directory: &RepoPath) -> Result<bool, Error> {
+        Ok(false)
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {

@@ -53,15 +53,15 @@ impl Source for Glance<'_> {
         if directory == self.directory { Ok(self.entries.clone()) } else { self.source.list(directory) }
     }
 
-    fn children(&self, directory: &RepoPath) -> Option<Vec<Child>> {
+    fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         self.source.children(directory)
     }
 
-    fn is_behind_link(&self, directory: &RepoPath) -> bool {
+    fn is_behind_link(&self, directory: &RepoPath) -> Result<bool, Error> {
         self.source.is_behind_link(directory)
     }
 
-    fn other_repository(&self, directory: &RepoPath) -> Option<RepoPath> {
+    fn other_repository(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
         self.source.other_repository(directory)
     }
 

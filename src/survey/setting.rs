@@ -8,6 +8,7 @@ use crate::scan::{Content, ReadLimits, Schemas, Source};
 use crate::store::WorkTree;
 use crate::workflow::{System, Workflow};
 use serde_json::Value;
+use std::io;
 use std::path::Path;
 
 /// The settings that one source holds: the work directory, the index, or a commit.
@@ -33,7 +34,7 @@ pub(crate) trait Texts {
     }
 
     /// The names of the files in a directory.
-    fn names(&self, directory: &RepoPath) -> Vec<String>;
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason>;
 }
 
 impl Setting {
@@ -81,7 +82,13 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
     let mut any = false;
     for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
         let Ok(folder_path) = directory.join(folder) else { continue };
-        let mut names = texts.names(&folder_path);
+        let unreadable = |path: &RepoPath, error: Reason| {
+            Diagnostic::error(Code::SystemUnreadable, format!("{path} cannot be read: {error}"))
+        };
+        let mut names = texts.names(&folder_path).unwrap_or_else(|error| {
+            findings.push(unreadable(&folder_path, error));
+            Vec::new()
+        });
         names.retain(|name| name.ends_with(suffix));
         names.sort_unstable();
         for name in names {
@@ -98,10 +105,7 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                     system.insert(below, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
-                Err(error) => findings.push(Diagnostic::error(
-                    Code::SystemUnreadable,
-                    format!("{path} cannot be read: {error}"),
-                )),
+                Err(error) => findings.push(unreadable(&path, error)),
             }
         }
     }
@@ -125,9 +129,15 @@ impl Texts for OnDisk<'_> {
         }
     }
 
-    fn names(&self, directory: &RepoPath) -> Vec<String> {
-        let entries = std::fs::read_dir(directory.under(self.0)).into_iter().flatten();
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {
+        let entries = match std::fs::read_dir(directory.under(self.0)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| error.to_string())?,
+        };
+        let name = |entry: io::Result<std::fs::DirEntry>| Ok(entry?.file_name());
+        let names: io::Result<Vec<_>> = entries.map(name).collect();
+        let names = names.map_err(|error| error.to_string())?;
+        Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 }
 
@@ -145,16 +155,16 @@ impl Texts for Sparse<'_> {
         }
     }
 
-    fn names(&self, directory: &RepoPath) -> Vec<String> {
-        let mut names = OnDisk(self.0).names(directory);
-        for entry in self.1.list(directory).unwrap_or_default() {
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {
+        let mut names = OnDisk(self.0).names(directory)?;
+        for entry in self.1.list(directory).map_err(|error| error.to_string())? {
             let below = RepoPath::new(&entry.path).ok();
             names.extend(below.as_ref().and_then(|path| path.below(directory)).map(str::to_owned));
         }
         names.retain(|name| !name.contains('/'));
         names.sort_unstable();
         names.dedup();
-        names
+        Ok(names)
     }
 }
 
@@ -179,8 +189,8 @@ impl Texts for InSource<'_> {
         self.0.blob_id(path).is_some_and(|blob| blob == Digest::of_blob(text.as_bytes()))
     }
 
-    fn names(&self, directory: &RepoPath) -> Vec<String> {
-        let children = self.0.children(directory).unwrap_or_default();
-        children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect()
+    fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason> {
+        let children = self.0.children(directory).map_err(|error| error.to_string())?.unwrap_or_default();
+        Ok(children.into_iter().filter(|child| !child.is_directory).map(|child| child.name).collect())
     }
 }

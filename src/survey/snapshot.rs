@@ -52,82 +52,85 @@ pub(crate) struct Reading {
 
 impl Snapshot<'_> {
     /// Every task, in id order.
-    pub(crate) fn tasks(&self) -> Vec<TaskRef> {
-        self.survey().0
+    pub(crate) fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
+        Ok(self.survey()?.0)
     }
 
     /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
-    /// its name.
-    pub(crate) fn survey(&self) -> (Vec<TaskRef>, Vec<Diagnostic>) {
+    /// its name, or that the user may not list.
+    pub(crate) fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         let mut found = Survey::default();
         let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
         bases.sort();
         bases.dedup();
         for base in bases {
-            self.look_below(&base, 0, &mut found);
+            self.look_below(&base, 0, &mut found)?;
         }
         found.tasks.sort_by(|a, b| (&a.id, &a.directory).cmp(&(&b.id, &b.directory)));
         found.tasks.dedup();
         found.misnamed.sort();
         found.misnamed.dedup();
-        (found.tasks, found.misnamed)
+        Ok((found.tasks, found.misnamed))
     }
 
     /// Every task at or below a path, in id order.
-    pub(crate) fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
+    pub(crate) fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
         let mut found = Survey::default();
         let reaches =
             |base: &RepoPath| path == base || path.below(base).is_some() || base.below(path).is_some();
         if self.setting.config.roots.bases().any(reaches) {
-            self.look_below(path, 0, &mut found);
+            self.look_below(path, 0, &mut found)?;
         }
         found.tasks.sort_by(|a, b| a.id.cmp(&b.id));
-        found.tasks
+        Ok(found.tasks)
     }
 
     /// The task that a file or directory belongs to.
-    pub(crate) fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
+    pub(crate) fn task_of_path(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let mut ancestors: Vec<RepoPath> =
             std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
         ancestors.reverse();
         // The topmost task wins, because a task never contains a task.
-        ancestors.iter().find_map(|directory| self.task_at(directory))
+        first(ancestors.iter(), |directory| self.task_at(directory))
     }
 
     /// The task with this id, by the first root that holds it.
-    pub(crate) fn task_named(&self, id: &TaskId) -> Option<TaskRef> {
+    pub(crate) fn task_named(&self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
         let roots = &self.setting.config.roots;
-        (0..roots.iter().count()).find_map(|root| self.task_at(&roots.directory_of(root, id)?))
+        let directories = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id));
+        first(directories, |directory| self.task_at(&directory))
     }
 
     /// The task in exactly this directory, if it is one.
-    pub(crate) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
+    pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let roots = &self.setting.config.roots;
-        let (root, id) = roots.match_directory(directory)?;
-        if self.source.is_behind_link(directory) || self.source.other_repository(directory).is_some() {
-            return None;
+        let Some((root, id)) = roots.match_directory(directory) else { return Ok(None) };
+        let Some(root) = roots.get(root) else { return Ok(None) };
+        if self.source.is_behind_link(directory)?
+            || self.source.other_repository(directory)?.is_some()
+            || !self.holds_task(&root.workflow, directory)?
+        {
+            return Ok(None);
         }
-        let workflow = roots.get(root)?.workflow.clone();
-        let is_task = self.holds_task(&workflow, directory);
-        if is_task { TaskRef::new(id, directory.clone(), workflow).ok() } else { None }
+        Ok(TaskRef::new(id, directory.clone(), root.workflow.clone()).ok())
     }
 
     /// Whether a directory holds a state, a transcript or an artifact.
-    fn holds_task(&self, workflow: &WorkflowName, directory: &RepoPath) -> bool {
-        let Some(children) = self.source.children(directory) else { return false };
-        children.iter().any(|child| is_record(&child.name))
-            || self.holds_artifact(workflow, directory, children)
+    fn holds_task(&self, workflow: &WorkflowName, directory: &RepoPath) -> Result<bool, Error> {
+        let Some(children) = self.source.children(directory)? else { return Ok(false) };
+        Ok(children.iter().any(|child| is_record(&child.name))
+            || self.holds_artifact(workflow, directory, children)?)
     }
 
     /// A finding where a directory holds what a task holds, at a place for tasks, and its name does not
     /// allow it to be one.
-    fn misnamed(&self, directory: &RepoPath) -> Option<Diagnostic> {
-        let (root, error) = self.setting.config.roots.misnamed(directory)?;
-        let workflow = &self.setting.config.roots.get(root)?.workflow;
-        if self.source.is_behind_link(directory) || !self.holds_task(workflow, directory) {
-            return None;
+    fn misnamed(&self, directory: &RepoPath) -> Result<Option<Diagnostic>, Error> {
+        let Some((root, error)) = self.setting.config.roots.misnamed(directory) else { return Ok(None) };
+        let Some(root) = self.setting.config.roots.get(root) else { return Ok(None) };
+        if self.source.is_behind_link(directory)? || !self.holds_task(&root.workflow, directory)? {
+            return Ok(None);
         }
-        Some(misnamed(Code::BadTaskId, directory, &error.to_string()))
+        Ok(Some(misnamed(Code::BadTaskId, directory, &error.to_string())))
     }
 
     /// The same for one whose name is not UTF-8, which no path can name.
@@ -141,26 +144,31 @@ impl Snapshot<'_> {
         holds.then(|| misnamed(Code::PathNotUtf8, shown, "its path is not UTF-8"))
     }
 
-    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) {
-        if let Some(task) = self.task_at(directory) {
+    fn look_below(&self, directory: &RepoPath, depth: usize, found: &mut Survey) -> Result<(), Error> {
+        let children = match self.source.children(directory) {
+            Err(error) if error.code() == Code::Unreadable => {
+                found.misnamed.push(Diagnostic::from(error).at(Place::file(directory)));
+                return Ok(());
+            }
+            children => children?.unwrap_or_default(),
+        };
+        if let Some(task) = self.task_at(directory)? {
             found.tasks.push(task);
-            return;
+            return Ok(());
         }
-        found.misnamed.extend(self.misnamed(directory));
-        if depth >= MAX_DEPTH {
-            return;
+        found.misnamed.extend(self.misnamed(directory)?);
+        if depth >= MAX_DEPTH || self.source.other_repository(directory)?.is_some() {
+            return Ok(());
         }
-        if self.source.other_repository(directory).is_some() {
-            return;
-        }
-        for child in self.source.children(directory).unwrap_or_default() {
+        for child in children {
             let Ok(below) = directory.join(&child.name) else { continue };
             match &child.unnameable {
                 Some(inside) => found.misnamed.extend(self.unnameable(&below, inside)),
-                None if child.is_directory => self.look_below(&below, depth + 1, found),
+                None if child.is_directory => self.look_below(&below, depth + 1, found)?,
                 None => {}
             }
         }
+        Ok(())
     }
 
     /// Whether a directory holds a file that matches an artifact of the workflow.
@@ -169,9 +177,9 @@ impl Snapshot<'_> {
         workflow: &WorkflowName,
         directory: &RepoPath,
         children: Vec<crate::scan::Child>,
-    ) -> bool {
-        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return false };
-        let Some(matcher) = loaded.matcher() else { return false };
+    ) -> Result<bool, Error> {
+        let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return Ok(false) };
+        let Some(matcher) = loaded.matcher() else { return Ok(false) };
         let mut open: Vec<(String, bool)> = children
             .into_iter()
             .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
@@ -180,17 +188,17 @@ impl Snapshot<'_> {
         while let Some((path, is_directory)) = open.pop() {
             if !is_directory {
                 if matcher.matches(&path) {
-                    return true;
+                    return Ok(true);
                 }
                 continue;
             }
             let Ok(below) = directory.join(&path) else { continue };
-            let children = self.source.children(&below).unwrap_or_default();
+            let children = self.source.children(&below)?.unwrap_or_default();
             for child in children.into_iter().filter(|child| child.unnameable.is_none()) {
                 open.push((format!("{path}/{}", child.name), child.is_directory));
             }
         }
-        false
+        Ok(false)
     }
 
     /// Reads a task's bytes once, by the workflow that its state names, else by its root's. Of a log that is
@@ -300,6 +308,14 @@ impl Snapshot<'_> {
         )?;
         Ok((workflow, observed))
     }
+}
+
+/// The first of these that `find` finds.
+pub(crate) fn first<T, F>(
+    mut of: impl Iterator<Item = T>,
+    find: impl Fn(T) -> Result<Option<F>, Error>,
+) -> Result<Option<F>, Error> {
+    of.find_map(|one| find(one).transpose()).transpose()
 }
 
 /// Whether a file of this name makes a directory a task. A transcript alone means that the state was

@@ -53,21 +53,18 @@ impl Workspace {
     /// Every task, in id order: directories of a root that hold a `state.json`, a transcript or a declared artifact.
     ///
     /// A task never contains a task: below a task no other is looked for.
-    #[must_use]
-    pub fn tasks(&self) -> Vec<TaskRef> {
+    pub fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.tasks())
     }
 
     /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
     /// its name.
-    #[must_use]
-    pub fn survey(&self) -> (Vec<TaskRef>, Vec<Diagnostic>) {
+    pub fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         self.snapshot(|snapshot| snapshot.survey())
     }
 
     /// Every task at or below a path, in id order.
-    #[must_use]
-    pub fn tasks_below(&self, path: &RepoPath) -> Vec<TaskRef> {
+    pub fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.tasks_below(path))
     }
 
@@ -84,11 +81,13 @@ impl Workspace {
     pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
         let trimmed = name.trim_end_matches('/');
         if let Ok(id) = TaskId::new(trimmed)
-            && let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))
+            && let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))?
         {
             return Ok(task);
         }
-        if let Some(task) = RepoPath::new(trimmed).ok().and_then(|path| self.task_of_path(&path)) {
+        if let Ok(path) = RepoPath::new(trimmed)
+            && let Some(task) = self.task_of_path(&path)?
+        {
             return Ok(task);
         }
         for place in [
@@ -97,7 +96,7 @@ impl Workspace {
         ] {
             place.map_or(Ok(()), |place| self.refuse_elsewhere(&place))?;
         }
-        let tasks = self.tasks();
+        let tasks = self.tasks()?;
         let mut diagnostic = Diagnostic::error(Code::UnknownTask, format!("there is no task `{name}`"));
         diagnostic.hint = Some(match nearest(name, tasks.iter().map(|task| task.id.as_str())) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -114,10 +113,12 @@ impl Workspace {
         here: Option<&RepoPath>,
         is_open: impl Fn(&TaskRef) -> bool,
     ) -> Result<TaskRef, Error> {
-        if let Some(task) = here.and_then(|here| self.task_of_path(here)) {
+        if let Some(here) = here
+            && let Some(task) = self.task_of_path(here)?
+        {
             return Ok(task);
         }
-        let tasks = self.tasks();
+        let tasks = self.tasks()?;
         let branch = self.branch();
         let named = branch.as_deref().and_then(|branch| {
             let whole = tasks.iter().find(|task| branch == task.id.as_str());
@@ -158,19 +159,18 @@ impl Workspace {
     }
 
     /// The task that a file or directory belongs to.
-    #[must_use]
-    pub fn task_of_path(&self, path: &RepoPath) -> Option<TaskRef> {
+    pub fn task_of_path(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.task_of_path(path))
     }
 
     /// The task in exactly this directory, if it is one.
-    pub(crate) fn task_at(&self, directory: &RepoPath) -> Option<TaskRef> {
+    pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.task_at(directory))
     }
 
     /// A task in another repository belongs to that one, and cannot be proven in this.
     pub(crate) fn refuse_elsewhere(&self, directory: &RepoPath) -> Result<(), Error> {
-        let mut other = self.snapshot(|snapshot| snapshot.source.other_repository(directory));
+        let mut other = self.snapshot(|snapshot| snapshot.source.other_repository(directory))?;
         if let Some(store) = self.store.as_ref().filter(|_| other.is_none()) {
             other = store.submodule_around(directory)?;
         }

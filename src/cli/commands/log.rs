@@ -16,7 +16,7 @@ pub struct LogArgs {
 pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let tasks: Vec<TaskRef> = if args.tasks.is_empty() {
-        workspace.tasks()
+        workspace.tasks()?
     } else {
         args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };

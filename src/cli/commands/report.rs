@@ -2,7 +2,7 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
-use crate::base::{Code, Diagnostic};
+use crate::base::{Class, Code, Diagnostic};
 use crate::decide::{Decision, HistoryEntry, Transition};
 use crate::drive::Controlled;
 use crate::survey::{Sight, TaskRef, Workspace};
@@ -34,7 +34,7 @@ pub(super) fn named_or_all(
     names: &[String],
 ) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Failure> {
     if names.is_empty() {
-        return Ok(workspace.survey());
+        return Ok(workspace.survey()?);
     }
     let named = names.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?;
     Ok((named, Vec::new()))
@@ -48,7 +48,9 @@ pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>
         match workspace.look(task) {
             Ok(one) => judged.push(one),
             Err(error) => {
-                let mut problem = Diagnostic::error(Code::Unjudged, format!("task `{}`: {error}", task.id));
+                // A failure of the machine keeps its code, which decides the exit code.
+                let code = if error.class() == Class::Fault { error.code() } else { Code::Unjudged };
+                let mut problem = Diagnostic::error(code, format!("task `{}`: {error}", task.id));
                 problem.hint = error.hint();
                 problems.push(problem);
             }
@@ -56,6 +58,13 @@ pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>
     }
     problems.extend(duplicates(tasks));
     (judged, problems)
+}
+
+/// The exit code of an answer: a failure of the machine if one of its problems is one, else `otherwise`.
+pub(super) fn exit_after(problems: &[Diagnostic], otherwise: ExitCode) -> ExitCode {
+    let has_failed =
+        problems.iter().any(|problem| problem.is_error() && problem.code.class() == Class::Fault);
+    if has_failed { ExitCode::Fault } else { otherwise }
 }
 
 /// A finding for each task id that two directories share.

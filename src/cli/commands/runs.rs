@@ -17,7 +17,7 @@ pub struct RunsArgs {
 
 pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let (known, unreadable) = drive::runs(&workspace);
+    let (known, unreadable) = drive::runs(&workspace)?;
     for problem in &unreadable {
         ui.problem(&problem.to_string());
     }

@@ -17,7 +17,7 @@ pub struct StatusArgs {
 
 pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace_at(ui, args.at.as_deref())?;
-    let (tasks, misnamed) = workspace.survey();
+    let (tasks, misnamed) = workspace.survey()?;
     let (judged, mut problems) = report::judge_all(&workspace, &tasks);
     problems.extend(misnamed);
     let outside = workspace.outside_git();
@@ -36,5 +36,5 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     } else {
         ui.answer(&status.text(ui.paint, ui.width))?;
     }
-    Ok(ExitCode::Fine)
+    Ok(report::exit_after(&problems, ExitCode::Fine))
 }
