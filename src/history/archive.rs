@@ -185,12 +185,13 @@ impl<'s> Archive<'s> {
         })
     }
 
-    /// What the newest ancestor holds whose log of a task is meant; `is_meant` is asked once for each log.
+    /// The newest ancestor whose log of a task is meant. `is_meant` is asked once for each log, with the newest
+    /// ancestor that holds it.
     pub(super) fn log_before(
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        mut is_meant: impl FnMut(LogBytes<'_>) -> bool,
+        mut is_meant: impl FnMut(&TreeSource<'s>, LogBytes<'_>) -> bool,
     ) -> Result<Option<TreeSource<'s>>, Error> {
         let path = task.transcript_path();
         let mut seen = HashSet::new();
@@ -198,7 +199,7 @@ impl<'s> Archive<'s> {
             let Some((blob, _)) = source.object(&path)?.filter(|(blob, _)| seen.insert(*blob)) else {
                 return Ok(false);
             };
-            Ok(self.store.blob(blob)?.is_some_and(|bytes| is_meant(LogBytes { blob, bytes: &bytes })))
+            Ok(self.store.blob(blob)?.is_some_and(|bytes| is_meant(source, LogBytes { blob, bytes: &bytes })))
         })?;
         Ok(found.map(|commit| self.store.tree_source(commit)))
     }

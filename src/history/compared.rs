@@ -104,12 +104,11 @@ impl Compared<'_, '_> {
     }
 
     /// What became of a task's record. `None` where the record is the same, or none of `orch`.
-    pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Result<Option<Proof>, Error> {
+    pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Option<Proof> {
         let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
         let change = RecordChange { task, befores: &befores, parents: &parents, after: &self.after, archive };
-        // What cannot be read in one task must not hide the others.
-        let proof = change.prove();
-        Ok(proof.unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string()))))
+        // An unreadable task must not hide the findings of the others.
+        change.prove().unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())))
     }
 }

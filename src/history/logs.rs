@@ -3,7 +3,7 @@
 //! The id of an event fixes everything before it. So the events of all logs lie in one pool, a log is known
 //! by its heads, and the state that was folded at an id holds in every commit.
 
-use crate::base::Digest;
+use crate::base::{Digest, WorkflowName};
 use crate::decide::State;
 use crate::record::{EventLog, FoldCache, FoldError, LogEvent, LogFault, LogFaultKind};
 use crate::workflow::Workflow;
@@ -30,6 +30,8 @@ pub(super) struct ReadLog {
     pub is_conflicted: bool,
     /// Its events, where something is wrong; else they are the heads and all before them.
     ids: Option<HashSet<Digest>>,
+    /// Those of them that have a state; empty where nothing is wrong.
+    intact: HashSet<Digest>,
     /// The blob of the log that it continues, and the events that it adds to that.
     continues: Option<(Digest, Vec<Digest>)>,
 }
@@ -78,6 +80,7 @@ impl LogPool {
         let (log, faults) = EventLog::parse(bytes);
         log.events().for_each(|event| self.events.borrow_mut().append(event.clone()));
         let is_whole = faults.is_empty();
+        let intact = if is_whole { HashSet::new() } else { log.intact(&faults) };
         let is_marker = |fault: &LogFault| fault.kind == LogFaultKind::ConflictMarker;
         let is_conflicted = faults.iter().any(is_marker);
         let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
@@ -91,6 +94,7 @@ impl LogPool {
                 .collect(),
             is_conflicted,
             ids: (!is_whole).then(|| log.events().map(|event| event.id).collect()),
+            intact,
             continues: None,
         }
     }
@@ -100,27 +104,15 @@ impl LogPool {
         log.ids.clone().unwrap_or_else(|| self.events.borrow().ancestry(&log.heads))
     }
 
-    /// The ids of a log's events that have a state: those before which none is missing.
+    /// The ids of a log's events that have a state.
     pub(super) fn intact_ids(&self, log: &ReadLog) -> HashSet<Digest> {
-        let ids = self.ids(log);
-        if log.ids.is_none() {
-            return ids;
-        }
-        let mut intact = HashSet::new();
-        for id in self.sorted(ids) {
-            if self.event(&id).is_some_and(|event| event.after.iter().all(|before| intact.contains(before))) {
-                intact.insert(id);
-            }
-        }
-        intact
+        if log.ids.is_some() { log.intact.clone() } else { self.ids(log) }
     }
 
     /// The events of a log that have a state and that no other such event follows.
     pub(super) fn intact_heads(&self, log: &ReadLog) -> Vec<Digest> {
-        match log.ids {
-            None => log.heads.clone(),
-            Some(_) => self.tips(&self.intact_ids(log).into_iter().collect::<Vec<_>>()),
-        }
+        let is_whole = log.ids.is_none();
+        if is_whole { log.heads.clone() } else { self.tips(&log.intact.iter().copied().collect::<Vec<_>>()) }
     }
 
     /// Whether a log holds an event.
@@ -154,44 +146,29 @@ impl LogPool {
         state.map_err(|fault| fault.kind)
     }
 
-    /// The state after all of these events; `None` for none. A single one needs no workflow.
+    /// The name of the workflow that decided the first of some events.
+    pub(super) fn workflow_name(&self, ids: &[Digest]) -> Option<WorkflowName> {
+        Some(self.event(ids.first()?)?.workflow.name.clone())
+    }
+
+    /// The state after all of these events; `None` for none. A single one needs no workflow. The error says
+    /// why there is no state.
     pub(super) fn fold(
         &self,
         workflow: Option<&Workflow>,
         heads: &[Digest],
-    ) -> Result<Option<State>, Unfolded> {
+    ) -> Result<Option<State>, String> {
         match (self.tips(heads).as_slice(), workflow) {
             ([], _) => Ok(None),
-            ([only], _) => self.state_at(only).map(Some).map_err(|kind| Unfolded::Never(kind.to_string())),
-            (_, None) => Err(Unfolded::NoWorkflow),
+            ([only], _) => self.state_at(only).map(Some).map_err(|kind| kind.to_string()),
+            (_, None) => Err("the workflow that joins its branches is not here".to_owned()),
             (tips, Some(workflow)) => {
                 let folded = self.events.borrow().fold(workflow, tips, &mut self.folds.borrow_mut());
                 folded.map_err(|error| match error {
-                    FoldError::Fault(fault) => Unfolded::Never(fault.kind.to_string()),
-                    FoldError::Disputed { conflict, .. } => Unfolded::Disputed(conflict.to_string()),
+                    FoldError::Fault(fault) => fault.kind.to_string(),
+                    FoldError::Disputed { conflict, .. } => conflict.to_string(),
                 })
             }
-        }
-    }
-}
-
-/// Why events have no state.
-#[derive(Debug)]
-pub(super) enum Unfolded {
-    /// A person has to pick a side.
-    Disputed(String),
-    /// What one of them changed does not apply.
-    Never(String),
-    /// The workflow that would join them is not here.
-    NoWorkflow,
-}
-
-impl Unfolded {
-    /// Why, in words.
-    pub(super) fn why(self) -> String {
-        match self {
-            Self::Disputed(why) | Self::Never(why) => why,
-            Self::NoWorkflow => "the workflow that joins its branches is not here".to_owned(),
         }
     }
 }

@@ -103,15 +103,11 @@ impl NewSteps<'_> {
         if canonical.is_none_or(|canonical| canonical.id != event.id) {
             return Err(named("its line in transcript.jsonl holds what no step puts there".to_owned()));
         }
-        let (before, disputed) = match event.after.len() {
-            0 => (foreign.cloned(), None),
-            1 => (first, None),
-            _ => {
-                match pool.fold(self.workflow_of(&event).as_ref().and_then(|l| l.workflow()), &event.after) {
-                    Ok(before) => (before, None),
-                    Err(why) => (first, Some(why.why())),
-                }
-            }
+        let loaded = self.workflow_of(&event);
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
+        let (before, disputed) = match pool.fold(workflow, &event.after) {
+            Ok(before) => (before.or_else(|| foreign.cloned()), None),
+            Err(why) => (first, Some(why)),
         };
         let noted = NotedDigests::since(before.as_ref(), &state);
         Ok(NewStep { event, before, disputed, state, noted, is_aside: false })

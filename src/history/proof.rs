@@ -39,7 +39,7 @@ impl RecordChange<'_> {
         let mut olds = Vec::new();
         for before in self.befores {
             olds.push(match TaskRecord::of(self.task, before.source) {
-                // What was no file before it is one again told nothing that could be gone on from.
+                // A record that was no file has no events that this one could continue.
                 Err(Unread::NoFile(_)) => TaskRecord::default(),
                 old => old?,
             });
@@ -85,7 +85,7 @@ impl RecordChange<'_> {
         let intact_before: HashSet<Digest> = old_logs.iter().flat_map(|old| pool.intact_ids(old)).collect();
         let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
         let lost: HashSet<Digest> = sides.iter().flatten().filter(|id| !now.contains(*id)).copied().collect();
-        // What one side dropped from what both come from is told of its own commit.
+        // An event of the common ancestor that one side dropped is a finding about the commit that dropped it.
         let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id)));
         let is_new = |id: &Digest| {
             let is_known = sides.iter().any(|side| side.contains(id));
@@ -158,10 +158,16 @@ impl Proving<'_> {
         if proof.standing < Standing::Unverifiable && !was_damaged && !ends_after_several() {
             return Ok(Some(proof));
         }
-        Ok(Some(match self.put_back(None)? {
+        Ok(Some(self.returned(proof)?))
+    }
+
+    /// The verdict about a record that may come from an ancestor: put back, or continued. If it does not,
+    /// `proof` stands.
+    fn returned(&self, proof: Proof) -> Result<Proof, Error> {
+        Ok(match self.put_back(None)? {
             None if proof.standing == Standing::Forged => self.moved_on()?.unwrap_or(proof),
             restored => restored.unwrap_or(proof),
-        }))
+        })
     }
 
     /// A log that holds no new event: of a merge, what both sides recorded.
@@ -185,7 +191,7 @@ impl Proving<'_> {
             .then(|| Proof::bare(Standing::Restored, "state.json is the fold of transcript.jsonl again"))
     }
 
-    /// What became of a log that lost events: an ancestor's was put back, or somebody went on from one.
+    /// What became of a log that lost events: it is an ancestor's, or continues one.
     fn shrunk(&self) -> Result<Option<Proof>, Error> {
         let is_merge = self.olds.len() > 1;
         let pool = self.change.archive.logs();
@@ -198,11 +204,7 @@ impl Proving<'_> {
         if is_merge && !is_one_side {
             return Ok(Some(Proof::forged(MERGED_AWAY)));
         }
-        if let Some(restored) = self.put_back(None)? {
-            return Ok(Some(dropped(restored)));
-        }
-        let moved_on = self.moved_on()?;
-        Ok(Some(moved_on.unwrap_or_else(|| dropped(Proof::forged(self.what_is_lost())))))
+        Ok(Some(dropped(self.returned(Proof::forged(self.what_is_lost()))?)))
     }
 
     fn what_is_lost(&self) -> String {
@@ -219,7 +221,7 @@ impl Proving<'_> {
         format!("transcript.jsonl, which only grows, lost an event: {told}{more}")
     }
 
-    /// Derives new events anew, that stand behind those which end at `heads`.
+    /// Derives new events, which follow those that end at `heads`.
     fn replay(
         &self,
         before: &Snapshot<'_>,
@@ -241,7 +243,7 @@ impl Proving<'_> {
             proof.standing == Standing::Unverifiable || replaying.steps.iter().any(|step| step.is_aside);
         let end = if is_doubtful { self.end() } else { None };
         let missing = end.and_then(|end| missing_end(task, &end, before.setting, after.source, archive));
-        // Of what is in doubt at least the end must be there.
+        // A step that is in doubt needs at least the evidence of the end.
         Ok(match missing.filter(|_| proof.standing < Standing::Forged) {
             Some(missing) => Proof { standing: Standing::Forged, why: Some(missing), ..proof },
             None => proof,
@@ -257,9 +259,8 @@ impl Proving<'_> {
             ids.filter_map(|id| Some(pool.event(&id)?.entry.at)).max()
         };
         let last = at(&mut self.old_logs.iter().flat_map(|log| log.heads.iter().copied()));
-        let (mut most, mut best) = (0, None);
-        archive.log_before(parents, task, |log| {
-            let blob = log.blob;
+        let mut longest: Option<(Digest, HashSet<Digest>, Arc<ReadLog>)> = None;
+        archive.log_before(parents, task, |source, log| {
             let log = pool.read(log, None);
             let ids = pool.ids(&log);
             let mut later = now.difference(&ids);
@@ -267,22 +268,17 @@ impl Proving<'_> {
             // with other contents have the old one.
             let is_later = later.all(|id| pool.event(id).map(|event| event.entry.at) > last);
             let is_part = log.faults.is_empty() && ids.is_subset(&now) && ids.len() < now.len();
-            // The longest log is the one that the new steps follow.
-            if is_part && is_later && ids.len() > most {
-                (most, best) = (ids.len(), Some(blob));
+            let is_longer = ids.len() > longest.as_ref().map_or(0, |(_, ids, _)| ids.len());
+            if is_part && is_later && is_longer {
+                longest = source.commit().map(|commit| (commit, ids, log));
             }
             false
         })?;
-        let Some(blob) = best else { return Ok(None) };
-        let Some(source) = archive.log_before(parents, task, |log| log.blob == blob)? else {
-            return Ok(None);
-        };
-        let log = TaskRecord::of(task, &source)?.read(pool, None);
-        let ids = pool.ids(&log);
+        let Some((commit, ids, log)) = longest else { return Ok(None) };
         let added = pool.sorted(now.difference(&ids).copied());
         let proof = self.replay(before, &log.heads, &added, None)?;
-        let from = source.commit().map(|commit| format!("after going back to {}", commit.short()));
-        Ok((proof.standing != Standing::Forged).then(|| Proof { why: proof.why.clone().or(from), ..proof }))
+        let why = proof.why.clone().or_else(|| Some(format!("after going back to {}", commit.short())));
+        Ok((proof.standing != Standing::Forged).then_some(Proof { why, ..proof }))
     }
 
     /// The same record under another name: the task was renamed, and nothing of it stayed behind.
@@ -300,8 +296,8 @@ impl Proving<'_> {
         Ok(other.map(|other| Proof::bare(Standing::Restored, format!("renamed from {}", other.id))))
     }
 
-    /// The log of an ancestor, put back, with the files that it was about; where `state` says which, with
-    /// the state beside it.
+    /// The verdict about a commit that holds an ancestor's log again, and if `state` is given, this state. It
+    /// is restored only with all files of that ancestor.
     fn put_back(&self, state: Option<Option<Digest>>) -> Result<Option<Proof>, Error> {
         let RecordChange { task, parents, after, archive, .. } = *self.change;
         let Some(log) = self.new.blobs().1 else { return Ok(None) };
@@ -319,7 +315,7 @@ impl Proving<'_> {
         }))
     }
 
-    /// There is no log any more: as there was none before the task was begun, or somebody hides it.
+    /// The verdict about a commit without a log: the task does not exist yet, or its log was removed.
     fn without_log(&self) -> Result<Option<Proof>, Error> {
         let RecordChange { task, parents, after, archive, .. } = *self.change;
         let had_log = self.olds.iter().any(|old| old.log.is_some());
@@ -397,9 +393,9 @@ impl Proving<'_> {
     fn end(&self) -> Option<State> {
         let RecordChange { befores, archive, .. } = *self.change;
         let pool = archive.logs();
-        let name = self.log.heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
+        let name = pool.workflow_name(&self.log.heads)?;
         befores.iter().find_map(|before| {
-            let loaded = before.setting.workflow(&name).ok();
+            let loaded = before.setting.workflow(name.as_str()).ok();
             pool.fold(loaded.as_ref().and_then(|loaded| loaded.workflow()), &self.log.heads).ok()?
         })
     }
@@ -416,12 +412,9 @@ impl Proving<'_> {
 
     /// The state of another tool that the first event of a task may have taken over.
     fn foreign(&self, before: &Snapshot<'_>, old: &TaskRecord) -> Option<State> {
-        let value = old.value()?;
-        let first = self
-            .added
-            .first()
-            .and_then(|id| Some(self.change.archive.logs().event(id)?.workflow.name.to_string()))?;
-        old.foreign(&self.change.archive.phase_key(before.setting, &first, &value))
+        let archive = self.change.archive;
+        let name = archive.logs().workflow_name(&self.added)?;
+        old.foreign(&archive.phase_key(before.setting, name.as_str(), &old.value()?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a task held when a step was taken, as far as git and the step's own record tell.
+//! The files that a task held when a step was recorded, as far as git and the record itself show them.
 
 use super::archive::Archive;
 use super::logs::LogBytes;
@@ -7,6 +7,7 @@ use crate::base::{ArtifactName, Digest, RepoPath};
 use crate::decide::HistoryEntry;
 use crate::record::LogPeek;
 use crate::scan::{FileSet, Source};
+use crate::store::TreeSource;
 use crate::survey::{Error, Loaded, TaskRef};
 
 /// Puts what records name in the place of what lies there.
@@ -70,11 +71,11 @@ impl Restoring<'_> {
 }
 
 impl NewSteps<'_> {
-    /// What the task may have held at a step that was not taken on the files of this commit: one of several
-    /// that a squash folds, one that a rebase moved, or one of another branch.
+    /// The files that the task may have held at a step that does not derive from the files of this commit:
+    /// one of several that a squash folds, one that a rebase moved, or one of another branch.
     ///
-    /// It is what the task held after the step before, or what one of the commits here holds, or what all
-    /// steps before it recorded; each with what the step itself names and records.
+    /// Each set begins with what the task held after the step before, what this commit or a parent holds, or
+    /// what the steps before recorded. The step's own evidence and records replace the files that they name.
     pub(super) fn possible_files(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
         let (task, limit) = (self.task, self.after.setting.config.limit_bytes);
         let read = |source: &dyn Source| FileSet::of(source, &task.directory, limit);
@@ -85,7 +86,8 @@ impl NewSteps<'_> {
                 grounds.push(files.as_ref().unwrap_or(&latest).clone());
                 continue;
             }
-            let ends_so = |log: LogBytes<'_>| LogPeek::new(0, log.bytes).last == Some(*previous);
+            let ends_so =
+                |_: &TreeSource<'_>, log: LogBytes<'_>| LogPeek::new(0, log.bytes).last == Some(*previous);
             if let Some(source) = self.archive.log_before(self.parents, task, ends_so)? {
                 grounds.push(read(&source)?);
             }
@@ -93,7 +95,7 @@ impl NewSteps<'_> {
         for source in self.befores.iter().map(|snapshot| snapshot.source) {
             grounds.push(read(source)?);
         }
-        // Files that no step names may have been there by then.
+        // A file that no step names may be older than the step.
         let evidence = self.steps.iter().flat_map(|step| &step.entry().evidence);
         let evidence: Vec<RepoPath> = evidence.filter_map(|(path, _)| task.file(path).ok()).collect();
         let mut with_rest = grounds.first().cloned().unwrap_or_default();

@@ -166,14 +166,14 @@ impl StateCheck<'_> {
 
     fn differs(&self, setting: &Setting, heads: &[Digest], value: &Value, text: &str) -> Option<String> {
         let pool = self.archive.logs();
-        let name = heads.first().and_then(|id| Some(pool.event(id)?.workflow.name.to_string()))?;
-        let loaded = setting.workflow(&name).ok();
+        let name = pool.workflow_name(heads)?;
+        let loaded = setting.workflow(name.as_str()).ok();
         let workflow: Option<&Workflow> = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let folded = match pool.fold(workflow, heads) {
             Ok(folded) => folded?,
-            Err(why) => return Some(format!("state.json folds events that have no state: {}", why.why())),
+            Err(why) => return Some(format!("state.json folds events that have no state: {why}")),
         };
-        let phase_key = self.archive.phase_key(setting, &name, value);
+        let phase_key = self.archive.phase_key(setting, name.as_str(), value);
         let schema = value.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let extent = log_extent_in(value).unwrap_or_default();
         let canonical = write_state(&folded, &phase_key, schema, extent);

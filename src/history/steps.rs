@@ -111,7 +111,7 @@ impl NewSteps<'_> {
             let why = match self.not_kept(index) {
                 _ if step.is_aside => None,
                 _ if !several => {
-                    Some("it was made on other files, and set upon those that are here".to_owned())
+                    Some("it was recorded against different files and then rebased onto these".to_owned())
                 }
                 missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
             };
@@ -125,9 +125,9 @@ impl NewSteps<'_> {
         Ok(attempts.failed())
     }
 
-    /// Whether every file that is other than the evidence of a step was made so by others, after it had
-    /// been that evidence: a rebase sets a step upon what was done meanwhile. An open task is judged
-    /// anew on that, a finished one never.
+    /// Whether other commits changed every file that differs from the evidence of a step, after it had been
+    /// that evidence: a rebase puts a step on top of later work. The next step of an open task is judged on
+    /// those files. A finished task has no next step, so this is `false` for it.
     fn is_rebased(&self, step: &NewStep, workflow: &Workflow) -> Result<bool, Error> {
         let phase = step.state.phase.as_deref().and_then(|phase| workflow.phase_named(phase));
         if phase.is_none_or(|phase| phase.terminal) {
@@ -149,7 +149,7 @@ impl NewSteps<'_> {
         Ok(true)
     }
 
-    /// Evidence of a step that no later one names, and that the commit does not hold as it was.
+    /// Evidence of a step that no later step names, and that the commit holds with other bytes or not at all.
     fn not_kept(&self, index: usize) -> Option<String> {
         let later = &self.steps[index + 1..];
         let is_renewed = |name: &String| {
@@ -165,7 +165,7 @@ impl NewSteps<'_> {
     }
 
     /// Evidence that is other bytes here than the record says.
-    pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
+    fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
         entry.evidence.iter().find_map(|(name, recorded)| {
             let path = self.task.file(name).ok()?;
             let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
@@ -184,12 +184,7 @@ impl NewSteps<'_> {
     }
 
     /// Why a step that does not derive may be honest all the same; `line` are the steps that lead to it.
-    pub(super) fn excuse(
-        &self,
-        line: &[&NewStep],
-        workflow: &Workflow,
-        observed: &Observed,
-    ) -> Option<String> {
+    fn excuse(&self, line: &[&NewStep], workflow: &Workflow, observed: &Observed) -> Option<String> {
         if let Some(path) = observed.unread.first() {
             return Some(format!("{path} cannot be read here"));
         }

@@ -189,6 +189,21 @@ impl EventLog {
         events
     }
 
+    /// The events that have a state: none before them is missing, and neither they nor those before them are
+    /// at fault. `faults` are those of this log.
+    #[must_use]
+    pub fn intact(&self, faults: &[LogFault]) -> HashSet<Digest> {
+        let faulty: HashSet<usize> = faults.iter().map(|fault| fault.line).collect();
+        let mut intact = HashSet::new();
+        for event in self.in_order() {
+            let is_faulty = self.places.get(&event.id).is_some_and(|at| faulty.contains(&self.lines[*at]));
+            if !is_faulty && event.after.iter().all(|before| intact.contains(before)) {
+                intact.insert(event.id);
+            }
+        }
+        intact
+    }
+
     /// The ids of the events that no other event follows, in the order in which `after` lists them.
     #[must_use]
     pub fn heads(&self) -> Vec<Digest> {
@@ -305,14 +320,7 @@ pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
 pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
     let text = texts.join(&b"\n"[..]);
     let (log, faults) = EventLog::parse(&text);
-    let faulty: HashSet<usize> = faults.iter().map(|fault| fault.line).collect();
-    let mut whole: HashSet<Digest> = HashSet::new();
-    for event in log.in_order() {
-        let line = log.places.get(&event.id).map_or(0, |at| log.lines[*at]);
-        if !faulty.contains(&line) && event.after.iter().all(|before| whole.contains(before)) {
-            whole.insert(event.id);
-        }
-    }
+    let mut whole = log.intact(&faults);
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
         let line = std::str::from_utf8(line).ok()?.trim_end_matches('\r');
         LogEvent::stated_id(line).is_some_and(|id| whole.remove(&id)).then(|| format!("{line}\n"))
