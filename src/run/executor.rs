@@ -1,6 +1,6 @@
 //! One try of an executor: started, fed its prompt, listened to, and ended.
 
-use super::group::Group;
+use super::group::{Group, RunningExecutor};
 use super::output::{Output, RESULT_CAP};
 use super::pipes::Pipes;
 use super::process_tree;
@@ -51,10 +51,12 @@ pub struct Performed {
 }
 
 impl Executor {
-    /// Starts it and waits for its end. `wants_stop` is asked again and again; `hear` is told what
-    /// happens meanwhile, and is not to wait for anybody: the clock stands still as long as it does.
+    /// Starts it and waits for its end. `running` names it meanwhile; `wants_stop` is asked again and
+    /// again; `hear` is told what happens, and is not to wait for anybody: the clock stands still as long as
+    /// it does.
     pub fn perform(
         &self,
+        running: &RunningExecutor,
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
@@ -74,12 +76,14 @@ impl Executor {
             }
         };
         let group = Group::of(&child, before);
+        running.put(Some(group.clone()));
         tracing::info!(log = %self.log.display(), group = group.number(), "executor started");
         hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
         let pipes = match Pipes::of(&mut child, &self.prompt) {
             Ok(pipes) => pipes,
             Err(error) => {
                 group.kill();
+                running.put(None);
                 child.wait()?;
                 return Err(error);
             }
@@ -87,6 +91,7 @@ impl Executor {
         let mut trial = ExecutorTry::new((self.times, self.grace), group, pipes, output);
         let waited = trial.wait(&mut child, wants_stop, hear);
         let left_processes = trial.group.clear(millis(self.grace));
+        running.put(None);
         trial.finish(hear);
         let (status, cut) = waited?;
         let output = trial.output;

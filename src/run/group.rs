@@ -3,20 +3,31 @@
 use super::process_tree;
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process, kill_process_group, set_child_subreaper, test_kill_process_group,
-    waitpgid,
+    Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group, set_child_subreaper,
+    test_kill_process_group, waitpgid,
 };
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The group that runs now, for whoever has to end it at once.
-static RUNNING: Mutex<Option<Group>> = Mutex::new(None);
+/// The executor that runs now, for whoever has to end it at once from another thread.
+#[derive(Debug, Clone, Default)]
+pub struct RunningExecutor(Arc<Mutex<Option<Group>>>);
 
-/// Whether processes that lose their parent below us become our children.
-static ADOPTS: AtomicBool = AtomicBool::new(false);
+impl RunningExecutor {
+    /// Ends it without asking; for a process that is about to end itself.
+    pub fn kill(&self) {
+        if let Some(group) = self.put(None) {
+            Remaining { group: Some(group.leader), others: &|| group.strays() }.kill();
+        }
+    }
+
+    /// Notes which runs now, if any; returns the one before.
+    pub(super) fn put(&self, group: Option<Group>) -> Option<Group> {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), group)
+    }
+}
 
 /// How long is waited for the end of what was killed.
 const DEATH: Duration = Duration::from_secs(2);
@@ -33,9 +44,7 @@ pub(super) struct Group {
 impl Group {
     /// The group that a process leads, where we had these children before.
     pub(super) fn of(child: &std::process::Child, before: Vec<i32>) -> Self {
-        let group = Self { leader: Pid::from_child(child), before };
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(group.clone());
-        group
+        Self { leader: Pid::from_child(child), before }
     }
 
     /// The number of the group.
@@ -57,14 +66,13 @@ impl Group {
     /// was left.
     pub(super) fn clear(&self, grace: Duration) -> bool {
         let left = Remaining { group: Some(self.leader), others: &|| self.strays() };
-        let any = left.end(grace);
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        any
+        left.end(grace)
     }
 
     /// What has left the group and lost its parent, which makes it our child.
     fn strays(&self) -> Vec<Pid> {
-        if ADOPTS.load(Ordering::SeqCst) { process_tree::adopted(&self.before) } else { Vec::new() }
+        let adopts = child_subreaper().is_ok_and(|adopts| adopts.is_some());
+        if adopts { process_tree::adopted(&self.before) } else { Vec::new() }
     }
 }
 
@@ -135,18 +143,10 @@ impl Remaining<'_> {
     }
 }
 
-/// Ends the executor that runs now, without asking; for a process that is about to end itself.
-pub fn kill_now() {
-    if let Some(group) = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Remaining { group: Some(group.leader), others: &|| group.strays() }.kill();
-    }
-}
-
 /// From here on, processes that lose their parent below us become ours, so that none can slip away by
 /// leaving its group. Where the system has no such thing, groups have to do.
 pub fn adopt_orphans() {
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
-    ADOPTS.store(true, Ordering::SeqCst);
 }
 
 /// Ends what a killed run has left behind, and says whether there was anything. `number` is the group of
