@@ -1,22 +1,22 @@
-//! The codes: the one enumeration of everything that orch reports, and what each means.
+//! All codes that `orch` reports, in one enumeration, with the explanation of each.
 
 use super::nearest;
 use std::fmt;
 
-/// Makes the enumeration and its table of one list, so that neither can lack what the other has.
+/// Builds the enumeration and its table from one list, so that neither can miss an entry of the other.
 macro_rules! codes {
     ($($name:ident = $text:literal, $class:ident, $meaning:literal, $cause:literal, $remedy:literal;)+) => {
-        /// What is reported, as a word that scripts may compare.
+        /// The code of an error or a finding, a word that scripts may compare.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $(#[doc = $meaning] $name,)+
         }
 
         impl Code {
-            /// Every code, in the order of their texts.
+            /// All codes, sorted by their text.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The row of a code.
+            /// The explanation of the code.
             #[must_use]
             pub fn entry(self) -> &'static CodeEntry {
                 match self {
@@ -37,18 +37,18 @@ mod table;
 
 pub use table::Code;
 
-/// What is known of a code.
+/// The explanation of a code, as `orch help CODE` and `docs/codes.md` print it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeEntry {
     /// The code as it is printed, in kebab-case.
     pub text: &'static str,
     /// What an error with this code means for the caller.
     pub class: Class,
-    /// What it means.
+    /// What the code means, one sentence.
     pub meaning: &'static str,
-    /// How it comes about.
+    /// How the situation arises, one sentence or two.
     pub cause: &'static str,
-    /// What to do.
+    /// What to do about it; ends with a full stop or a command in backticks.
     pub remedy: &'static str,
 }
 
@@ -57,26 +57,26 @@ pub struct CodeEntry {
 pub enum Class {
     /// A finding about a file. A command that cannot go on because of it ends as with `Usage`.
     Finding,
-    /// The answer is no.
+    /// The answer to the question that was asked is no.
     No,
     /// The command line, the configuration or a document is wrong.
     Usage,
-    /// Another process holds a lock, and will let go of it by itself.
+    /// Another process holds a lock and will release it.
     Busy,
-    /// Another process was quicker: read and decide again.
+    /// Another process was faster; read and decide again.
     Moved,
-    /// One task does not allow it now.
+    /// The state of one task forbids it now.
     NotNow,
-    /// The whole repository does not allow it now.
+    /// The state of the whole repository forbids it now.
     Held,
     /// The user interrupted it.
     Interrupted,
-    /// A fault of the machine or of `orch`.
+    /// The machine failed, or `orch` has a bug.
     Fault,
 }
 
 impl Code {
-    /// The code as it is printed, for example `json-syntax`.
+    /// The printed text of the code, for example `json-syntax`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.entry().text
@@ -88,13 +88,13 @@ impl Code {
         self.entry().class
     }
 
-    /// The code that is printed like this.
+    /// The code with exactly this text, or `None`.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == text)
     }
 
-    /// The code whose text is nearest to this one, if one is near.
+    /// The code whose text is closest to `text`, or `None` if none is similar.
     #[must_use]
     pub fn near(text: &str) -> Option<Self> {
         nearest(text, Self::ALL.iter().map(|code| code.as_str())).and_then(Self::named)

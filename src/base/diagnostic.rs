@@ -1,12 +1,12 @@
-//! What is wrong, where, and what to type next: one shape for every finding.
+//! Diagnostics: what is wrong, where, and what to type next. Every finding has this shape.
 
 use super::{Code, RepoPath};
 use std::fmt;
 
-/// How much a finding matters.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; changes no verdict and no exit code.
+    /// Information; affects no verdict and no exit code.
     Note,
     /// Probably a mistake.
     Warning,
@@ -15,7 +15,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The severity as outputs spell it.
+    /// The severity as printed: `note`, `warning` or `error`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,31 +32,31 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Where a finding is: a file, and inside it as much as is known.
+/// The location of a finding: a file and, if known, the position inside it.
 ///
 /// Lines and columns count from 1; a column counts characters, not bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Place {
-    /// Path as shown to the user, relative to the root of the repository.
+    /// Path relative to the root of the repository.
     pub path: String,
     /// Line, from 1.
     pub line: Option<u32>,
     /// Column, from 1.
     pub column: Option<u32>,
-    /// Length of the offending text in bytes, for underlining; 0 when unknown.
+    /// Length of the offending text in bytes, for underlining; 0 if unknown.
     pub length: u32,
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: Option<String>,
 }
 
 impl Place {
-    /// A whole file.
+    /// The file as a whole, without a line.
     #[must_use]
     pub fn file(path: &RepoPath) -> Self {
         Self { path: path.to_string(), ..Self::default() }
     }
 
-    /// A point in a text, given its byte offset.
+    /// The position of the byte `offset` in `text`, with `length` bytes to underline.
     #[must_use]
     pub fn at(path: &str, text: &str, offset: usize, length: usize) -> Self {
         let (line, column) = line_and_column(text, offset);
@@ -83,60 +83,60 @@ impl fmt::Display for Place {
     }
 }
 
-/// A finding: a stable code, where, what is wrong and what to do about it.
+/// A finding: a stable code, a place, what is wrong and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    /// What it is; its text, for example `json-syntax`, is part of the public interface.
+    /// The stable code; its text, for example `json-syntax`, is part of the public interface.
     pub code: Code,
-    /// How much it matters.
+    /// How serious it is.
     pub severity: Severity,
-    /// Where it is, if it is anywhere.
+    /// Where it is, if it has a location.
     pub place: Option<Place>,
-    /// What is wrong, a sentence without a final full stop.
+    /// What is wrong: one sentence without a final full stop.
     pub message: String,
-    /// What to do about it; often a command to type.
+    /// What to do about it, often a command to type.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error with a code and a message.
+    /// An error with this code and message, without place and hint.
     #[must_use]
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self { code, severity: Severity::Error, place: None, message: message.into(), hint: None }
     }
 
-    /// A warning with a code and a message.
+    /// A warning with this code and message, without place and hint.
     #[must_use]
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
     }
 
-    /// A note with a code and a message.
+    /// A note with this code and message, without place and hint.
     #[must_use]
     pub fn note(code: Code, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(code, message) }
     }
 
-    /// The same finding at a place.
+    /// Sets the place.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
         Self { place: Some(place), ..self }
     }
 
-    /// The same finding with advice.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Findings of one text in its order; those without a place come first.
+    /// Sorts findings about one text by line and column; findings without a place come first.
     #[must_use]
     pub fn in_order(mut findings: Vec<Self>) -> Vec<Self> {
         findings.sort_by_key(|finding| finding.place.as_ref().map(|place| (place.line, place.column)));
         findings
     }
 
-    /// Whether this is an error.
+    /// Whether the severity is [`Severity::Error`].
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -152,7 +152,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Line and column, both from 1, of a byte offset in `text`; past the end means the end.
+/// The line and column, both from 1, of a byte offset in `text`. An offset past the end means the end.
 fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {

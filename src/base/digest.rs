@@ -1,16 +1,16 @@
-//! Content digests: the blob ids of git, computed without git.
+//! Content digests: git blob ids, computed without git.
 
 use sha1::{Digest as _, Sha1};
 use std::fmt;
 
-/// A git object id of a blob, or a hash over several, in SHA-1 (20 bytes).
+/// A git blob id, or a hash over several of them, in SHA-1 (20 bytes).
 ///
-/// See `git hash-object`: the SHA-1 of `blob <length>\0<bytes>`.
+/// As in `git hash-object`: the SHA-1 of `blob <length>\0<bytes>`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 20]);
 
 impl Digest {
-    /// The blob id that git gives to `bytes` as they are, no filter applied.
+    /// The blob id of `bytes` as they are, without filters.
     #[must_use]
     pub fn of_blob(bytes: &[u8]) -> Self {
         let mut hasher = Sha1::new();
@@ -19,7 +19,7 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// The plain SHA-1 of bytes that lie in several parts, one after the other.
+    /// The plain SHA-1 of the concatenated parts.
     #[must_use]
     pub fn of_parts<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> Self {
         let mut hasher = Sha1::new();
@@ -27,9 +27,9 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// One digest for several files: of the `path\0blob id\n` lines, sorted by path.
+    /// One digest for several files: the blob id of the lines `path\0blob id\n`, sorted by path.
     ///
-    /// A single file keeps its own blob id, so that adding a wildcard to a path changes no digest.
+    /// A single file keeps its own blob id, so adding a wildcard to a path changes no digest.
     #[must_use]
     pub fn of_files(files: &[(&str, Self)]) -> Self {
         if let [(_, only)] = files {
@@ -41,7 +41,7 @@ impl Digest {
         Self::of_blob(lines.as_bytes())
     }
 
-    /// Parses 40 hexadecimal digits.
+    /// Parses 40 hexadecimal digits; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.as_bytes();
@@ -57,25 +57,25 @@ impl Digest {
         Some(Self(bytes))
     }
 
-    /// Whether it names nothing, as git writes it: all zeros.
+    /// Whether all bytes are zero, which is how git writes "no object".
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.0 == [0; 20]
     }
 
-    /// The raw bytes, as git object databases key them.
+    /// The raw 20 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
 
-    /// A digest from the raw bytes of an object id.
+    /// A digest with these raw bytes, as stored in git objects.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 20]) -> Self {
         Self(bytes)
     }
 
-    /// The first ten digits, for people.
+    /// The first ten hexadecimal digits, for display.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string()[..10].to_owned()

@@ -1,30 +1,30 @@
-//! The one error value of the crate: why something was not done, and what to do about it.
+//! The error value of the crate: why an operation failed and what to do about it.
 
 use super::{Class, Code, Diagnostic};
 use std::fmt;
 
-/// Why something was not done.
+/// Why an operation failed.
 ///
-/// It is a [`Diagnostic`] that ended an operation: a code, a message, and often advice. What it means
-/// for the caller follows from the code. It holds no cause of another type; the message says it all.
+/// A [`Diagnostic`] that ended an operation: a code, a message, and often a hint. The code determines what
+/// the error means for the caller. There is no source error; the message is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Diagnostic>);
 
 impl Error {
-    /// An error with a code and a message.
+    /// An error with this code and message, without a hint.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Diagnostic::error(code, message)))
     }
 
-    /// The same error with advice, in place of what it had.
+    /// Replaces the hint; `None` removes it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<Option<String>>) -> Self {
         self.0.hint = hint.into();
         self
     }
 
-    /// What happened, as a code.
+    /// The stable code.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
@@ -36,13 +36,13 @@ impl Error {
         self.0.code.class()
     }
 
-    /// What happened, in words.
+    /// What failed, one sentence.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What happened, behind the place where it did, if it is known.
+    /// The message, preceded by `path:line:column: ` if the place is known.
     #[must_use]
     pub fn located(&self) -> String {
         match &self.0.place {
@@ -51,14 +51,14 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// What to do about it, if anything is known to help.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         self.0.hint.clone()
     }
 
-    /// The error for the diagnostic log, which holds nothing of what files say: what git and the system
-    /// report as it is, of all else the code.
+    /// The error as the diagnostic log records it. The log must not contain file contents, so only errors of
+    /// git and of the system keep their message; all others are reduced to their code.
     #[must_use]
     pub fn logged(&self) -> String {
         match self.class() {

@@ -1,6 +1,6 @@
-//! The words every room shares: names, paths, digests, times and diagnostics.
+//! Basic values that all rooms share: names, paths, digests, times and diagnostics.
 //!
-//! Values here are parsed once at the edge and never invalid afterwards.
+//! Values are parsed once at the boundary and are always valid afterwards.
 
 mod code;
 mod diagnostic;

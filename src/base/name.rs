@@ -1,14 +1,14 @@
-//! Newtypes for names: cheap to clone, ordered, and checked where text comes in.
+//! Newtypes for names: cheap to clone, ordered, and validated when they are parsed.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a text is no name of its kind.
+/// Why a text is not a valid name of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a valid {kind}: {reason}")]
 pub struct InvalidName {
-    /// What the text should have named, for example `task id`.
+    /// The kind of name, for example `task id`.
     pub kind: &'static str,
     /// The offending text.
     pub text: String,
@@ -23,7 +23,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Parses a name; the error says what is wrong with the text.
+            /// Parses a name. Returns [`InvalidName`] if the text breaks the rules of this kind of name.
             pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidName> {
                 let text = text.as_ref();
                 match $check(text) {
@@ -66,7 +66,7 @@ macro_rules! name {
 }
 
 name!(
-    /// The id of a task: what the wildcards of its root matched, parts joined by `/`.
+    /// The id of a task: the part of its path that the wildcards of its root match, parts joined by `/`.
     TaskId, "task id", check_task
 );
 name!(
@@ -74,7 +74,7 @@ name!(
     PhaseId, "phase name", check_identifier
 );
 name!(
-    /// The name of an artifact, an identifier that guards can use.
+    /// The name of an artifact. It is an identifier, so that guards can use it.
     ArtifactName, "artifact name", check_identifier
 );
 name!(
@@ -103,7 +103,7 @@ fn check_identifier(text: &str) -> Result<(), &'static str> {
     if bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         Ok(())
     } else {
-        Err("it may hold letters, digits and underscores only")
+        Err("it may contain only letters, digits and underscores")
     }
 }
 
@@ -118,11 +118,11 @@ fn check_label(text: &str) -> Result<(), &'static str> {
     if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
         Ok(())
     } else {
-        Err("it may hold letters, digits, `-`, `_` and `.` only")
+        Err("it may contain only letters, digits, `-`, `_` and `.`")
     }
 }
 
-/// A task id becomes a directory, a commit subject and a trailer, so it must be safe as each.
+/// A task id becomes a directory, a commit subject and a trailer, so it must be safe in each of these.
 fn check_task(text: &str) -> Result<(), &'static str> {
     if text.is_empty() {
         return Err("it is empty");
@@ -131,13 +131,13 @@ fn check_task(text: &str) -> Result<(), &'static str> {
         return Err("it is longer than 200 bytes");
     }
     if text.chars().any(char::is_control) {
-        return Err("it holds a control character");
+        return Err("it contains a control character");
     }
     for part in text.split('/') {
         match part {
-            "" => return Err("it has an empty part; write it without a leading, trailing or double `/`"),
+            "" => return Err("it has an empty part; remove the leading, trailing or double `/`"),
             "." | ".." => return Err("`.` and `..` are not allowed as parts"),
-            ".git" => return Err("`.git` belongs to git"),
+            ".git" => return Err("`.git` is reserved for git"),
             _ if part.starts_with('-') => return Err("a part must not start with `-`"),
             _ if part.contains('\\') => return Err("use `/`, not `\\`"),
             _ if part.trim() != part => return Err("a part must not start or end with white space"),

@@ -1,20 +1,20 @@
-//! Paths inside a repository: relative, `/` between parts, UTF-8, never leaving it.
+//! Paths inside a repository: relative, UTF-8, with `/` between parts, and never outside the repository.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A path relative to the root of the repository (or of the work directory outside git).
+/// A path relative to the root of the repository (outside git: of the work directory).
 ///
 /// The empty path is the root itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepoPath(Arc<str>);
 
-/// Why a path is no [`RepoPath`].
+/// Why a text is not a [`RepoPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path:?} is not a path inside the repository: {reason}")]
 pub struct InvalidPath {
-    /// The offending path, as far as it can be shown.
+    /// The offending path, with unprintable parts replaced.
     pub path: String,
     /// What is wrong with it.
     pub reason: &'static str,
@@ -27,7 +27,8 @@ impl RepoPath {
         Self("".into())
     }
 
-    /// Parses a relative path with `/` between its parts; `.` parts and a trailing `/` are dropped.
+    /// Parses a relative path with `/` between its parts and drops `.` parts and trailing slashes. Returns
+    /// [`InvalidPath`] if the path is absolute, contains a NUL byte or leaves the repository.
     pub fn new(text: impl AsRef<str>) -> Result<Self, InvalidPath> {
         let text = text.as_ref();
         let invalid = |reason| InvalidPath { path: text.to_owned(), reason };
@@ -35,31 +36,31 @@ impl RepoPath {
             return Err(invalid("it is absolute"));
         }
         if text.contains('\0') {
-            return Err(invalid("it holds a NUL byte"));
+            return Err(invalid("it contains a NUL byte"));
         }
         let mut parts = Vec::new();
         for part in text.split('/') {
             match part {
                 "" | "." => {}
-                ".." => return Err(invalid("it leaves the repository by `..`")),
+                ".." => return Err(invalid("it leaves the repository through `..`")),
                 part => parts.push(part),
             }
         }
         Ok(Self(parts.join("/").into()))
     }
 
-    /// The path as text.
+    /// The path as text, without a leading or trailing slash.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// This path with `relative` below it.
+    /// This path followed by `relative`. Returns [`InvalidPath`] if `relative` is not a valid path.
     pub fn join(&self, relative: &str) -> Result<Self, InvalidPath> {
         if self.0.is_empty() { Self::new(relative) } else { Self::new(format!("{}/{relative}", self.0)) }
     }
 
-    /// What remains of this path below `directory`, or `None` if it does not lie there.
+    /// The part of this path below `directory`, or `None` if the path is not inside it.
     #[must_use]
     pub fn below<'a>(&'a self, directory: &Self) -> Option<&'a str> {
         if directory.0.is_empty() {
@@ -68,7 +69,7 @@ impl RepoPath {
         self.0.strip_prefix(&*directory.0)?.strip_prefix('/')
     }
 
-    /// The directory that holds this path; `None` for the root.
+    /// The directory that contains this path; `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         match self.0.rsplit_once('/') {
@@ -84,7 +85,7 @@ impl RepoPath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The place of this path below `root` on the file system.
+    /// This path on the file system, below the directory `root`.
     #[must_use]
     pub fn under(&self, root: &Path) -> PathBuf {
         if self.0.is_empty() { root.to_owned() } else { root.join(&*self.0) }

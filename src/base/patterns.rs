@@ -1,9 +1,9 @@
-//! Sets of globs, compiled once; `*` stays within one part of a path, `**` crosses parts.
+//! Sets of globs, compiled once. `*` matches within one part of a path, `**` across parts.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::fmt;
 
-/// Globs of which one must match; without any, nothing matches.
+/// A set of globs that matches if any of its globs does. An empty set matches nothing.
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
@@ -11,7 +11,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Compiles globs; the error names the first bad one.
+    /// Compiles globs. Returns an error that names the first invalid one.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Result<Self, globset::Error> {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         let mut set = GlobSetBuilder::new();
@@ -21,19 +21,19 @@ impl Patterns {
         Ok(Self { set: set.build()?, texts })
     }
 
-    /// Whether one of the globs matches the whole of `text`.
+    /// Whether at least one glob matches all of `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         self.set.is_match(text)
     }
 
-    /// Whether there is no glob at all.
+    /// Whether the set contains no glob.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// The globs as they were written.
+    /// The globs as written.
     #[must_use]
     pub fn texts(&self) -> &[String] {
         &self.texts

@@ -1,31 +1,33 @@
-//! Lengths of time as values: `90s`, `30m`, `1h30m`; nothing here waits.
+//! Durations as values: `90s`, `30m`, `1h30m`. Nothing here waits.
 //!
-//! They are read here and not by a library for dates, because those accept far more (`1.5h`, `5 minutes`,
-//! `01:30:00`, `P1D`, negative lengths), and whatever is accepted becomes part of the file formats.
+//! They are parsed here and not by a date library, because such libraries accept far more (`1.5h`, `5
+//! minutes`, `01:30:00`, `P1D`, negative durations), and everything that is accepted becomes part of the file
+//! formats.
 
 use std::fmt;
 
-/// A length of time, in whole milliseconds.
+/// A duration in whole milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period(u64);
 
-/// The units, the longest first, and how many milliseconds each has.
+/// The units with their milliseconds, longest first.
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 impl Period {
-    /// A length of so many milliseconds.
+    /// A duration of this many milliseconds.
     #[must_use]
     pub const fn from_milliseconds(milliseconds: u64) -> Self {
         Self(milliseconds)
     }
 
-    /// A length of so many seconds.
+    /// A duration of this many seconds.
     #[must_use]
     pub const fn from_seconds(seconds: u64) -> Self {
         Self(seconds.saturating_mul(1_000))
     }
 
-    /// Parses whole numbers with the units `h`, `m`, `s` and `ms`, each at most once, the longest first.
+    /// Parses whole numbers with the units `h`, `m`, `s` and `ms`, each at most once and longest first;
+    /// `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut rest = text;
@@ -47,13 +49,13 @@ impl Period {
         Some(Self(sum))
     }
 
-    /// In milliseconds.
+    /// The duration in milliseconds.
     #[must_use]
     pub const fn milliseconds(self) -> u64 {
         self.0
     }
 
-    /// The length `times` as long.
+    /// The duration multiplied by `times`, saturating.
     #[must_use]
     pub const fn times(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))

@@ -1,16 +1,16 @@
-//! A plain reason, as it is quoted inside a message.
+//! A plain reason, for quoting inside a message.
 
 use std::fmt;
 
-/// Why something does not hold or cannot be had, in words that another message quotes.
+/// Why something failed or is unavailable, in words that another message quotes.
 ///
-/// It has no code of its own: whoever reports it says under which code. What is reported by itself is
-/// an [`Error`](super::Error) or a [`Diagnostic`](super::Diagnostic).
+/// It has no code of its own; the caller that reports it supplies one. A problem that is reported on its own
+/// is an [`Error`](super::Error) or a [`Diagnostic`](super::Diagnostic).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason(String);
 
 impl Reason {
-    /// The words.
+    /// The words, without a final full stop.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

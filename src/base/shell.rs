@@ -1,12 +1,12 @@
-//! Commands as a person would type them.
+//! Commands, quoted for a shell.
 
-/// A command as a person would type it into a POSIX shell.
+/// The command line that runs `argv` in a POSIX shell.
 #[must_use]
 pub fn command(argv: &[impl AsRef<str>]) -> String {
     argv.iter().map(|argument| shell_word(argument.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// One argument of a command, quoted if a shell would read anything else into it.
+/// One argument, quoted if a POSIX shell would otherwise interpret a character of it.
 #[must_use]
 pub fn shell_word(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@+,%".contains(c);

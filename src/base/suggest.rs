@@ -1,14 +1,15 @@
-//! Did you mean …: the nearest of the known names.
+//! "Did you mean …?": the closest known name.
 
 use strsim::osa_distance;
 
-/// The longest text, in bytes, that is compared: the work grows with its square, and what is longer
-/// was hardly mistyped.
+/// The longest text, in bytes, that is compared. The work grows with the square of the length, and a longer
+/// text is hardly a misspelling.
 const MAX_LENGTH: usize = 64;
 
-/// The candidate nearest to `text` by edit distance, if one is near enough to be a likely slip.
+/// The candidate closest to `text` by edit distance, or `None` if none is close enough to be a likely
+/// misspelling.
 ///
-/// There is none for a text of more than 64 bytes, and no candidate longer than that is looked at.
+/// A `text` of more than 64 bytes has no match; longer candidates are skipped.
 #[must_use]
 pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if text.len() > MAX_LENGTH {

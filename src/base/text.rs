@@ -1,10 +1,10 @@
-//! Values that stand in files as texts: how serde writes them and reads them back.
+//! Serde for values that files store as text.
 
 use super::{Digest, PhaseId, RuleId, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Gives a type the text that it prints, and what a function makes of that text.
+/// Implements `Serialize` by `Display`, and `Deserialize` by the given parse function.
 macro_rules! text {
     ($($name:ident: $read:expr),+ $(,)?) => {$(
         impl Serialize for $name {

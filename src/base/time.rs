@@ -1,4 +1,4 @@
-//! Points in time as values; nothing here reads a clock.
+//! Points in time as values. Nothing here reads a clock.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use std::fmt;
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
-    /// The instant `seconds` after the Unix epoch; out-of-range values are clamped.
+    /// The instant `seconds` after the Unix epoch, clamped to the supported range.
     #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         let clamped = seconds.clamp(jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
         Self(jiff::Timestamp::from_second(clamped).unwrap_or_default())
     }
 
-    /// Parses RFC 3339, dropping fractions of a second.
+    /// Parses RFC 3339 and drops fractions of a second; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let instant: jiff::Timestamp = text.parse().ok()?;

@@ -1,7 +1,7 @@
-//! TOML read with places: typed values out of its tables, and a finding for everything that is wrong.
+//! TOML with source positions: reads typed values from tables and reports a finding for every problem.
 //!
-//! Reading never stops at the first fault. What differs from file to file, the codes and the words of the
-//! findings, is a [`TomlDialect`].
+//! Reading never stops at the first problem. What differs between kinds of files, the codes and the wording
+//! of the findings, is a [`TomlDialect`].
 
 use super::Diagnostic;
 use std::borrow::Cow;
@@ -9,24 +9,24 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// A TOML value and where it stands.
+/// A TOML value and its position.
 pub type TomlValue<'i> = TomlSpanned<DeValue<'i>>;
 
-/// A value and the bytes of the text that it was read from.
+/// A value and the byte range of the text that it was read from.
 #[derive(Debug, Clone)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// The bytes, from the first to behind the last.
+    /// The byte range, half-open.
     pub span: Range<usize>,
 }
 
-/// The type that a key asks for.
+/// The type that a key expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TomlType {
     /// `true` or `false`.
     Boolean,
-    /// A whole number, not below this one.
+    /// A whole number that is at least this one.
     Integer(i64),
     /// A string.
     Text,
@@ -38,28 +38,28 @@ pub enum TomlType {
     Tables,
 }
 
-/// How the findings of one kind of file read, and where they are placed.
+/// The wording and the placement of the findings for one kind of file.
 pub trait TomlDialect {
-    /// Places a finding at the bytes `span` of the text, with advice where it has none.
+    /// Places a finding at the bytes `span` of the text, and adds a hint if it has none.
     fn place(&self, finding: Diagnostic, span: Range<usize>) -> Diagnostic;
 
-    /// `key` holds a value of the type `found`, as TOML calls it.
+    /// The finding for a `key` that has a value of the type `found`, as TOML names it.
     fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic;
 
-    /// `key` holds an integer outside `range`, or one that no `i64` can hold.
+    /// The finding for a `key` whose integer is outside `range` or does not fit an `i64`.
     fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic;
 
-    /// The table called `title` holds `key`, and knows only the keys `known`.
+    /// The finding for a `key` that the table called `title` does not know; `known` are the keys it knows.
     fn unknown_key(&self, key: &str, title: &str, known: &[&'static str]) -> Diagnostic;
 }
 
-/// Reads values and gathers what is wrong with them.
+/// Reads values and collects what is wrong with them.
 pub struct TomlReader<D> {
     dialect: D,
     findings: Vec<Diagnostic>,
 }
 
-/// The entries of one table, taken out one by one; what is left over is unknown.
+/// The entries of one table. Reading takes them out one by one; the rest is unknown.
 pub struct TomlTable<'t, 'i> {
     title: &'static str,
     known: Vec<&'static str>,
@@ -67,19 +67,19 @@ pub struct TomlTable<'t, 'i> {
 }
 
 impl<'t, 'i> TomlTable<'t, 'i> {
-    /// The entries of `table` in the order of the text; findings call it `title`.
+    /// The entries of `table` in document order; findings call the table `title`.
     #[must_use]
     pub fn new(title: &'static str, table: &'t DeTable<'i>) -> Self {
         Self { title, known: Vec::new(), left: in_text_order(table) }
     }
 
-    /// Whether there is a value for `key`, which was not taken yet.
+    /// Whether there is a value for `key` that has not been taken yet.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.left.iter().any(|(name, _)| name.get_ref() == key)
     }
 
-    /// Takes the value of `key` out, and makes the key a known one.
+    /// Takes out the value of `key` and marks the key as known.
     pub fn take(&mut self, key: &'static str) -> Option<&'t TomlValue<'i>> {
         self.known.push(key);
         let at = self.left.iter().position(|(name, _)| name.get_ref() == key)?;
@@ -88,12 +88,12 @@ impl<'t, 'i> TomlTable<'t, 'i> {
 }
 
 impl<D: TomlDialect> TomlReader<D> {
-    /// A reader without findings.
+    /// A reader that has no findings yet.
     pub fn new(dialect: D) -> Self {
         Self { dialect, findings: Vec::new() }
     }
 
-    /// Everything that was found, in the order of the text.
+    /// All findings, in document order.
     pub fn findings(self) -> Vec<Diagnostic> {
         Diagnostic::in_order(self.findings)
     }
@@ -103,13 +103,13 @@ impl<D: TomlDialect> TomlReader<D> {
         self.findings.push(self.dialect.place(finding, span));
     }
 
-    /// Reports that the value of `key` is of another type than `expected`.
+    /// Reports that the value of `key` is not of the type `expected`.
     pub fn wrong_type(&mut self, key: &str, value: &TomlValue<'_>, expected: TomlType) {
         let finding = self.dialect.wrong_type(key, expected, value.get_ref().type_str());
         self.report(value.span(), finding);
     }
 
-    /// Reports every key of a table that was not taken out of it.
+    /// Reports every key that was not taken out of the table.
     pub fn finish(&mut self, table: TomlTable<'_, '_>) {
         for (key, _) in table.left {
             let finding = self.dialect.unknown_key(key.get_ref(), table.title, &table.known);
@@ -117,25 +117,25 @@ impl<D: TomlDialect> TomlReader<D> {
         }
     }
 
-    /// The string that `value` is.
+    /// Reads `value` as a string. Reports another type and returns `None`.
     pub fn text(&mut self, key: &str, value: &TomlValue<'_>) -> Option<Spanned<String>> {
         let text = self.typed(key, value, TomlType::Text, DeValue::as_str)?;
         Some(Spanned { value: text.to_owned(), span: value.span() })
     }
 
-    /// The strings of the list that `value` is, without what is no string.
+    /// Reads `value` as a list of strings. Reports items that are not strings and leaves them out.
     pub fn texts(&mut self, key: &str, value: &TomlValue<'_>) -> Option<Vec<Spanned<String>>> {
         let items = self.typed(key, value, TomlType::Texts, DeValue::as_array)?;
         Some(items.iter().filter_map(|item| self.text(key, item)).collect())
     }
 
-    /// The boolean at `key`; `default` where there is none.
+    /// The boolean at `key`, or `default` if the key is missing or has another type.
     pub fn boolean(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str, default: bool) -> bool {
         let value = table.take(key);
         value.and_then(|value| self.typed(key, value, TomlType::Boolean, DeValue::as_bool)).unwrap_or(default)
     }
 
-    /// The integer that `value` is, which must lie in `range`.
+    /// Reads `value` as an integer within `range`.
     pub fn integer(
         &mut self,
         key: &str,
@@ -153,7 +153,7 @@ impl<D: TomlDialect> TomlReader<D> {
         }
     }
 
-    /// The table at `key`, which findings call `title`.
+    /// The table at `key`; findings call it `title`.
     pub fn table<'t, 'i>(
         &mut self,
         above: &mut TomlTable<'t, 'i>,
@@ -163,7 +163,7 @@ impl<D: TomlDialect> TomlReader<D> {
         self.table_of(key, above.take(key)?, title)
     }
 
-    /// The table that `value` is, which findings call `title`.
+    /// Reads `value` as a table; findings call it `title`.
     pub fn table_of<'t, 'i>(
         &mut self,
         key: &str,
@@ -174,7 +174,7 @@ impl<D: TomlDialect> TomlReader<D> {
         Some(TomlTable::new(title, table))
     }
 
-    /// The entries of the table that `value` is, whatever their names, in the order of the text.
+    /// Reads `value` as a table with arbitrary keys and returns its entries in document order.
     pub fn entries<'t, 'i>(
         &mut self,
         key: &str,
@@ -187,7 +187,7 @@ impl<D: TomlDialect> TomlReader<D> {
             .collect()
     }
 
-    /// The tables of the list that `value` is, each with its bytes; findings call each of them `title`.
+    /// Reads `value` as a list of tables, each with its byte range; findings call each of them `title`.
     pub fn listed_tables<'t, 'i>(
         &mut self,
         key: &str,
@@ -206,7 +206,7 @@ impl<D: TomlDialect> TomlReader<D> {
         found
     }
 
-    /// What `read` sees in a value; `None`, and a finding, where it is of another type.
+    /// Applies `read` to a value. Reports another type and returns `None`.
     fn typed<'t, 'i, T>(
         &mut self,
         key: &str,
@@ -222,7 +222,7 @@ impl<D: TomlDialect> TomlReader<D> {
     }
 }
 
-/// The entries of a table in the order of the text.
+/// The entries of a table in document order.
 fn in_text_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t TomlSpanned<Cow<'i, str>>, &'t TomlValue<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);

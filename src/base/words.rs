@@ -1,8 +1,8 @@
-//! Closed lists of words: each an enum whose texts stand beside its values, once.
+//! Closed lists of words: enums that declare their texts next to their values.
 
-/// Declares an enum of words that files, documents and answers spell as the given texts.
+/// Declares an enum whose values files, documents and answers spell as the given texts.
 ///
-/// It can be listed (`ALL`), spelt (`as_str`) and read (`named`).
+/// It has `ALL` (the list), `as_str` (value to text) and `named` (text to value).
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -13,7 +13,7 @@ macro_rules! words {
         pub enum $name { $($(#[$word_meta])* $word),+ }
 
         impl $name {
-            /// Every word, in the order of the declaration.
+            /// All words, in order of declaration.
             pub const ALL: [Self; [$($text),+].len()] = [$(Self::$word),+];
 
             /// The word as text.
@@ -22,7 +22,7 @@ macro_rules! words {
                 match self { $(Self::$word => $text),+ }
             }
 
-            /// The word with this text.
+            /// The word with exactly this text, or `None`.
             #[must_use]
             pub fn named(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$word),)+ _ => None }

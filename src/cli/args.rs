@@ -1,4 +1,4 @@
-//! The command line as clap sees it: global options here, each command's own in its file.
+//! The command line, parsed by clap: the global options here, the options of each command in its own file.
 
 use super::commands::{
     answer, approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new,

@@ -1,4 +1,4 @@
-//! Exit codes, and what a failing command says: what happened, and what to type next.
+//! Exit codes and failures: what went wrong, and what to type next.
 
 use crate::base::{Class, Code, Diagnostic, Error};
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 /// Every exit code of `orch`, the same for all commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
-    /// Fine.
+    /// Success.
     Fine = 0,
     /// The answer is no: findings, a refused move, nothing for `--for`.
     No = 1,
@@ -37,7 +37,7 @@ impl ExitCode {
         Self::Interrupted,
     ];
 
-    /// What it means, for people.
+    /// The meaning of the code, as `orch help exit-codes` prints it.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl ExitCode {
                 "the answer is no: findings, a refused move, nothing for --for, a wait that timed out, a run that failed, stalled or reached a limit"
             }
             Self::Usage => "the command line, orch.toml or a workflow document is wrong",
-            Self::Nothing => "there is nothing to apply, or a run waits for somebody, was paused or stopped",
+            Self::Nothing => "there is nothing to apply, or a run waits for someone, was paused or stopped",
             Self::Busy => "busy, or the branch moved meanwhile: try again",
             Self::NotNow => {
                 "the repository does not allow it now (a merge going on, a protected branch, no identity)"
@@ -70,53 +70,52 @@ impl From<Class> for ExitCode {
     }
 }
 
-/// Why a command ends without success.
+/// Why a command did not succeed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something is wrong; it is said, with a hint.
-    Said {
+    /// An error to report, with an optional hint.
+    Reported {
         /// The exit code.
         exit: ExitCode,
-        /// What happened, and what to type next.
+        /// The error code, its message, and what to type next.
         error: Error,
     },
-    /// Everything is said already; only the exit code is left.
+    /// The command has printed everything; only the exit code remains.
     Quiet(ExitCode),
-    /// Nobody reads the answer any more.
+    /// The reader of stdout has closed the pipe; exits as a success.
     ClosedPipe,
 }
 
 impl Failure {
-    /// A failure with a message. Its exit code follows from the code.
+    /// Creates a failure with a message. The exit code follows from the class of the error code.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Error::new(code, message).into()
     }
 
-    /// The same failure with advice.
+    /// Returns the failure with this hint. Without a message there is nothing to add it to.
     #[must_use]
     pub fn hint(self, advice: impl Into<String>) -> Self {
         match self {
-            Self::Said { exit, error } => Self::Said { exit, error: error.with_hint(advice.into()) },
+            Self::Reported { exit, error } => Self::Reported { exit, error: error.with_hint(advice.into()) },
             other => other,
         }
     }
 
-    /// The same failure as the answer no, where the command asked a question of which the error is the
-    /// answer.
+    /// Returns the failure with exit code `No`, for commands whose question this error answers.
     #[must_use]
     pub fn as_no(self) -> Self {
         match self {
-            Self::Said { error, .. } => Self::Said { exit: ExitCode::No, error },
+            Self::Reported { error, .. } => Self::Reported { exit: ExitCode::No, error },
             other => other,
         }
     }
 
-    /// Its stable code; nothing where nothing is said.
+    /// The error code, or `None` if there is no error to report.
     #[must_use]
     pub fn code(&self) -> Option<Code> {
         match self {
-            Self::Said { error, .. } => Some(error.code()),
+            Self::Reported { error, .. } => Some(error.code()),
             Self::Quiet(_) | Self::ClosedPipe => None,
         }
     }
@@ -125,7 +124,7 @@ impl Failure {
     #[must_use]
     pub fn exit(&self) -> ExitCode {
         match self {
-            Self::Said { exit, .. } | Self::Quiet(exit) => *exit,
+            Self::Reported { exit, .. } | Self::Quiet(exit) => *exit,
             Self::ClosedPipe => ExitCode::Fine,
         }
     }
@@ -142,7 +141,7 @@ impl From<io::Error> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Said { exit: error.class().into(), error }
+        Self::Reported { exit: error.class().into(), error }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Ctrl-C, termination and a terminal that goes away: an end at once, but for the moment in which we hold a
-//! lock of git's.
+//! Signals: SIGINT, SIGTERM and SIGHUP end the process at once, except while it holds one of git's lock
+//! files.
 
 use crate::drive::StopFlag;
 use crate::store::IndexGate;
@@ -11,10 +11,10 @@ use std::thread;
 
 type OnInterrupt = Box<dyn FnOnce() + Send>;
 
-/// What an interrupt does in this process.
+/// The signal handling of this process.
 #[derive(Clone, Default)]
 pub struct Interrupts {
-    /// What to do at the next one instead of ending the process.
+    /// Called at the next signal instead of ending the process.
     instead: Arc<Mutex<Option<OnInterrupt>>>,
     heard: Arc<OnceLock<()>>,
     /// The run whose executor ends before the process does.
@@ -24,23 +24,23 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Interrupts of a process whose stores lock an index through this gate.
+    /// Signal handling for a process whose stores lock an index through this gate.
     pub(super) fn new(gate: IndexGate) -> Self {
         Self { gate, ..Self::default() }
     }
 
-    /// From here on an interrupt that ends the process ends this run's executor first.
+    /// From now on a signal that ends the process ends this run's executor first.
     pub(super) fn drives(&self, run: StopFlag) {
         *self.run.lock().unwrap_or_else(PoisonError::into_inner) = run;
     }
 
-    /// From here on an interrupt ends the process with a documented code and never leaves a lock behind.
-    /// Where we were started to ignore that the terminal goes away, as below `nohup`, that stays ignored.
+    /// From now on a signal ends the process with a documented exit code and leaves no lock file behind. If
+    /// the process was started with SIGHUP ignored, as `nohup` does, SIGHUP stays ignored.
     pub(super) fn listen(&self) {
         self.heard.get_or_init(|| {
             let mut heard = vec![SIGINT, SIGTERM];
             heard.extend((!ignores_hangup()).then_some(SIGHUP));
-            // Without a handler Ctrl-C still ends the process, only less politely.
+            // If no handler can be installed, the system's default action still ends the process.
             let Ok(mut signals) = Signals::new(heard) else { return };
             let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
             let gate = self.gate.clone();
@@ -56,19 +56,19 @@ impl Interrupts {
         });
     }
 
-    /// Calls `then` at the next interrupt, from another thread; one after that ends the process at once.
+    /// Calls `then` on the next signal, from another thread. The signal after that ends the process at once.
     pub(super) fn instead(&self, then: impl FnOnce() + Send + 'static) {
         *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
         self.listen();
     }
 
-    /// From here on the next interrupt ends the process at once, as at first.
+    /// From now on the next signal ends the process at once again.
     pub(super) fn at_once(&self) {
         *self.instead.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Whether we were started to ignore that the terminal goes away, as far as the system shows it.
+/// Whether the process was started with SIGHUP ignored. Always `false` on systems without `/proc`.
 fn ignores_hangup() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -79,6 +79,6 @@ fn ignores_hangup() -> bool {
 fn end(run: &StopFlag, gate: &IndexGate) {
     run.kill();
     let _quiet = gate.close();
-    #[expect(clippy::exit, reason = "the user asked for it; nothing here holds what a kill could lose")]
+    #[expect(clippy::exit, reason = "the user asked for it, and killing the process here loses nothing")]
     std::process::exit(super::ExitCode::Interrupted as i32);
 }

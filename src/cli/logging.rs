@@ -1,8 +1,8 @@
-//! The log: where the events of `tracing` go, and which of them.
+//! The diagnostic log: where `tracing` events go, and which of them.
 //!
-//! `-v`, `-vv` and `ORCH_LOG` show them on stderr. The watch and runs also keep them in a file of the
-//! repository, without being asked: a daemon that misbehaves has to be explained afterwards. Where neither
-//! applies, nothing is set up, and an event costs one look at a number.
+//! `-v`, `-vv` and `ORCH_LOG` show events on stderr. The watch and runs also write them to a file in the git
+//! directory, so that a misbehaving daemon can be diagnosed afterwards. Otherwise no subscriber is installed,
+//! and an event costs one integer comparison.
 
 use super::Ui;
 use crate::store::LogFile;
@@ -19,26 +19,26 @@ use tracing_subscriber::fmt::format::{FmtSpan, Writer};
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::prelude::*;
 
-/// The name of the file in the directory that `orch` has inside the git directory.
+/// The file name, in the directory of `orch` inside the git directory.
 pub(super) const FILE: &str = "orch.log";
 
-/// What the file says without `ORCH_LOG`.
+/// The level of the log file unless `ORCH_LOG` sets another.
 const KEPT: LevelFilter = LevelFilter::INFO;
 
-/// How long one line may be, so that no event can fill the file.
+/// The maximum length of a line in bytes, so that no single event can fill the file.
 const LINE: usize = 4096;
 
-/// How many lines may wait to be shown.
+/// The maximum number of lines waiting to be written to stderr.
 const WAITING: usize = 1000;
 
-/// How long a stderr that takes nothing is waited for in the end.
+/// How long to wait for a blocked stderr at the end.
 const STUCK: Duration = Duration::from_secs(1);
 
-/// The log of this process.
+/// The diagnostic log of this process.
 pub(super) struct Logging {
-    /// What `ORCH_LOG` says.
+    /// The filter from `ORCH_LOG`.
     filter: Option<Targets>,
-    /// The level of `-v` and `-vv`.
+    /// The level from `-v` or `-vv`.
     level: LevelFilter,
     screen: Option<Arc<LogScreen>>,
     file: Arc<Kept>,
@@ -46,8 +46,8 @@ pub(super) struct Logging {
 }
 
 impl Logging {
-    /// Begins to log on stderr, if that is asked for. A filter that cannot be read is reported and passed
-    /// over: no command fails because of its log.
+    /// Starts logging to stderr if `-v` or `ORCH_LOG` asks for it. An invalid filter is reported and ignored:
+    /// no command fails because of its log.
     pub(super) fn begin(verbose: u8, filter: Option<String>, ui: &Ui) -> Self {
         let filter = filter.filter(|text| !text.trim().is_empty()).and_then(|text| parse(&text, ui));
         let level = match verbose {
@@ -64,19 +64,20 @@ impl Logging {
         logging
     }
 
-    /// From here on the log is kept in a file too. Where that cannot be written the command goes on.
+    /// Also logs to the file at `path` from now on. If the file cannot be opened, the command continues
+    /// without it.
     pub(super) fn keep(&self, path: &Path) {
         match LogFile::open(path) {
             Ok(file) => {
                 *self.file.lock() = Some(file);
                 self.set_up();
-                tracing::info!(version = env!("CARGO_PKG_VERSION"), "orch begins");
+                tracing::info!(version = env!("CARGO_PKG_VERSION"), "orch starts");
             }
-            Err(error) => tracing::warn!(path = %path.display(), %error, "the log file cannot be written"),
+            Err(error) => tracing::warn!(path = %path.display(), %error, "cannot open the log file"),
         }
     }
 
-    /// Waits until everything is shown, unless stderr takes nothing any more.
+    /// Waits until all lines are written, or until stderr has been blocked for [`STUCK`].
     pub(super) fn end(&self) {
         if let Some(screen) = &self.screen {
             screen.end();
@@ -101,39 +102,39 @@ impl Logging {
                 .with_timer(LogClock)
                 .with_writer(Arc::clone(&self.file))
                 .with_filter(self.targets(KEPT));
-            // Only a second call in one process could fail, and then the first one counts.
+            // This fails only if a subscriber exists already; then that one stays.
             let _ = tracing_subscriber::registry().with(shown).with(kept).try_init();
         });
     }
 
-    /// A level, and what `ORCH_LOG` says differently.
+    /// The level, overridden by what `ORCH_LOG` sets.
     fn targets(&self, level: LevelFilter) -> Targets {
         let Some(filter) = &self.filter else { return Targets::new().with_default(level) };
         filter.clone().with_default(filter.default_level().unwrap_or(level))
     }
 }
 
-/// Reads `ORCH_LOG`: levels, alone or for targets.
+/// Parses `ORCH_LOG`: a level, or levels for targets. Warns and returns `None` if it is invalid.
 fn parse(text: &str, ui: &Ui) -> Option<Targets> {
     let warn = |why: String| {
-        ui.problem(&format!("warning: ORCH_LOG is passed over: {why}"));
-        ui.problem("hint: it takes a level such as `debug`, or targets such as `orch::store=trace`");
+        ui.problem(&format!("warning: ORCH_LOG is ignored: {why}"));
+        ui.problem("hint: use a level such as `debug`, or targets such as `orch::store=trace`");
         None
     };
     let targets = match text.parse::<Targets>() {
         Ok(targets) => targets,
         Err(error) => return warn(error.to_string()),
     };
-    // The parser takes every word for a target, also a level that is spelled wrong.
+    // The parser accepts any word as a target, including a misspelled level.
     let is_ours = |target: &str| target == "orch" || target.starts_with("orch::");
     let other = targets.iter().map(|(target, _)| target).find(|target| !is_ours(target));
     match other {
-        Some(other) => warn(format!("`{other}` is neither a level nor a part of orch")),
+        Some(other) => warn(format!("`{other}` is neither a level nor a module of orch")),
         None => Some(targets),
     }
 }
 
-/// When an event happened, and in which process.
+/// The time of an event and the id of the process.
 struct LogClock;
 
 impl FormatTime for LogClock {
@@ -143,7 +144,7 @@ impl FormatTime for LogClock {
     }
 }
 
-/// The text of an event on one line that can do no harm to a terminal or to the lines beside it.
+/// Formats an event as one line: control characters are escaped, and the length is limited to [`LINE`].
 fn line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_suffix('\n').unwrap_or(&text);
@@ -158,7 +159,7 @@ fn line(bytes: &[u8]) -> String {
     line
 }
 
-/// The log in a file, as soon as it is known where.
+/// The log file, once its path is known.
 #[derive(Default)]
 struct Kept(Mutex<Option<LogFile>>);
 
@@ -173,7 +174,7 @@ impl Write for &Kept {
         if let Some(file) = &mut *self.lock() {
             let mut text = line(bytes);
             text.push('\n');
-            // A full disk must not stop what is logged.
+            // A full disk must not stop the command.
             let _ = file.append(text.as_bytes());
         }
         Ok(bytes.len())
@@ -184,16 +185,16 @@ impl Write for &Kept {
     }
 }
 
-/// The log on stderr, written by a thread of its own: a terminal that is held up holds up nothing else.
+/// The log on stderr. A separate thread writes it, so that a blocked terminal blocks nothing else.
 struct LogScreen {
     send: SyncSender<LogShown>,
-    /// How many lines there was no room for.
+    /// The number of lines dropped because the queue was full.
     missed: Arc<AtomicUsize>,
 }
 
 enum LogShown {
     Line(String),
-    /// That everything before it was shown.
+    /// Sent back when everything before it has been written.
     End(Sender<()>),
 }
 
@@ -217,7 +218,7 @@ impl LogScreen {
             end = back;
             thread::sleep(Duration::from_millis(1));
         }
-        // An error means that it was not shown in time, or that the thread is gone.
+        // An error means a timeout, or that the thread has exited.
         let _ = shown.recv_timeout(STUCK);
     }
 }
@@ -246,7 +247,7 @@ fn show(ui: &Ui, receive: &Receiver<LogShown>, missed: &AtomicUsize) {
         }
         let missed = missed.swap(0, Ordering::Relaxed);
         if missed > 0 {
-            ui.problem(&format!("[{missed} lines of the log were not shown: stderr was held up]"));
+            ui.problem(&format!("[{missed} log lines were dropped because stderr was blocked]"));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The command line: parse, call the workspace, print through the one door, end with a documented code.
+//! The command line: parses arguments, runs commands, prints through [`Ui`], and returns a documented exit
+//! code.
 
 mod args;
 mod commands;
@@ -23,21 +24,22 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What every command is given.
+/// What every command receives.
 pub struct Context {
     /// The global options.
     pub global: Global,
-    /// Who calls.
+    /// The actor on whose behalf the command runs.
     pub caller: Caller,
-    /// Where `orch` was started, or `-C`.
+    /// The directory in which `orch` was started, or the one given with `-C`.
     pub start: PathBuf,
-    /// What Ctrl-C does.
+    /// What signals do.
     pub interrupts: Interrupts,
     logging: Arc<Logging>,
 }
 
 impl Context {
-    /// Opens the repository around the start directory, and tells what is wrong with its settings.
+    /// Opens the repository around the start directory and prints the findings in its settings. Returns an
+    /// error if there is no usable repository or if a finding is an error.
     pub fn workspace(&self, ui: &Ui) -> Result<Workspace, Failure> {
         self.interrupts.listen();
         let workspace = Workspace::open(&self.start, self.caller.environment.clone())?;
@@ -50,15 +52,15 @@ impl Context {
         }
     }
 
-    /// From here on what `orch` does in this repository is kept in a log. Outside git there is no place for
-    /// one.
+    /// Also writes the diagnostic log to this repository from now on. Outside git there is no place for it.
     fn keep_log(&self, workspace: &Workspace) {
         if let Some(store) = workspace.store() {
             self.logging.keep(&store.own(logging::FILE));
         }
     }
 
-    /// The same over what a commit holds, where one is named.
+    /// Opens the repository at `revision`, if given, or else its work tree. Returns an error if the revision
+    /// or its settings are invalid.
     pub fn workspace_at(&self, ui: &Ui, revision: Option<&str>) -> Result<Workspace, Failure> {
         let Some(revision) = revision else { return self.workspace(ui) };
         let workspace = self.bare_workspace()?.at(revision)?;
@@ -68,19 +70,19 @@ impl Context {
         }
     }
 
-    /// Opens the repository to look at what is staged or committed, whatever the settings in its work
-    /// directory are.
+    /// Opens the repository to read the index or commits, even if the settings in its work tree are invalid.
+    /// Returns an error if there is no usable repository.
     pub fn bare_workspace(&self) -> Result<Workspace, Failure> {
         Ok(Workspace::open_to_look(&self.start, self.caller.environment.clone())?)
     }
 
-    /// A writer on the caller's order.
+    /// A writer that acts for the caller.
     #[must_use]
     pub fn writer<'w>(&'w self, workspace: &'w Workspace) -> Writer<'w> {
         Writer::new(workspace, &self.caller)
     }
 
-    /// Where the start directory lies in the repository, if inside.
+    /// The path of the start directory relative to the root of the repository; `None` if it is outside.
     #[must_use]
     pub fn here(&self, workspace: &Workspace) -> Option<RepoPath> {
         let start = self.start.canonicalize().ok()?;
@@ -88,7 +90,8 @@ impl Context {
     }
 }
 
-/// Runs the command line and returns the exit code. `variable` is the only door to the environment.
+/// Runs the command line and returns the exit code. `variable` reads environment variables; nothing else
+/// does.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str) -> Option<String>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -105,27 +108,27 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let context = Context { caller, start, global: cli.global, interrupts, logging };
     let result = commands::run(cli.command, &context, &ui);
     match &result {
-        Ok(code) => tracing::info!(exit = *code as u8, "orch ends"),
+        Ok(code) => tracing::info!(exit = *code as u8, "orch exits"),
         Err(failure) => {
             let (exit, code) = (failure.exit() as u8, failure.code().map(|code| code.as_str()));
-            tracing::warn!(exit, code, "orch ends");
+            tracing::warn!(exit, code, "orch exits");
         }
     }
     context.logging.end();
     match result {
         Ok(code) => code as u8,
         Err(failure) => {
-            tell(&failure, &context, &ui);
+            report(&failure, &context, &ui);
             failure.exit() as u8
         }
     }
 }
 
-fn tell(failure: &Failure, context: &Context, ui: &Ui) {
-    let Failure::Said { error, .. } = failure else { return };
+fn report(failure: &Failure, context: &Context, ui: &Ui) {
+    let Failure::Reported { error, .. } = failure else { return };
     let (message, hint) = (error.located(), error.hint());
     if context.global.json {
-        // A reader that is gone cannot be told; the exit code still says it.
+        // If stdout is closed, nothing can be printed; the exit code still reports the failure.
         let _ = ui.answer(&view::pretty(&view::ErrorView::new(error.code(), message, hint)));
         return;
     }

@@ -1,4 +1,4 @@
-//! The one door out: answers go to stdout, status and hints to stderr, and only from here.
+//! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
 use crate::view::Paint;
 use console::Term;
@@ -16,25 +16,25 @@ pub enum Colour {
     Never,
 }
 
-/// The printer. Colour and width are decided once, when it is made.
+/// The printer. It decides colour and width once, when it is created.
 #[derive(Debug, Clone)]
 pub struct Ui {
     quiet: bool,
     muted: bool,
-    /// How the answer is painted.
+    /// The style of answers.
     pub paint: Paint,
-    /// How status and hints are painted.
+    /// The style of status lines and hints.
     pub paint_status: Paint,
-    /// Columns of the terminal the answer goes to; 0 where it is none.
+    /// The width of the terminal on stdout, in columns; 0 if stdout is not a terminal.
     pub width: usize,
-    /// Whether status goes to a terminal, so that a line of it may be written over.
+    /// Whether stderr is a terminal and not quiet, so that a status line can be overwritten.
     pub live: bool,
-    /// Whether a person can be asked: both input and status are terminals.
+    /// Whether a person can be prompted: both stdin and stderr are terminals.
     pub interactive: bool,
 }
 
 impl Ui {
-    /// Decides colour and width for the two streams.
+    /// Decides colour and width for stdout and stderr.
     #[must_use]
     pub fn new(colour: Colour, quiet: bool, no_color: bool) -> Self {
         let (out, err) = (Term::stdout(), Term::stderr());
@@ -56,13 +56,14 @@ impl Ui {
         }
     }
 
-    /// The same printer with its mouth shut: answers are dropped.
+    /// The same printer, but quiet and without answers.
     #[must_use]
     pub fn muted(&self) -> Self {
         Self { quiet: true, muted: true, ..self.clone() }
     }
 
-    /// Prints a part of the answer as it is. A closed pipe is reported, so that the caller can end.
+    /// Prints a part of the answer unchanged. Returns an error if stdout cannot be written, for example a
+    /// closed pipe.
     pub fn answer(&self, text: &str) -> io::Result<()> {
         if self.muted {
             return Ok(());
@@ -72,7 +73,7 @@ impl Ui {
         out.flush()
     }
 
-    /// Shows what goes on, in a line that the next one is written over; nothing where it could not be.
+    /// Shows progress in a line that the next output overwrites. Does nothing unless stderr is a terminal.
     pub fn passing(&self, text: &str) {
         if self.live {
             let width = usize::from(Term::stderr().size().1).saturating_sub(1);
@@ -81,14 +82,14 @@ impl Ui {
         }
     }
 
-    /// Takes that line away.
+    /// Clears the progress line.
     pub fn passed(&self) {
         if self.live {
             let _ = write!(io::stderr().lock(), "\r\u{1b}[2K");
         }
     }
 
-    /// Asks a person for a line; `None` where nothing more is typed.
+    /// Prompts for a line and returns it trimmed; `None` at the end of input.
     #[must_use]
     pub fn ask(&self, prompt: &str) -> Option<String> {
         let mut err = io::stderr().lock();
@@ -98,24 +99,24 @@ impl Ui {
         match io::stdin().read_line(&mut line) {
             Ok(count) if count > 0 => Some(line.trim().to_owned()),
             _ => {
-                // The prompt is left behind.
+                // Ends the line of the prompt.
                 self.problem("");
                 None
             }
         }
     }
 
-    /// Prints one line of status, unless the user wants quiet.
+    /// Prints one line of status, unless `--quiet` is given.
     pub fn status(&self, text: &str) {
         if !self.quiet {
             self.problem(text);
         }
     }
 
-    /// Prints one line that the user must see, quiet or not.
+    /// Prints one line on stderr, even with `--quiet`.
     pub fn problem(&self, text: &str) {
-        // There is nobody left to tell if stderr is closed.
-        // In one write, so that lines of several threads and processes do not mix.
+        // If stderr is closed, there is nowhere to report that. One write per line keeps the lines of several
+        // threads and processes apart.
         let line = format!("{}\n", text.trim_end_matches('\n'));
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }

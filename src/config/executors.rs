@@ -1,25 +1,25 @@
-//! `[executor.NAME]`: which program performs an action, or does the work of an agent.
+//! `[executor.NAME]`: the program that performs an action, or the work of an agent.
 
 use super::keys::{EXECUTOR, example};
 use super::reader::{SettingsReader, invalid};
 use crate::base::{Period, TomlTable, TomlValue};
 use crate::workflow::Times;
 
-/// The name of the executor of whatever names no other.
+/// The executor of everything that has no executor of its own.
 const DEFAULT: &str = "default";
 
-/// Every executor that the settings name.
+/// All configured executors.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Executors(Vec<(String, ExecutorConfig)>);
 
 /// The table `[executor.NAME]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutorConfig {
-    /// The program and its arguments; no shell reads them.
+    /// The program and its arguments; no shell interprets them.
     pub command: Vec<String>,
-    /// How long one try may take, where an action says nothing else.
+    /// The time limits of one try, unless the action sets its own.
     pub times: Times,
-    /// How long it has between being asked to end and being ended.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Period,
 }
 
@@ -35,25 +35,25 @@ impl Default for ExecutorConfig {
 }
 
 impl Executors {
-    /// The executor of one of these names, the first that there is, else the one for all.
+    /// The executor with the first of these names that is configured, or else `default`.
     #[must_use]
     pub fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&ExecutorConfig> {
         names.into_iter().chain([DEFAULT]).find_map(|name| self.named(name))
     }
 
-    /// The executor of exactly this name.
+    /// The executor with exactly this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&ExecutorConfig> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, executor)| executor)
     }
 
-    /// The names of all, in the order of the file.
+    /// The names of all executors, in file order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 }
 
-/// Reads `[executor.*]`. One whose command is empty is none.
+/// Parses `[executor.*]`. An executor with an empty command is left out.
 pub(super) fn executors(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Executors {
     let mut found = Vec::new();
     for (name, value) in reader.entries("executor", value) {
@@ -70,7 +70,7 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
     let default = ExecutorConfig::default();
     let command = table.take("command").map(|value| command(reader, value)).unwrap_or_default();
     let mut period = |key: &'static str, default: Option<Period>| {
-        let read = |text: &str| Period::parse(text).ok_or("it is no length of time");
+        let read = |text: &str| Period::parse(text).ok_or("not a duration");
         let given = reader.parsed_at(&mut table, key, read);
         given.or(default).filter(|period| period.milliseconds() > 0)
     };
@@ -85,11 +85,13 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
 }
 
 fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
-    let word = |text: &str| if text.contains('\0') { Err("it holds a NUL") } else { Ok(text.to_owned()) };
+    let word = |text: &str| {
+        if text.contains('\0') { Err("the argument contains a NUL byte") } else { Ok(text.to_owned()) }
+    };
     let command = reader.items("command", value, word);
     if command.first().is_some_and(String::is_empty) {
-        let hint = format!("as in `{}`", example("command"));
-        reader.report(value.span(), invalid("the first word, the program, is empty", hint));
+        let hint = format!("for example `{}`", example("command"));
+        reader.report(value.span(), invalid("the program name is empty", hint));
     }
     command
 }

@@ -1,15 +1,15 @@
-//! The keys that `orch.toml` knows, table by table, each with an example of what it may hold.
+//! The keys of `orch.toml`, table by table, each with an example of its value.
 
 /// A table of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Section {
-    /// How the user writes it.
+    /// The name of the table, as the user writes it.
     pub(super) title: &'static str,
-    /// Its keys, each with an example: a line, or the header of a table.
+    /// The keys, each with an example: a line, or the header of a table.
     pub(super) keys: &'static [(&'static str, &'static str)],
 }
 
-/// The keys before the first table header, and the tables themselves.
+/// The keys before the first table header, including the tables themselves.
 pub(super) const TOP: Section = Section {
     title: "the top of the file, before the first table",
     keys: &[
@@ -62,7 +62,7 @@ pub(super) const WATCH: Section = Section {
 /// `[hook]`.
 pub(super) const HOOK: Section = Section {
     title: "`[hook]`",
-    keys: &[("on_fault", "on_fault = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
+    keys: &[("on_missing", "on_missing = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
 };
 
 /// `[executor.NAME]`.
@@ -77,7 +77,7 @@ pub(super) const EXECUTOR: Section = Section {
     ],
 };
 
-/// Every table.
+/// All tables.
 pub(super) const SECTIONS: [Section; 6] = [TOP, ROOT, GIT, WATCH, HOOK, EXECUTOR];
 
 /// The title of the table that a key belongs to, and an example of the key.
@@ -92,7 +92,7 @@ pub(super) fn home(key: &str) -> Option<&'static str> {
     known(key).map(|(title, _)| title)
 }
 
-/// How a key is written.
+/// An example of the key, as the user writes it.
 pub(super) fn example(key: &str) -> &'static str {
     known(key).map_or("", |(_, example)| example)
 }

@@ -1,7 +1,7 @@
-//! `orch.toml`: what a repository says about its tasks, its commits and its watch.
+//! `orch.toml`: the settings of a repository for its tasks, its commits and its watch.
 //!
-//! Text goes in, a [`Config`] and its findings come out; nothing here reads a file. A field is named
-//! as its key is, and without the file every field has the default that the template shows.
+//! The input is text, the output a [`Config`] and findings; nothing here reads a file. Fields are named after
+//! their keys. Without the file, every field has the default that the template shows.
 
 mod executors;
 mod keys;
@@ -22,7 +22,7 @@ pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
 use crate::base::{RepoPath, RuleId, TaskId, WorkflowName, words};
 
-/// The name of the file, at the root of the repository.
+/// The name of the file at the root of the repository.
 pub const FILE: &str = "orch.toml";
 
 /// The commented `orch.toml` that `orch init` writes; it parses to [`Config::default`].
@@ -31,48 +31,48 @@ pub fn template() -> &'static str {
     include_str!("template.toml")
 }
 
-/// Everything `orch.toml` says.
+/// The contents of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// `[[root]]`: where tasks live. Without any: `tasks/**` by the global state machine.
+    /// `[[root]]`: where tasks live. The default is `tasks/**` with the global state machine.
     pub roots: Roots,
-    /// The directory whose `workflows/`, `schemas/` and `agents/` lie over what orch ships.
+    /// The directory whose `workflows/`, `schemas/` and `agents/` override the files that ship with orch.
     pub system: RepoPath,
     /// How long a task must be quiet before the watch reads it, in milliseconds.
     pub settle_ms: u64,
-    /// The largest artifact that is read, in bytes; a larger one is a finding.
+    /// The largest artifact that is read, in bytes; a larger one is reported as a finding.
     pub limit_bytes: u64,
     /// `[git]`: whether and how transitions are committed.
     pub git: Git,
-    /// `[watch]`: what `orch watch` may do by itself.
+    /// `[watch]`: what `orch watch` may do on its own.
     pub watch: Watch,
-    /// `[hook]`: what the installed hooks of git do where `orch` cannot judge.
+    /// `[hook]`: what the installed git hooks do when `orch` cannot run the check.
     pub hook: Hook,
-    /// `[executor.NAME]`: the programs that perform actions and do the work of agents.
+    /// `[executor.NAME]`: the programs that perform actions and the work of agents.
     pub executors: Executors,
 }
 
 /// The table `[git]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Git {
-    /// Whether a transition becomes a commit.
+    /// Whether transitions are committed.
     pub commit: Commit,
     /// Globs of branch names on which orch never commits.
     pub protected: Patterns,
-    /// How the name of a branch names the task that its commits belong to.
+    /// The pattern of branch names that name the task of their commits.
     pub task_branch: TaskBranch,
-    /// The first line of a commit message.
+    /// The template for the first line of commit messages.
     pub subject: CommitSubject,
-    /// Whether a commit message ends with a `Signed-off-by` trailer.
+    /// Whether commit messages end with a `Signed-off-by` trailer.
     pub sign_off: bool,
     /// Whether to commit while HEAD is detached.
     pub detached_head: bool,
 }
 
 words! {
-    /// Whether a transition becomes a commit.
+    /// Whether transitions are committed.
     pub enum Commit {
-        /// `"each"`: one commit for every transition.
+        /// `"each"`: one commit per transition.
         Each = "each",
         /// `"off"`: transitions are written to the work directory only.
         Off = "off",
@@ -82,29 +82,29 @@ words! {
 /// The table `[watch]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watch {
-    /// Which transitions the watch applies by itself.
+    /// Which transitions the watch applies on its own.
     pub apply: Apply,
-    /// Which tasks without a `state.json` the watch adopts by itself.
+    /// Which tasks without a `state.json` the watch adopts on its own.
     pub adopt: Adopt,
-    /// Whether to look at intervals instead of listening to the file system.
+    /// Whether to poll instead of listening for file system events.
     pub poll: bool,
-    /// How often everything is read again, whatever was reported, in seconds.
+    /// How often everything is read again even if nothing was reported, in seconds.
     pub reconcile_seconds: u64,
 }
 
-/// Which transitions the watch applies by itself.
+/// Which transitions the watch applies on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Apply {
     /// `"all"`: every transition that the rules decide.
     All,
-    /// `"none"`: it only suggests.
+    /// `"none"`: the watch only suggests.
     None,
     /// A list of rule ids: the transitions of these rules.
     Rules(Vec<RuleId>),
 }
 
 impl Apply {
-    /// Whether a transition by `rule` may be applied.
+    /// Whether the watch may apply a transition by `rule`.
     #[must_use]
     pub fn allows(&self, rule: &RuleId) -> bool {
         match self {
@@ -115,19 +115,19 @@ impl Apply {
     }
 }
 
-/// Which tasks without a `state.json` the watch adopts by itself.
+/// Which tasks without a `state.json` the watch adopts on its own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Adopt {
-    /// `true`: every one.
+    /// `true`: all of them.
     All,
-    /// `false`: none; `orch new` adopts them.
+    /// `false`: none; `orch new` adopts tasks.
     None,
     /// A list of globs of task ids.
     Tasks(Patterns),
 }
 
 impl Adopt {
-    /// Whether `task` may be adopted.
+    /// Whether the watch may adopt `task`.
     #[must_use]
     pub fn covers(&self, task: &TaskId) -> bool {
         match self {
@@ -138,26 +138,27 @@ impl Adopt {
     }
 }
 
-/// The table `[hook]`. The hooks know it from when they were installed.
+/// The table `[hook]`. Installing the hooks copies these settings into them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hook {
-    /// What a hook does where `orch` is missing, crashes or takes too long.
-    pub on_fault: OnFault,
+    /// What a hook does if `orch` is missing. If `orch` crashes or times out, a hook always blocks:
+    /// otherwise content could switch the hook off.
+    pub on_missing: OnMissing,
     /// How long `orch` may take in a hook, in seconds.
     pub timeout_seconds: u64,
 }
 
 words! {
-    /// What a hook does where `orch` cannot judge.
-    pub enum OnFault {
-        /// `"pass"`: it says so and lets the commit or push pass.
+    /// What a hook does if `orch` is missing.
+    pub enum OnMissing {
+        /// `"pass"`: it prints a line and accepts the commit or push.
         Pass = "pass",
-        /// `"block"`: it says so and refuses.
+        /// `"block"`: it prints a line and rejects the commit or push.
         Block = "block",
     }
 }
 
-/// The workflow of a root that names none.
+/// The workflow of a root that does not name one.
 fn default_workflow() -> Option<WorkflowName> {
     WorkflowName::new("global-state-machine").ok()
 }
@@ -200,8 +201,8 @@ impl Default for Watch {
 
 impl Default for Hook {
     fn default() -> Self {
-        // Nobody who never installed orch may be locked out of a repository that uses it.
-        Self { on_fault: OnFault::Pass, timeout_seconds: 10 }
+        // By default, someone without orch must not be locked out of a repository that uses it.
+        Self { on_missing: OnMissing::Pass, timeout_seconds: 10 }
     }
 }
 

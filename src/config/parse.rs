@@ -1,10 +1,10 @@
-//! From the text of `orch.toml` to a `Config`, with everything that is wrong with it.
+//! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
 use super::keys::{GIT, HOOK, ROOT, TOP, WATCH, example};
 use super::reader::{SettingsDialect, SettingsReader, invalid};
 use super::{
-    Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnFault, Patterns, Root, RootPath, Roots,
+    Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root, RootPath, Roots,
     TaskBranch, Watch,
 };
 use crate::base::{
@@ -13,14 +13,14 @@ use crate::base::{
 };
 use toml::de::{DeTable, DeValue};
 
-/// The version of the format that this program writes and the highest it reads.
+/// The version of the format that this program writes, and the highest that it reads.
 const VERSION: u64 = 1;
 
-/// Reads `orch.toml`: the settings, and every finding with its line and column under `path`.
+/// Parses `orch.toml` and returns the settings with all findings, each with its line and column under `path`.
 ///
-/// A part that is wrong gives a finding and keeps its default; a wrong root is left out, for orch
-/// must not act on directories that nobody named. With an error among the findings the settings do
-/// for looking, but nothing should be written by them.
+/// An invalid part yields a finding and keeps its default. An invalid root is left out, because orch must not
+/// act on directories that nobody named. If a finding is an error, the settings are good enough for reading,
+/// but nothing should be written with them.
 #[must_use]
 pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     let (document, faults) = DeTable::parse_recoverable(text);
@@ -29,19 +29,19 @@ pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     if faults.is_empty() {
         return (config, reader.findings());
     }
-    // What is found beyond a syntax error is mostly its echo.
+    // After a syntax error, most other findings are consequences of it.
     let mut reader = TomlReader::new(SettingsDialect { text, path });
     for fault in faults {
-        let hint = "the file is TOML, as in `key = \"value\"`; see https://toml.io";
+        let hint = "write TOML, for example `key = \"value\"`; see https://toml.io";
         let finding = Diagnostic::error(Code::ConfigSyntax, fault.message()).hint(hint);
         reader.report(fault.span().unwrap_or(text.len()..text.len()), finding);
     }
     (config, reader.findings())
 }
 
-/// A finding for every root of `orch.toml` whose workflow is not among `known`, with its line and column.
+/// A finding for every root of `orch.toml` whose workflow is not in `known`, with its line and column.
 ///
-/// Which workflows there are depends on the settings themselves, so this is asked after [`parse`].
+/// The set of workflows depends on the settings themselves, so this check follows [`parse`].
 #[must_use]
 pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagnostic> {
     let (document, faults) = DeTable::parse_recoverable(text);
@@ -58,7 +58,7 @@ pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagno
         if known.iter().all(|known| known != name) {
             let hint = match nearest(name, known.iter().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are: {}", known.join(", ")),
+                None => format!("the workflows are: {}", known.join(", ")),
             };
             reader.report(named.span(), invalid(format!("there is no workflow `{name}`"), hint));
         }
@@ -91,7 +91,7 @@ fn version(reader: &mut SettingsReader<'_>, top: &mut TomlTable<'_, '_>) {
         return reader.wrong_type("version", value, TomlType::Integer(0));
     };
     if u64::from_str_radix(integer.as_str(), integer.radix()) != Ok(VERSION) {
-        let message = format!("version {integer} of this file is unknown to this orch");
+        let message = format!("version {integer} of orch.toml is not supported by this orch");
         let hint = format!("update orch, or write `version = {VERSION}`");
         reader.report(value.span(), invalid(message, hint));
     }
@@ -115,7 +115,7 @@ fn roots(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Roots {
 fn root(reader: &mut SettingsReader<'_>, table: Spanned<TomlTable<'_, '_>>) -> Option<Root> {
     let Spanned { value: mut table, span } = table;
     if !table.has("path") {
-        reader.report(span, invalid("this root has no `path`", format!("for example `{}`", example("path"))));
+        reader.report(span, invalid("the root has no `path`", format!("for example `{}`", example("path"))));
     }
     let path = reader.parsed_at(&mut table, "path", RootPath::new);
     let is_named = table.has("workflow");
@@ -165,7 +165,7 @@ fn watch(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Watch
     watch
 }
 
-/// A value that cannot be read allows nothing: the default of `apply` would be too much.
+/// A value that cannot be read allows nothing; the default of `apply` would allow too much.
 fn apply(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Apply {
     let DeValue::String(text) = value.get_ref() else {
         return Apply::Rules(reader.items("apply", value, |text| RuleId::new(text)));
@@ -190,18 +190,18 @@ fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
 fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {
     let default = Hook::default();
     let hook = Hook {
-        on_fault: reader
-            .parsed_at(&mut table, "on_fault", |text| {
-                choice(text, OnFault::named, &OnFault::ALL.map(OnFault::as_str))
+        on_missing: reader
+            .parsed_at(&mut table, "on_missing", |text| {
+                choice(text, OnMissing::named, &OnMissing::ALL.map(OnMissing::as_str))
             })
-            .unwrap_or(default.on_fault),
+            .unwrap_or(default.on_missing),
         timeout_seconds: reader.integer_at(&mut table, "timeout_seconds", 1..=3_600, default.timeout_seconds),
     };
     reader.finish(table);
     hook
 }
 
-/// The globs at `key`, the bad ones reported and left out.
+/// The globs at `key`; invalid ones are reported and left out.
 fn patterns(reader: &mut SettingsReader<'_>, table: &mut TomlTable<'_, '_>, key: &'static str) -> Patterns {
     table.take(key).map(|value| globs(reader, key, value)).unwrap_or_default()
 }
@@ -211,7 +211,7 @@ fn globs(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> P
     Patterns::new(texts).unwrap_or_default()
 }
 
-/// The word that a text is, or what may stand in its place.
+/// Parses a word from a closed list; the error lists the choices.
 fn choice<T>(text: &str, named: fn(&str) -> Option<T>, choices: &[&str]) -> Result<T, String> {
     named(text).ok_or_else(|| unknown_choice(text, choices))
 }
@@ -255,7 +255,7 @@ mod tests {
             poll = true
             reconcile_seconds = 30
             [hook]
-            on_fault = "block"
+            on_missing = "block"
             timeout_seconds = 3
             [executor.reviewer]
             command = ["claude", "-p"]
@@ -274,7 +274,7 @@ mod tests {
         assert!(config.git.sign_off && config.git.detached_head);
         assert_eq!((&config.watch.apply, &config.watch.adopt), (&Apply::None, &Adopt::All));
         assert_eq!((config.watch.poll, config.watch.reconcile_seconds), (true, 30));
-        assert_eq!(config.hook, Hook { on_fault: OnFault::Block, timeout_seconds: 3 });
+        assert_eq!(config.hook, Hook { on_missing: OnMissing::Block, timeout_seconds: 3 });
         assert_eq!(config.executors.names().collect::<Vec<_>>(), ["reviewer"]);
         let reviewer = config.executors.find(["nobody", "reviewer"]).expect("an executor");
         assert_eq!(reviewer.command, ["claude", "-p"]);
@@ -294,7 +294,7 @@ mod tests {
             ("settle_ms = 'x'", "1:13: config-value: expected an integer, found a string"),
             ("settle_ms = 0", "1:13: config-value: 0 is out of range"),
             ("settle_ms = -1", "1:13: config-value: -1 is out of range"),
-            ("version = 2", "1:11: config-value: version 2 of this file is unknown to this orch"),
+            ("version = 2", "1:11: config-value: version 2 of orch.toml is not supported by this orch"),
             ("git = 1", "1:7: config-value: expected a table, found an integer"),
             (
                 "system = '/etc'",
@@ -303,11 +303,11 @@ mod tests {
             ("root = 'x'", "1:8: config-value: expected a list of tables, found a string"),
             (
                 "[[root]]\npth = 'x/*'",
-                "1:1: config-value: this root has no `path`\n2:1: config-unknown-key: unknown key `pth`",
+                "1:1: config-value: the root has no `path`\n2:1: config-unknown-key: unknown key `pth`",
             ),
             (
                 "[[root]]\npath = 'x'",
-                "2:8: config-value: \"x\" is not a path of tasks: it has no wildcard, so that no task would have an id",
+                "2:8: config-value: \"x\" is not a path of tasks: it has no wildcard, so no task would have an id",
             ),
             (
                 "[git]\ncommit = 'on'",
@@ -325,11 +325,11 @@ mod tests {
             ),
             (
                 "[watch]\napply = ['ok', 'not ok']",
-                "2:16: config-value: \"not ok\" is not a valid rule id: it may hold letters, digits, `-`, `_` and `.` only",
+                "2:16: config-value: \"not ok\" is not a valid rule id: it may contain only letters, digits, `-`, `_` and `.`",
             ),
             ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
             (
-                "[hook]\non_fault = 'blok'",
+                "[hook]\non_missing = 'blok'",
                 "2:12: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
             ),
             ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
@@ -338,9 +338,9 @@ mod tests {
             ("[executor]\ncommand = 1", "2:11: config-value: expected a table, found an integer"),
             (
                 "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
-                "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: it is no length of time",
+                "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: not a duration",
             ),
-            ("[executor.a]\ncommand = ['']", "2:11: config-value: the first word, the program, is empty"),
+            ("[executor.a]\ncommand = ['']", "2:11: config-value: the program name is empty"),
             (
                 "a = 1\nb = 2\n[git]\nc = 3",
                 "1:1: config-unknown-key: unknown key `a`\n2:1: config-unknown-key: unknown key `b`\n4:1: config-unknown-key: unknown key `c`",
@@ -364,14 +364,17 @@ mod tests {
             ("setle_ms = 1", "did you mean `settle_ms`?"),
             ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
             ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file, before the first table"),
-            ("[watch]\nelephant = 1", "`[watch]` knows `apply`, `adopt`, `poll` and `reconcile_seconds`"),
-            ("[executor]\ncommand = 1", "write it as in `[executor.default]`"),
-            ("[git]\nprotected = 'main'", "write it as in `protected = [\"main\", \"release/*\"]`"),
-            ("[git]\nprotected = [1]", "write it as in `protected = [\"main\", \"release/*\"]`"),
+            (
+                "[watch]\nelephant = 1",
+                "the keys of `[watch]` are `apply`, `adopt`, `poll` and `reconcile_seconds`",
+            ),
+            ("[executor]\ncommand = 1", "write for example `[executor.default]`"),
+            ("[git]\nprotected = 'main'", "write for example `protected = [\"main\", \"release/*\"]`"),
+            ("[git]\nprotected = [1]", "write for example `protected = [\"main\", \"release/*\"]`"),
             ("[git]\ncommit = 'on'", "for example `commit = \"each\"`"),
             ("[watch]\napply = 'al'", "for example `apply = \"all\"`"),
-            ("[watch]\npoll = 'yes'", "write it as in `poll = false`"),
-            ("[watch]\nreconcile_seconds = 0", "`reconcile_seconds` is from 1 to 86400"),
+            ("[watch]\npoll = 'yes'", "write for example `poll = false`"),
+            ("[watch]\nreconcile_seconds = 0", "`reconcile_seconds` must be from 1 to 86400"),
             ("[[root]]", "for example `path = \"tasks/*\"`"),
             ("version = 0x1F", "update orch, or write `version = 1`"),
         ] {
@@ -392,10 +395,10 @@ mod tests {
                 "[[root]]\nworkflow = 'opensec'\n[[root]]\nworkflow = 'openspec'\n[[root]]\nworkflow = \"nope\"",
                 vec![
                     "2:12: config-value: there is no workflow `opensec` (did you mean `openspec`?)",
-                    "6:12: config-value: there is no workflow `nope` (there are: global-state-machine, openspec)",
+                    "6:12: config-value: there is no workflow `nope` (the workflows are: global-state-machine, openspec)",
                 ],
             ),
-            // What is wrong in another way is told of when the settings are read.
+            // Other problems are reported when the settings are parsed.
             ("[[root]]\nworkflow = 'no name'\n[[root]]\nworkflow = 1", vec![]),
             ("[[root]]\nworkflow = 'nope'\nsettle_ms =", vec![]),
             ("root = [1]", vec![]),

@@ -1,4 +1,4 @@
-//! How `orch.toml` speaks of its faults, and values that are parsed further.
+//! The wording of the findings in `orch.toml`, and helpers for values that are parsed further.
 
 use super::keys::{example, home};
 use crate::base::{
@@ -11,11 +11,11 @@ use toml::de::DeInteger;
 /// Reads the values of `orch.toml`.
 pub(super) type SettingsReader<'t> = TomlReader<SettingsDialect<'t>>;
 
-/// The words of the findings of `orch.toml`.
+/// The wording of the findings in `orch.toml`.
 pub(super) struct SettingsDialect<'t> {
     /// The text being read.
     pub text: &'t str,
-    /// The path that findings name.
+    /// The path that findings show.
     pub path: &'t str,
 }
 
@@ -38,7 +38,7 @@ impl TomlDialect for SettingsDialect<'_> {
     }
 
     fn out_of_range(&self, key: &str, number: &DeInteger<'_>, range: &RangeInclusive<i64>) -> Diagnostic {
-        let hint = format!("`{key}` is from {} to {}", range.start(), range.end());
+        let hint = format!("`{key}` must be from {} to {}", range.start(), range.end());
         invalid(format!("{number} is out of range"), hint)
     }
 
@@ -46,23 +46,23 @@ impl TomlDialect for SettingsDialect<'_> {
         let hint = match (nearest(key, known.iter().copied()), home(key)) {
             (_, Some(home)) => format!("`{key}` belongs to {home}"),
             (Some(near), None) => format!("did you mean `{near}`?"),
-            (None, None) => format!("{title} knows {}", list(known)),
+            (None, None) => format!("the keys of {title} are {}", list(known)),
         };
         Diagnostic::error(Code::ConfigUnknownKey, format!("unknown key `{key}`")).hint(hint)
     }
 }
 
-/// A value that is not usable.
+/// The finding for a value that cannot be used.
 pub(super) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::ConfigValue, message).hint(hint)
 }
 
 fn as_in(key: &str) -> String {
-    format!("write it as in `{}`", example(key))
+    format!("write for example `{}`", example(key))
 }
 
 impl SettingsReader<'_> {
-    /// The integer at `key`, which must lie in `range`.
+    /// The integer at `key`, within `range`.
     pub(super) fn integer_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
@@ -74,7 +74,7 @@ impl SettingsReader<'_> {
         number.and_then(|number| u64::try_from(number.value).ok()).unwrap_or(default)
     }
 
-    /// The string at `key`, parsed.
+    /// The string at `key`, parsed by `parse`. Reports an invalid string and returns `None`.
     pub(super) fn parsed_at<T, E: Display>(
         &mut self,
         table: &mut TomlTable<'_, '_>,
@@ -85,7 +85,7 @@ impl SettingsReader<'_> {
         self.parsed(text, parse, || format!("for example `{}`", example(key)))
     }
 
-    /// The items of a list of strings, each parsed; bad ones are reported and left out.
+    /// The items of a list of strings, each parsed; invalid ones are reported and left out.
     pub(super) fn items<T, E: Display>(
         &mut self,
         key: &str,
@@ -96,7 +96,7 @@ impl SettingsReader<'_> {
         texts.filter_map(|text| self.parsed(text, &parse, || as_in(key))).collect()
     }
 
-    /// What `parse` makes of a text; where it refuses, a finding with this hint.
+    /// The text parsed by `parse`. Reports an invalid text with this hint and returns `None`.
     pub(super) fn parsed<T, E: Display>(
         &mut self,
         text: Spanned<String>,
@@ -107,7 +107,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// `` `a`, `b` and `c` ``.
+/// Names in words: `` `a`, `b` and `c` ``.
 pub(super) fn list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

@@ -1,7 +1,7 @@
-//! The path of a root: a glob that can be undone.
+//! The path of a root: an invertible glob.
 //!
-//! Only `*` and `**` are wildcards here, and never so that a path could be read in two ways: an id
-//! leads to its directory as surely as a directory to its id.
+//! Only `*` and `**` are wildcards here, and only where a path has exactly one reading. So an id determines
+//! its directory as surely as a directory determines its id.
 
 use crate::base::{InvalidName, RepoPath, TaskId};
 use crate::workflow::TreePart as Belongs;
@@ -29,7 +29,7 @@ enum PathPart {
 }
 
 impl PathPart {
-    /// Whether it says nothing about a name.
+    /// Whether the part matches every name.
     fn is_any_name(&self) -> bool {
         matches!(self, Self::One { before, after } if before.is_empty() && after.is_empty())
     }
@@ -46,7 +46,7 @@ impl PathPart {
     }
 }
 
-/// Why a text is no [`RootPath`].
+/// Why a text is not a [`RootPath`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a path of tasks: {reason}")]
 pub struct InvalidRoot {
@@ -57,12 +57,13 @@ pub struct InvalidRoot {
 }
 
 impl RootPath {
-    /// Parses a path such as `tasks/*`, `work/**` or `teams/*/task-*`; the error says what is wrong.
+    /// Parses a path such as `tasks/*`, `work/**` or `teams/*/task-*`. Returns [`InvalidRoot`] if the text
+    /// has no wildcard, is ambiguous, or is not a path inside the repository.
     pub fn new(text: &str) -> Result<Self, InvalidRoot> {
         let invalid = |reason| InvalidRoot { text: text.to_owned(), reason };
         let path = RepoPath::new(text).map_err(|error| invalid(error.reason))?;
         if path.as_str().contains(['?', '[', ']', '{', '}', '\\']) {
-            return Err(invalid("`*` and `**` are its only wildcards"));
+            return Err(invalid("only `*` and `**` are allowed as wildcards"));
         }
         let mut parts = Vec::new();
         let mut base = Vec::new();
@@ -72,9 +73,7 @@ impl RootPath {
                 None => parts.push(PathPart::Literal(part.to_owned())),
                 Some(("", "*")) => parts.push(PathPart::Any),
                 Some((_, after)) if after.contains('*') => {
-                    return Err(invalid(
-                        "one part holds several `*`, so that an id could be read in two ways",
-                    ));
+                    return Err(invalid("one part has several `*`, so an id would be ambiguous"));
                 }
                 Some((before, after)) => {
                     parts.push(PathPart::One { before: before.to_owned(), after: after.to_owned() });
@@ -82,10 +81,10 @@ impl RootPath {
             }
         }
         if parts.is_empty() {
-            return Err(invalid("it has no wildcard, so that no task would have an id"));
+            return Err(invalid("it has no wildcard, so no task would have an id"));
         }
         if parts.iter().filter(|part| **part == PathPart::Any).count() > 1 {
-            return Err(invalid("it holds several `**`, so that an id could be read in two ways"));
+            return Err(invalid("it has several `**`, so an id would be ambiguous"));
         }
         let base = RepoPath::new(base.join("/")).map_err(|error| invalid(error.reason))?;
         Ok(Self { text: path.to_string(), base, parts })
@@ -103,8 +102,8 @@ impl RootPath {
         &self.base
     }
 
-    /// How much of a directory is a place for tasks: at the last name that the path says, since below it
-    /// any name may be a task's; and at a `**` everything.
+    /// How much of a directory is reserved for tasks: all of it from the last name that the path fixes,
+    /// because below that any name may be a task; and all of it below a `**`.
     pub(super) fn part(&self, directory: &RepoPath) -> Belongs {
         let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
         let mut places: Vec<PathPart> = base.map(|name| PathPart::Literal(name.to_owned())).collect();
@@ -119,8 +118,8 @@ impl RootPath {
         }
     }
 
-    /// The id that `directory` has as a task under this path, or why that is none; `None` if the path
-    /// does not match.
+    /// The id of the task at `directory` under this path, or why its name is not a valid id; `None` if the
+    /// path does not match.
     pub(super) fn id_of(&self, directory: &RepoPath) -> Option<Result<TaskId, InvalidName>> {
         let names: Vec<&str> = directory.below(&self.base)?.split('/').collect();
         let spare = self.spare(names.len(), self.parts.len())?;
@@ -144,7 +143,7 @@ impl RootPath {
         Some(TaskId::new(id.join("/")))
     }
 
-    /// The directory of a task: its id filled into the wildcards.
+    /// The directory of a task: the path with the wildcards replaced by the id.
     pub(super) fn directory_of(&self, task: &TaskId) -> Option<RepoPath> {
         let names: Vec<&str> = task.as_str().split('/').collect();
         let wildcards = self.parts.iter().filter(|part| !matches!(part, PathPart::Literal(_))).count();
@@ -161,8 +160,8 @@ impl RootPath {
         self.base.join(&parts.join("/")).ok()
     }
 
-    /// How many of `names` fall to `**`, given the number of places they have to fill; `None` if
-    /// they do not fit. As in every glob, a last `**` stands for at least one name, another for any number.
+    /// How many of `names` the `**` matches, if the other parts need `places` names; `None` if there are too
+    /// few or too many. As in other globs, a final `**` matches at least one name, any other any number.
     fn spare(&self, names: usize, places: usize) -> Option<usize> {
         if !self.parts.contains(&PathPart::Any) {
             return (names == places).then_some(0);

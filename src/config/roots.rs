@@ -1,4 +1,4 @@
-//! Where tasks live: which directory is which task, and back.
+//! Where tasks live: maps directories to tasks, and back.
 
 use super::{Patterns, RootPath};
 use crate::base::{InvalidName, RepoPath, TaskId, WorkflowName};
@@ -7,16 +7,16 @@ use crate::workflow::TreePart;
 /// One `[[root]]` of `orch.toml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Root {
-    /// Which directories are tasks; what its wildcards match is the id of a task.
+    /// Which directories are tasks. The part that the wildcards match is the id of the task.
     pub path: RootPath,
     /// The workflow that governs these tasks.
     pub workflow: WorkflowName,
-    /// Globs, relative to the repository like `path`, of directories that are no tasks and hold none.
+    /// Globs, relative to the repository, of directories that are not tasks and contain none.
     pub exclude: Patterns,
 }
 
 impl Root {
-    /// Whether `directory`, or one it lies in, is excluded from this root.
+    /// Whether `directory` or one of its parents is excluded from this root.
     #[must_use]
     pub fn excludes(&self, directory: &RepoPath) -> bool {
         let mut upwards = std::iter::successors(Some(directory.clone()), RepoPath::parent);
@@ -24,7 +24,7 @@ impl Root {
     }
 }
 
-/// All roots of a repository, in the order of the file; the first that matches a directory has it.
+/// All roots of a repository, in file order. A directory belongs to the first root that matches it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Roots(Vec<Root>);
 
@@ -35,20 +35,20 @@ impl Roots {
         Self(roots)
     }
 
-    /// The root at an index that [`Roots::match_directory`] gave.
+    /// The root with an index that [`Roots::match_directory`] returned.
     #[must_use]
     pub fn get(&self, root: usize) -> Option<&Root> {
         self.0.get(root)
     }
 
-    /// Every root, in order.
+    /// All roots, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Root> {
         self.0.iter()
     }
 
-    /// The index of the root that a directory belongs to, and the id it has there as a task.
+    /// The index of the root that a directory belongs to, and the id of the task there.
     ///
-    /// Whether it *is* a task depends on what it holds.
+    /// Whether there *is* a task depends on the contents of the directory.
     #[must_use]
     pub fn match_directory(&self, directory: &RepoPath) -> Option<(usize, TaskId)> {
         self.0.iter().enumerate().find_map(|(index, root)| {
@@ -57,8 +57,8 @@ impl Roots {
         })
     }
 
-    /// Of a directory that would be a task by its place and cannot be one by its name: the index of
-    /// the root it lies in, and what is wrong with the name.
+    /// For a directory that a root matches but whose name is not a valid task id: the index of the root, and
+    /// what is wrong with the name.
     #[must_use]
     pub fn misnamed(&self, directory: &RepoPath) -> Option<(usize, InvalidName)> {
         if self.match_directory(directory).is_some() {
@@ -72,7 +72,7 @@ impl Roots {
 
     /// The directory of a task in a root: the inverse of [`Roots::match_directory`].
     ///
-    /// `None` if the id has too few or too many parts for the root's path, or if the directory is
+    /// `None` if the id has too few or too many parts for the path of the root, or if the directory is
     /// excluded or belongs to an earlier root.
     #[must_use]
     pub fn directory_of(&self, root: usize, task: &TaskId) -> Option<RepoPath> {
@@ -81,8 +81,7 @@ impl Roots {
         (found == root && id == *task).then_some(directory)
     }
 
-    /// How much of what lies at a path is a place for tasks, and so no code; known without looking for
-    /// tasks there.
+    /// How much of a path is reserved for tasks and so is not code. Does not look for tasks there.
     #[must_use]
     pub fn part(&self, path: &RepoPath, is_directory: bool) -> TreePart {
         let parts = self.0.iter().filter(|root| is_directory && !root.excludes(path));
@@ -93,7 +92,7 @@ impl Roots {
             .unwrap_or(TreePart::None)
     }
 
-    /// The directory in which the tasks of each root lie and a walk starts, in the order of the roots.
+    /// The directory that contains the tasks of each root, where a scan starts, in the order of the roots.
     pub fn bases(&self) -> impl Iterator<Item = &RepoPath> {
         self.0.iter().map(|root| root.path.base())
     }

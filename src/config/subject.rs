@@ -1,4 +1,4 @@
-//! The first line of a commit message, as a text with placeholders.
+//! The template for the first line of a commit message.
 
 use crate::base::nearest;
 use std::fmt;
@@ -16,14 +16,14 @@ enum Piece {
     Placeholder(Placeholder),
 }
 
-/// What a subject can name.
+/// What a placeholder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placeholder {
     /// `{task}`: the id of the task.
     Task,
-    /// `{from}`: the phase that is left.
+    /// `{from}`: the phase that the task leaves.
     From,
-    /// `{to}`: the phase that is entered.
+    /// `{to}`: the phase that the task enters.
     To,
     /// `{kind}`: the kind of the transition, for example `advance`.
     Kind,
@@ -31,24 +31,24 @@ pub enum Placeholder {
     Rule,
 }
 
-/// Why a text is no [`CommitSubject`].
+/// Why a text is not a [`CommitSubject`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSubject {
-    /// A commit needs a subject.
+    /// The text is empty; a commit needs a subject.
     #[error("a subject must not be empty")]
     Empty,
-    /// A subject is one line.
+    /// The text has several lines or control characters.
     #[error("a subject must be one line without control characters")]
     Control,
-    /// A `{` or `}` stands alone.
-    #[error("`{{` and `}}` are for placeholders, and one of them stands alone")]
+    /// The text contains a single `{` or `}`.
+    #[error("an unmatched `{{` or `}}`; braces are only for placeholders")]
     Brace,
     /// A placeholder that does not exist.
     #[error("there is no placeholder {{{name}}}{}", did_you_mean(*.nearest))]
     Unknown {
-        /// What stands between the braces.
+        /// The text between the braces.
         name: String,
-        /// What was probably meant.
+        /// The placeholder that was probably meant.
         nearest: Option<&'static str>,
     },
 }
@@ -66,7 +66,7 @@ const PLACEHOLDERS: [(&str, Placeholder); 5] = [
 ];
 
 impl CommitSubject {
-    /// Parses a subject; the error says which part is wrong.
+    /// Parses a subject. Returns [`InvalidSubject`] if the text is empty, is not one line, or misuses braces.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidSubject> {
         let text = text.into();
         if text.trim().is_empty() {
@@ -87,7 +87,7 @@ impl CommitSubject {
         Ok(Self { text, pieces })
     }
 
-    /// The subject with its placeholders filled in.
+    /// The subject with `value` filled in for each placeholder.
     #[must_use]
     pub fn render<'a>(&'a self, value: impl Fn(Placeholder) -> &'a str) -> String {
         let pieces = self.pieces.iter().map(|piece| match piece {
@@ -163,8 +163,8 @@ mod tests {
             ("", "a subject must not be empty"),
             (" ", "a subject must not be empty"),
             ("a\nb", "a subject must be one line without control characters"),
-            ("a {task", "`{` and `}` are for placeholders, and one of them stands alone"),
-            ("a} {task}", "`{` and `}` are for placeholders, and one of them stands alone"),
+            ("a {task", "an unmatched `{` or `}`; braces are only for placeholders"),
+            ("a} {task}", "an unmatched `{` or `}`; braces are only for placeholders"),
             ("{tsak}", "there is no placeholder {tsak}; did you mean {task}?"),
             ("{author}", "there is no placeholder {author}"),
         ] {

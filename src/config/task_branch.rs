@@ -1,4 +1,4 @@
-//! How the name of a branch names a task, as a text with one placeholder.
+//! The pattern by which a branch name names a task.
 
 use crate::base::TaskId;
 use std::fmt;
@@ -10,13 +10,13 @@ pub struct TaskBranch {
     after: String,
 }
 
-/// Why a text is no [`TaskBranch`].
+/// Why a text is not a [`TaskBranch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it must hold {{task}} exactly once, for example \"task/{{task}}\"")]
+#[error("the pattern must contain {{task}} exactly once, for example \"task/{{task}}\"")]
 pub struct InvalidTaskBranch;
 
 impl TaskBranch {
-    /// Parses a pattern.
+    /// Parses a pattern. Returns [`InvalidTaskBranch`] unless the text contains `{task}` exactly once.
     pub fn new(text: &str) -> Result<Self, InvalidTaskBranch> {
         let (before, after) = text.split_once("{task}").ok_or(InvalidTaskBranch)?;
         if [before, after].iter().any(|part| part.contains(['{', '}'])) {
@@ -25,7 +25,7 @@ impl TaskBranch {
         Ok(Self { before: before.to_owned(), after: after.to_owned() })
     }
 
-    /// The task that a branch names, if it fits. `branch` is the name without `refs/heads/`.
+    /// The task that a branch names, if the name matches. `branch` is the name without `refs/heads/`.
     #[must_use]
     pub fn task(&self, branch: &str) -> Option<TaskId> {
         TaskId::new(branch.strip_prefix(&self.before)?.strip_suffix(&self.after)?).ok()

@@ -6,7 +6,7 @@ use super::{Happened, RunOptions, StopFlag, refuse_untracked, state_of};
 use crate::apply::{Applied, Writer, first_applied};
 use crate::base::Diagnostic;
 use crate::decide;
-use crate::run::{ControlRequest, RunFiles, RunState, Said};
+use crate::run::{ControlOutcome, ControlRequest, RunFiles, RunState};
 use crate::survey::{Error, TaskRef};
 use crate::workflow::Signal;
 
@@ -28,9 +28,9 @@ pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> 
     let files = RunFiles::of(&writer.workspace.root, &task.directory);
     let by = writer.stamp().by.name;
     for _ in 0..TRIES {
-        let run = match files.say(Some(request), &by)? {
-            Said::Told(run) => return Ok(Controlled::Told(run)),
-            Said::Nobody(run) => run,
+        let run = match files.send(Some(request), &by)? {
+            ControlOutcome::Sent(run) => return Ok(Controlled::Told(run)),
+            ControlOutcome::NoRunner(run) => run,
         };
         if !run.is_some_and(|run| concerns(request, &run)) {
             let signal = request.signal().map_or(Ok(None), |signal| answer_signal(writer, task, signal))?;
@@ -77,9 +77,9 @@ fn end_run(
 pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> {
     let files = RunFiles::of(&writer.workspace.root, &task.directory);
     let by = writer.stamp().by.name;
-    let run = match files.say(None, &by)? {
-        Said::Told(run) => return Ok(Controlled::Told(run)),
-        Said::Nobody(run) => run,
+    let run = match files.send(None, &by)? {
+        ControlOutcome::Sent(run) => return Ok(Controlled::Told(run)),
+        ControlOutcome::NoRunner(run) => run,
     };
     Ok(match answer_signal(writer, task, Signal::Resume)? {
         Some(applied) => Controlled::Done(Some(Box::new(applied))),

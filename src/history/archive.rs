@@ -3,7 +3,7 @@
 use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
-use crate::record::{LogPeek, phase_key_in};
+use crate::record::phase_key_in;
 use crate::scan::{FileSet, Source};
 use crate::store::{Store, TreeSource};
 use crate::survey::setting::{InSource, OnDisk, Setting};
@@ -131,11 +131,6 @@ impl<'s> Archive<'s> {
         self.store.is_filtered(path)
     }
 
-    /// What a commit holds.
-    pub(super) fn source(&self, commit: Digest) -> TreeSource<'s> {
-        self.store.tree_source(commit)
-    }
-
     /// Whether a task's record was looked at as this commit holds it.
     pub(super) fn knows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
         let Some(record) = held(source, task)? else {
@@ -153,16 +148,14 @@ impl<'s> Archive<'s> {
         Ok(())
     }
 
-    /// An ancestor, at or before `parents`, that held exactly this log of a task and, where `state` says
-    /// which, this state; with `files`, also every file of the task as this source holds it. The log was
-    /// not written before `made`.
+    /// An ancestor, at or before `parents`, that held exactly this log of a task and, if `state` is given,
+    /// this state. The log was not written before `made`.
     pub(super) fn held_by(
         &self,
         parents: &[Digest],
         task: &TaskRef,
         (state, log): (Option<Option<Digest>>, Digest),
         made: Option<Timestamp>,
-        files: Option<&dyn Source>,
     ) -> Result<Option<Digest>, Error> {
         let is_it = |held: &HeldRecord| held.1 == log && state.is_none_or(|state| held.0 == state);
         let is_noted = self.held.borrow().get(&task.directory).is_some_and(|held| held.iter().any(is_it));
@@ -170,55 +163,44 @@ impl<'s> Archive<'s> {
             self.is_bound_to_order.set(true);
             return Ok(None);
         }
-        let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
-        let mut same = files.map(|files| SameFiles::new(files, &task.directory)).transpose()?;
-        let found = |source: &TreeSource<'s>| -> Result<bool, Error> {
-            if !held(source, task)?.is_some_and(|held| is_it(&held)) {
-                return Ok(false);
-            }
-            same.as_mut().map_or(Ok(true), |same| same.are_in(source))
-        };
-        self.ancestor(parents, since, found)
+        self.ancestor(parents, made, |source| Ok(held(source, task)?.is_some_and(|held| is_it(&held))))
     }
 
-    /// An ancestor that held everything in the directory of a task as this source does.
+    /// An ancestor that held everything in the directory of a task as this source does. Nothing of it was
+    /// there before `made`.
     pub(super) fn stood(
         &self,
         parents: &[Digest],
         task: &TaskRef,
+        made: Option<Timestamp>,
         files: &dyn Source,
     ) -> Result<Option<Digest>, Error> {
-        let mut same = SameFiles::new(files, &task.directory)?;
-        self.ancestor(parents, None, |source| same.are_in(source))
+        let (directory, files) = (&task.directory, files_in(files, &task.directory)?);
+        let mut known: HashMap<Option<Digest>, bool> = HashMap::new();
+        self.ancestor(parents, made, |source| {
+            let tree = source.object(directory)?.map(|(tree, _)| tree);
+            // What cannot be read is not known to be the same.
+            let is_same = || files_in(source, directory).is_ok_and(|held| held == files);
+            Ok(*known.entry(tree).or_insert_with(is_same))
+        })
     }
 
-    /// The ancestors with the logs of a task that `fit` best, newest first; each log is asked about once.
-    pub(super) fn logs_before(
+    /// What the newest ancestor holds whose log of a task is meant; `is_meant` is asked once for each log.
+    pub(super) fn log_before(
         &self,
         parents: &[Digest],
         task: &TaskRef,
-        fit: impl Fn(LogBytes<'_>) -> Option<usize>,
-    ) -> Result<Vec<Digest>, Error> {
+        mut is_meant: impl FnMut(LogBytes<'_>) -> bool,
+    ) -> Result<Option<TreeSource<'s>>, Error> {
         let path = task.transcript_path();
         let mut seen = HashSet::new();
-        let mut best: (usize, Vec<Digest>) = Default::default();
-        self.ancestor(parents, None, |source| {
+        let found = self.ancestor(parents, None, |source| {
             let Some((blob, _)) = source.object(&path)?.filter(|(blob, _)| seen.insert(*blob)) else {
                 return Ok(false);
             };
-            let bytes = self.store.blob(blob)?;
-            let fit = bytes.and_then(|bytes| fit(LogBytes { blob, bytes: &bytes }));
-            if let Some((fit, commit)) = fit.zip(source.commit()) {
-                if fit > best.0 {
-                    best = (fit, Vec::new());
-                }
-                if fit == best.0 {
-                    best.1.push(commit);
-                }
-            }
-            Ok(false)
+            Ok(self.store.blob(blob)?.is_some_and(|bytes| is_meant(LogBytes { blob, bytes: &bytes })))
         })?;
-        Ok(best.1)
+        Ok(found.map(|commit| self.store.tree_source(commit)))
     }
 
     /// What the commits hold that all of these come from.
@@ -237,34 +219,14 @@ impl<'s> Archive<'s> {
         Ok(self.ancestor(parents, None, holds)?.is_some())
     }
 
-    /// What an ancestor holds whose log ends with the line of this event.
-    pub(super) fn after_event(
-        &self,
-        parents: &[Digest],
-        task: &TaskRef,
-        event: Digest,
-    ) -> Result<Option<TreeSource<'s>>, Error> {
-        let path = task.transcript_path();
-        let mut known: HashMap<Digest, bool> = HashMap::new();
-        let found = self.ancestor(parents, None, |source| {
-            let Some((blob, _)) = source.object(&path)? else { return Ok(false) };
-            if let Some(known) = known.get(&blob) {
-                return Ok(*known);
-            }
-            let bytes = self.store.blob(blob)?.unwrap_or_default();
-            let ends_so = LogPeek::new(0, &bytes).last == Some(event);
-            known.insert(blob, ends_so);
-            Ok(ends_so)
-        })?;
-        Ok(found.map(|commit| self.store.tree_source(commit)))
-    }
-
+    /// The newest ancestor that is meant. It holds something that was not written before `made`.
     fn ancestor(
         &self,
         from: &[Digest],
-        since: Option<Timestamp>,
+        made: Option<Timestamp>,
         mut is_meant: impl FnMut(&TreeSource<'s>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
+        let since = made.map(|made| Timestamp::from_seconds(made.seconds() - SECONDS_OFF));
         let mut failed = None;
         let found = self.store.ancestor(from, since, |source| {
             Ok(is_meant(source).unwrap_or_else(|error| {
@@ -283,31 +245,7 @@ fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, E
     Ok(Some((state.map(|(state, _)| state), log)))
 }
 
-/// What lies in a directory, to be looked for in commits.
-struct SameFiles<'a> {
-    directory: &'a RepoPath,
-    files: BTreeMap<RepoPath, Digest>,
-    /// The trees that were looked at, and whether they are the same.
-    known: HashMap<Option<Digest>, bool>,
-}
-
-impl<'a> SameFiles<'a> {
-    fn new(source: &dyn Source, directory: &'a RepoPath) -> Result<Self, Error> {
-        Ok(Self { directory, files: files_in(source, directory)?, known: HashMap::new() })
-    }
-
-    fn are_in(&mut self, source: &TreeSource<'_>) -> Result<bool, Error> {
-        let tree = source.object(self.directory)?.map(|(tree, _)| tree);
-        if let Some(known) = self.known.get(&tree) {
-            return Ok(*known);
-        }
-        // What cannot be read is not known to be the same.
-        let same = files_in(source, self.directory).is_ok_and(|files| files == self.files);
-        self.known.insert(tree, same);
-        Ok(same)
-    }
-}
-
+/// The files in a directory, with the blobs that they are.
 fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, Error> {
     let files = FileSet::of(source, directory, u64::MAX - 1)?;
     let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));

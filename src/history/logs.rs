@@ -100,6 +100,29 @@ impl LogPool {
         log.ids.clone().unwrap_or_else(|| self.events.borrow().ancestry(&log.heads))
     }
 
+    /// The ids of a log's events that have a state: those before which none is missing.
+    pub(super) fn intact_ids(&self, log: &ReadLog) -> HashSet<Digest> {
+        let ids = self.ids(log);
+        if log.ids.is_none() {
+            return ids;
+        }
+        let mut intact = HashSet::new();
+        for id in self.sorted(ids) {
+            if self.event(&id).is_some_and(|event| event.after.iter().all(|before| intact.contains(before))) {
+                intact.insert(id);
+            }
+        }
+        intact
+    }
+
+    /// The events of a log that have a state and that no other such event follows.
+    pub(super) fn intact_heads(&self, log: &ReadLog) -> Vec<Digest> {
+        match log.ids {
+            None => log.heads.clone(),
+            Some(_) => self.tips(&self.intact_ids(log).into_iter().collect::<Vec<_>>()),
+        }
+    }
+
     /// Whether a log holds an event.
     pub(super) fn holds(&self, log: &ReadLog, id: &Digest) -> bool {
         log.heads.contains(id) || self.ids(log).contains(id)

@@ -6,6 +6,7 @@ mod check;
 mod compared;
 mod gates;
 mod logs;
+mod new_steps;
 mod parallel;
 mod proof;
 mod reconstruction;

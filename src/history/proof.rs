@@ -2,12 +2,11 @@
 //! beside it, and is its state the fold of that?
 
 use super::archive::Archive;
-use super::logs::{LogBytes, LogPool, ReadLog};
+use super::logs::{LogPool, ReadLog};
+use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
-use super::steps::Replaying;
 use crate::base::{Digest, command};
 use crate::decide::{Proof, Standing, State};
-use crate::scan::Source;
 use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, TaskRef};
 use std::collections::HashSet;
@@ -55,7 +54,10 @@ impl RecordChange<'_> {
         Proving { change: self, olds, old_logs, new, log, lost, added }.prove()
     }
 
-    /// The events that the sides had and the log has not, and those that it has beside theirs.
+    /// The events that the sides had and the log has not, and those that are new in it.
+    ///
+    /// An event that followed a lost one had no state. When the lost one returns, both are new, because the
+    /// files that they rest on may be other files by then.
     fn growth(
         &self,
         olds: &[TaskRecord],
@@ -79,11 +81,17 @@ impl RecordChange<'_> {
             common.extend(pool.ids(&base.read(pool, None)));
         }
         let now = pool.ids(log);
+        let intact = pool.intact_ids(log);
+        let intact_before: HashSet<Digest> = old_logs.iter().flat_map(|old| pool.intact_ids(old)).collect();
         let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
         let lost: HashSet<Digest> = sides.iter().flatten().filter(|id| !now.contains(*id)).copied().collect();
         // What one side dropped from what both come from is told of its own commit.
         let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id)));
-        let added = now.into_iter().filter(|id| !sides.iter().any(|side| side.contains(id)));
+        let is_new = |id: &Digest| {
+            let is_known = sides.iter().any(|side| side.contains(id));
+            !is_known || (intact.contains(id) && !intact_before.contains(id))
+        };
+        let added = now.into_iter().filter(is_new);
         Ok((pool.sorted(lost), pool.sorted(added)))
     }
 }
@@ -133,22 +141,27 @@ impl Proving<'_> {
             return Ok(Some(renamed));
         }
         let pool = self.change.archive.logs();
-        let heads: Vec<Digest> = self.old_logs.iter().flat_map(|log| log.heads.iter().copied()).collect();
+        let heads: Vec<Digest> = self.old_logs.iter().flat_map(|log| pool.intact_heads(log)).collect();
         let heads = pool.tips(&heads);
         let mut best: Option<Proof> = None;
         for (before, old) in self.change.befores.iter().zip(&self.olds) {
             let foreign = self.foreign(before, old);
-            let proof = self.replay(before, before.source, &heads, &self.added, foreign.as_ref())?;
+            let proof = self.replay(before, &heads, &self.added, foreign.as_ref())?;
             if best.as_ref().is_none_or(|best| best.standing > proof.standing) {
                 best = Some(proof);
             }
         }
         let Some(proof) = best else { return Ok(None) };
-        // Looking through ancestors is slow, so what is derived plainly is not looked for.
-        let several_to_the_end = self.added.len() > 1 && self.is_finished();
-        let is_open = proof.standing >= Standing::Unverifiable || several_to_the_end;
-        let restored = if is_open { self.put_back(None)? } else { None };
-        Ok(Some(restored.unwrap_or(proof)))
+        // A search through the ancestors is slow, so an ordinary step is accepted without one.
+        let was_damaged = self.old_logs.iter().any(|old| !old.faults.is_empty());
+        let ends_after_several = || self.added.len() > 1 && self.is_finished();
+        if proof.standing < Standing::Unverifiable && !was_damaged && !ends_after_several() {
+            return Ok(Some(proof));
+        }
+        Ok(Some(match self.put_back(None)? {
+            None if proof.standing == Standing::Forged => self.moved_on()?.unwrap_or(proof),
+            restored => restored.unwrap_or(proof),
+        }))
     }
 
     /// A log that holds no new event: of a merge, what both sides recorded.
@@ -188,10 +201,8 @@ impl Proving<'_> {
         if let Some(restored) = self.put_back(None)? {
             return Ok(Some(dropped(restored)));
         }
-        if !is_merge && let Some(moved_on) = self.moved_on()? {
-            return Ok(Some(moved_on));
-        }
-        Ok(Some(dropped(Proof::forged(self.what_is_lost()))))
+        let moved_on = self.moved_on()?;
+        Ok(Some(moved_on.unwrap_or_else(|| dropped(Proof::forged(self.what_is_lost())))))
     }
 
     fn what_is_lost(&self) -> String {
@@ -212,7 +223,6 @@ impl Proving<'_> {
     fn replay(
         &self,
         before: &Snapshot<'_>,
-        old: &dyn Source,
         heads: &[Digest],
         added: &[Digest],
         foreign: Option<&State>,
@@ -222,7 +232,7 @@ impl Proving<'_> {
         let after = Snapshot { code: before.code, ..*after };
         let (steps, held_after) = Default::default();
         let mut replaying =
-            Replaying { task, parents, befores, before: *before, after, archive, old, steps, held_after };
+            NewSteps { task, parents, befores, before: *before, after, archive, steps, held_after };
         if let Err(why) = replaying.read(added, heads, foreign) {
             return Ok(Proof::forged(why));
         }
@@ -238,43 +248,41 @@ impl Proving<'_> {
         })
     }
 
-    /// The record goes on from an ancestor's: somebody went back there, and then took other steps.
+    /// The record continues that of an ancestor: a commit that goes back there and then takes other steps.
     fn moved_on(&self) -> Result<Option<Proof>, Error> {
         let RecordChange { task, parents, befores, archive, .. } = *self.change;
-        let (pool, Some(before)) = (archive.logs(), befores.first()) else { return Ok(None) };
+        let (pool, [before]) = (archive.logs(), befores) else { return Ok(None) };
         let now = pool.ids(&self.log);
         let at = |ids: &mut dyn Iterator<Item = Digest>| {
             ids.filter_map(|id| Some(pool.event(&id)?.entry.at)).max()
         };
         let last = at(&mut self.old_logs.iter().flat_map(|log| log.heads.iter().copied()));
-        let goes_on = |log: LogBytes<'_>| {
+        let (mut most, mut best) = (0, None);
+        archive.log_before(parents, task, |log| {
+            let blob = log.blob;
             let log = pool.read(log, None);
             let ids = pool.ids(&log);
-            let is_part = log.faults.is_empty() && !ids.is_empty() && ids.is_subset(&now);
-            // A time is believed, but steps taken anew bear a new one; the old ones told otherwise do not.
-            let mut later = now.iter().filter(|id| !ids.contains(*id)).copied();
-            let is_later = later.all(|id| pool.event(&id).map(|event| event.entry.at) > last);
-            (is_part && is_later).then_some((ids, log))
+            let mut later = now.difference(&ids);
+            // The audit believes the time of a step. A step that is taken anew has a new time; the old steps
+            // with other contents have the old one.
+            let is_later = later.all(|id| pool.event(id).map(|event| event.entry.at) > last);
+            let is_part = log.faults.is_empty() && ids.is_subset(&now) && ids.len() < now.len();
+            // The longest log is the one that the new steps follow.
+            if is_part && is_later && ids.len() > most {
+                (most, best) = (ids.len(), Some(blob));
+            }
+            false
+        })?;
+        let Some(blob) = best else { return Ok(None) };
+        let Some(source) = archive.log_before(parents, task, |log| log.blob == blob)? else {
+            return Ok(None);
         };
-        // The longer the log that it goes on from, the better it fits.
-        for commit in archive.logs_before(parents, task, |log| Some(goes_on(log)?.0.len()))? {
-            let source = archive.source(commit);
-            let old = TaskRecord::of(task, &source)?;
-            let Some(file) = &old.log else { continue };
-            let Some((ids, log)) = goes_on(LogBytes { blob: file.blob, bytes: &file.bytes }) else {
-                continue;
-            };
-            let added = pool.sorted(now.difference(&ids).copied());
-            if added.is_empty() {
-                continue;
-            }
-            let mut proof = self.replay(before, &source, &log.heads, &added, None)?;
-            if proof.standing != Standing::Forged {
-                proof.why = proof.why.or_else(|| Some(format!("after going back to {}", commit.short())));
-                return Ok(Some(proof));
-            }
-        }
-        Ok(None)
+        let log = TaskRecord::of(task, &source)?.read(pool, None);
+        let ids = pool.ids(&log);
+        let added = pool.sorted(now.difference(&ids).copied());
+        let proof = self.replay(before, &log.heads, &added, None)?;
+        let from = source.commit().map(|commit| format!("after going back to {}", commit.short()));
+        Ok((proof.standing != Standing::Forged).then(|| Proof { why: proof.why.clone().or(from), ..proof }))
     }
 
     /// The same record under another name: the task was renamed, and nothing of it stayed behind.
@@ -295,28 +303,20 @@ impl Proving<'_> {
     /// The log of an ancestor, put back, with the files that it was about; where `state` says which, with
     /// the state beside it.
     fn put_back(&self, state: Option<Option<Digest>>) -> Result<Option<Proof>, Error> {
-        let Some(commit) = self.held_by(state, None)? else { return Ok(None) };
-        Ok(Some(match self.held_by(state, Some(self.change.after.source))? {
+        let RecordChange { task, parents, after, archive, .. } = *self.change;
+        let Some(log) = self.new.blobs().1 else { return Ok(None) };
+        let pool = archive.logs();
+        let made = self.log.heads.iter().filter_map(|id| Some(pool.event(id)?.entry.at)).max();
+        let Some(commit) = archive.held_by(parents, task, (state, log), made)? else { return Ok(None) };
+        Ok(Some(match archive.stood(parents, task, made, after.source)? {
             Some(commit) => restored_from(commit),
             None => {
                 let why = format!("the record is that of {}, and the files are not", commit.short());
-                // An open task's files are judged again at its next step, a finished one's never.
+                // The next step judges the files of an open task again. No step judges those of a finished one.
                 let standing = if self.is_finished() { Standing::Forged } else { Standing::Unverifiable };
                 Proof::bare(standing, why)
             }
         }))
-    }
-
-    fn held_by(
-        &self,
-        state: Option<Option<Digest>>,
-        files: Option<&dyn Source>,
-    ) -> Result<Option<Digest>, Error> {
-        let RecordChange { task, parents, archive, .. } = *self.change;
-        let Some(log) = self.new.blobs().1 else { return Ok(None) };
-        let pool = archive.logs();
-        let made = self.log.heads.iter().filter_map(|id| Some(pool.event(id)?.entry.at)).max();
-        archive.held_by(parents, task, (state, log), made, files)
     }
 
     /// There is no log any more: as there was none before the task was begun, or somebody hides it.
@@ -342,7 +342,7 @@ impl Proving<'_> {
                 return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
             }
         };
-        let stood = archive.stood(parents, task, after.source)?;
+        let stood = archive.stood(parents, task, None, after.source)?;
         Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
     }
 

@@ -1,153 +1,26 @@
 //! Deriving the new events of a log anew: is each what the rules yield from the state before it and the
 //! bytes beside it?
 
-use super::archive::Archive;
-use super::reconstruction::NotedDigests;
-use crate::base::Digest;
+use super::new_steps::{NewStep, NewSteps};
+use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
-    ActorKind, Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Recorded, Replayed, Stamp,
-    Standing, State, choose, refute, replay,
+    ActorKind, Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State,
+    choose, refute, replay,
 };
-use crate::record::LogEvent;
-use crate::scan::{FileSet, Source};
-use crate::survey::code::{Told, told};
+use crate::scan::{Observed, Source};
+use crate::survey::code::{Told, code_out_of_reach, told};
 use crate::survey::snapshot::Snapshot;
-use crate::survey::{Error, Loaded, TaskRef};
-use crate::workflow::{Workflow, is_tree_name};
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use crate::survey::{Error, Loaded};
+use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
 
 /// How many branches a person may have chosen between.
 const MOST_BRANCHES: usize = 6;
 
-/// An event that no log had before.
-pub(super) struct NewStep {
-    pub event: LogEvent,
-    /// The state before it; `None` for the first event of a task that is new. Where the workflow that joins
-    /// several branches is not here, that after the first of them.
-    pub before: Option<State>,
-    /// Why the branches that it follows have no state together.
-    pub disputed: Option<String>,
-    /// The state after it.
-    pub state: State,
-    /// What it recorded of artifacts.
-    pub noted: NotedDigests,
-    /// Whether it was made on another branch: it does not follow what the commit before it recorded.
-    pub is_aside: bool,
-}
-
-impl NewStep {
-    pub(super) fn entry(&self) -> &HistoryEntry {
-        &self.event.entry
-    }
-
-    fn recorded(&self) -> Recorded {
-        self.before.clone().map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
-    }
-}
-
-/// New events, to be derived anew.
-pub(super) struct Replaying<'a> {
-    pub task: &'a TaskRef,
-    /// Where to look for an ancestor.
-    pub parents: &'a [Digest],
-    /// What all of the parents hold.
-    pub befores: &'a [Snapshot<'a>],
-    /// The parent whose settings and code decide.
-    pub before: Snapshot<'a>,
-    pub after: Snapshot<'a>,
-    pub archive: &'a Archive<'a>,
-    /// What the task held before the first of them.
-    pub old: &'a dyn Source,
-    /// The events, each behind those that it follows.
-    pub steps: Vec<NewStep>,
-    /// What the task held after steps of other branches that were derived.
-    pub held_after: RefCell<HashMap<Digest, FileSet>>,
-}
-
-impl Replaying<'_> {
-    /// Reads the events that a log has beside those that end at `heads`; `foreign` is the state that the
-    /// first event of a task may have taken over. The error says why one of them is no step of any workflow.
-    pub(super) fn read(
-        &mut self,
-        added: &[Digest],
-        heads: &[Digest],
-        foreign: Option<&State>,
-    ) -> Result<(), String> {
-        let new: HashSet<&Digest> = added.iter().collect();
-        let mut aside: HashSet<Digest> = HashSet::new();
-        for id in added {
-            let step = self.read_one(id, foreign)?;
-            let (within, without): (Vec<&Digest>, Vec<&Digest>) =
-                step.event.after.iter().partition(|id| new.contains(id));
-            let goes_on = within.iter().all(|id| !aside.contains(*id));
-            let is_aside = !goes_on
-                || (within.is_empty() && step.event.after != heads)
-                || without.iter().any(|id| !heads.contains(id));
-            if is_aside {
-                aside.insert(*id);
-            }
-            self.steps.push(NewStep { is_aside, ..step });
-        }
-        Ok(())
-    }
-
-    fn read_one(&self, id: &Digest, foreign: Option<&State>) -> Result<NewStep, String> {
-        let pool = self.archive.logs();
-        let event = pool.event(id).map(|event| event.clone()).ok_or("an event is not there")?;
-        let named = |why: String| format!("step {}: {why}", event.entry.seq);
-        let state = pool.state_at(id).map_err(|why| named(why.to_string()))?;
-        let first = event.after.first().map(|first| pool.state_at(first)).transpose();
-        let first = first.map_err(|why| named(why.to_string()))?;
-        if pool.tips(&event.after) != event.after {
-            return Err(named("it does not name the events that it follows as every step does".to_owned()));
-        }
-        // Both its changes and its text follow from the two states.
-        let canonical = LogEvent::new(event.after.clone(), first.as_ref(), &state);
-        if canonical.is_none_or(|canonical| canonical.id != event.id) {
-            return Err(named("its line in transcript.jsonl holds what no step puts there".to_owned()));
-        }
-        let (before, disputed) = match event.after.len() {
-            0 => (foreign.cloned(), None),
-            1 => (first, None),
-            _ => {
-                match pool.fold(self.workflow_of(&event).as_ref().and_then(|l| l.workflow()), &event.after) {
-                    Ok(before) => (before, None),
-                    Err(why) => (first, Some(why.why())),
-                }
-            }
-        };
-        let noted = NotedDigests::since(before.as_ref(), &state);
-        Ok(NewStep { event, before, disputed, state, noted, is_aside: false })
-    }
-
-    fn workflow_of(&self, event: &LogEvent) -> Option<Arc<Loaded>> {
-        let named = &event.workflow;
-        // The steps of a branch may follow the workflow that stood there.
-        let befores = std::iter::once(&self.before).chain(self.befores);
-        let mut settings = befores.map(|before| before.setting);
-        settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest))
-    }
-
+impl NewSteps<'_> {
     /// The verdict about all of them.
     pub(super) fn prove(&self) -> Result<Proof, Error> {
         let steps = (0..self.steps.len()).map(|index| self.one(index));
         Ok(Proof::of(steps.collect::<Result<Vec<_>, _>>()?))
-    }
-
-    /// A step behind those of the new ones that it follows.
-    fn line(&self, index: usize) -> Vec<&NewStep> {
-        let own = &self.steps[index];
-        let mut open: Vec<&Digest> = own.event.after.iter().collect();
-        let mut line = vec![own];
-        for step in self.steps[..index].iter().rev() {
-            if open.contains(&&step.event.id) {
-                open.extend(&step.event.after);
-                line.insert(0, step);
-            }
-        }
-        line
     }
 
     fn one(&self, index: usize) -> Result<ProvenStep, Error> {
@@ -222,34 +95,33 @@ impl Replaying<'_> {
             excuse: None,
             impossible: None,
         };
+        let note = |files| self.held_after.borrow_mut().insert(step.event.id, files);
         if let Some(proven) = attempts.on(self.after.source)? {
+            note(None);
             return Ok(proven);
         }
-        if step.is_aside {
-            for files in self.elsewhere(loaded, step)? {
-                if let Some(proven) = attempts.on(&files)? {
-                    self.held_after.borrow_mut().insert(step.event.id, files);
-                    return Ok(proven);
-                }
-            }
+        let several = self.steps.len() > 1;
+        if !step.is_aside && !several && !self.is_rebased(step, workflow)? {
             return Ok(attempts.failed());
         }
-        let several = self.steps.len() > 1;
-        if several || self.is_rebased(step, workflow)? {
-            for files in self.on_the_way(loaded, &line)? {
-                let Some(proven) = attempts.on(&files)? else { continue };
-                let why = match self.not_kept(index) {
-                    _ if !several => {
-                        Some("it was made on other files, and set upon those that are here".to_owned())
-                    }
-                    missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
-                };
-                return Ok(match why {
-                    Some(why) => ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..proven },
-                    None => proven,
-                });
-            }
+        let possible = self.possible_files(loaded, step)?;
+        for files in &possible {
+            let Some(proven) = attempts.on(files)? else { continue };
+            note(Some(files.clone()));
+            let why = match self.not_kept(index) {
+                _ if step.is_aside => None,
+                _ if !several => {
+                    Some("it was made on other files, and set upon those that are here".to_owned())
+                }
+                missing => missing.map(|name| format!("{name} is not in this commit as the step saw it")),
+            };
+            return Ok(match why {
+                Some(why) => ProvenStep { standing: Standing::Unverifiable, why: Some(why), ..proven },
+                None => proven,
+            });
         }
+        // The steps after it may still derive from what it recorded.
+        note(possible.into_iter().next());
         Ok(attempts.failed())
     }
 
@@ -291,11 +163,88 @@ impl Replaying<'_> {
         let mut evidence = self.steps[index].entry().evidence.iter();
         evidence.find(|(name, digest)| !is_renewed(name) && !kept(name, digest)).map(|(name, _)| name.clone())
     }
+
+    /// Evidence that is other bytes here than the record says.
+    pub(super) fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
+        entry.evidence.iter().find_map(|(name, recorded)| {
+            let path = self.task.file(name).ok()?;
+            let trees = observed.facts.artifacts.values().flatten().filter(|file| file.is_tree);
+            let present = match trees.into_iter().find(|tree| tree.path == *name) {
+                Some(tree) => tree.digest,
+                None => observed.files.iter().find(|file| file.path == path).map(|file| file.digest),
+            };
+            let present = present.map(|digest| digest.to_string());
+            (present.as_deref() != Some(recorded.as_str())).then(|| match present {
+                Some(present) => {
+                    format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
+                }
+                None => format!("the record rests on {name}@{recorded:.10}, which is not here"),
+            })
+        })
+    }
+
+    /// Why a step that does not derive may be honest all the same; `line` are the steps that lead to it.
+    pub(super) fn excuse(
+        &self,
+        line: &[&NewStep],
+        workflow: &Workflow,
+        observed: &Observed,
+    ) -> Option<String> {
+        if let Some(path) = observed.unread.first() {
+            return Some(format!("{path} cannot be read here"));
+        }
+        if let Some(why) = code_out_of_reach(&observed.facts) {
+            return Some(why);
+        }
+        let own = line.last()?;
+        let is_alone = self.steps.len() == 1 && !own.is_aside;
+        // A commit keeps only the end. What a step in the middle or on another branch rests on stands in its
+        // own record, and in those of the steps before it.
+        if !is_alone && let Some(missing) = self.not_in_git(line, workflow) {
+            return Some(missing);
+        }
+        // Any rule of the phase may have asked before the one that fired.
+        let from = own.entry().from.iter();
+        let guards: Vec<&Guard> = from.flat_map(|from| expressions_in(workflow, from)).collect();
+        let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
+        let asked = |artifact: &Artifact| guards.iter().any(|guard| reads(guard, artifact.name.as_str()));
+        let elsewhere = workflow.artifacts.iter().find(|artifact| !artifact.commit && asked(artifact));
+        if let Some(artifact) = elsewhere {
+            return Some(format!("`{}` is not committed", artifact.name));
+        }
+        let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
+        filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
+    }
+
+    /// What the last of these steps rests on, and what it recorded, and this clone does not have.
+    fn not_in_git(&self, line: &[&NewStep], workflow: &Workflow) -> Option<String> {
+        let is_here = |digest| matches!(self.archive.blob(digest), Ok(Some(_)));
+        let own = line.last()?;
+        // On another branch more may have been recorded than stands in these steps.
+        let evidence = line.iter().flat_map(|step| &step.entry().evidence);
+        for (name, digest) in evidence {
+            let digest = Digest::parse(digest)?;
+            if is_tree_name(name) {
+                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
+            }
+            if !is_here(digest) {
+                return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
+            }
+        }
+        let told = told(workflow, own.entry(), &own.state);
+        // Code is looked for in the trees of commits.
+        let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
+        let mut noted = own.noted.digests().filter(|(name, digest)| !is_told(name, *digest));
+        // Using up what the state before it names needs no file.
+        let is_known = |name: &ArtifactName, digest: Digest| own.spends_what_was_left(name, digest);
+        let (name, digest) = noted.find(|(name, digest)| !is_here(*digest) && !is_known(name, *digest))?;
+        Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()))
+    }
 }
 
 /// The attempts to derive one step, and what they came to.
 struct Attempts<'t> {
-    replaying: &'t Replaying<'t>,
+    replaying: &'t NewSteps<'t>,
     loaded: &'t Loaded,
     step: &'t NewStep,
     /// The step, behind those that it follows.
@@ -380,4 +329,25 @@ impl Attempts<'_> {
 
 fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> ProvenStep {
     ProvenStep { entry: entry.clone(), standing, approval: None, is_judged: true, why }
+}
+
+/// Everything that may be computed of a task in a phase.
+fn expressions_in<'w>(workflow: &'w Workflow, phase: &'w PhaseId) -> Vec<&'w Guard> {
+    let mut found: Vec<&Guard> =
+        workflow.phase(phase).and_then(|phase| phase.substate.as_ref()).into_iter().collect();
+    for rule in workflow.rules_from(phase) {
+        found.push(&rule.when);
+        found.extend(rule.set.iter().map(|(_, guard)| guard));
+        let actions = match &rule.outcome {
+            Outcome::Run(action) => std::slice::from_ref(action),
+            Outcome::Choose(actions) => actions.as_slice(),
+            Outcome::To(_) | Outcome::Wait(_) => &[],
+        };
+        let actions = actions.iter().filter_map(|action| workflow.action(action));
+        found.extend(actions.flat_map(|action| [&action.when, &action.ensures]));
+        let ask = rule.ask.as_deref().and_then(|ask| workflow.ask(ask));
+        let asks = ask.into_iter().flat_map(|ask| ask.options.iter().chain(&ask.set));
+        found.extend(asks.map(|(_, guard)| guard));
+    }
+    found
 }

@@ -1,19 +1,19 @@
-//! Texts in which a merge left conflict markers, taken apart again.
+//! Splits a text with the conflict markers of a merge into its sides.
 
 use std::collections::HashSet;
 
-/// The sides of a text with conflict markers.
+/// The sides of a text with conflict markers. Each side also contains the lines outside the conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictSides {
-    /// The side above the `=======`.
+    /// The side above `=======`.
     pub ours: String,
-    /// What both come from, where the markers show it (`merge.conflictStyle` diff3 or zdiff3).
+    /// The common ancestor, if the markers show it (`merge.conflictStyle` diff3 or zdiff3).
     pub base: Option<String>,
-    /// The side below the `=======`.
+    /// The side below `=======`.
     pub theirs: String,
 }
 
-/// Takes a text apart at its conflict markers; `None` where it holds none.
+/// Splits a text at its conflict markers. Returns `None` if it has no complete conflict.
 #[must_use]
 pub fn sides(text: &str) -> Option<ConflictSides> {
     #[derive(PartialEq)]
@@ -48,9 +48,10 @@ pub fn sides(text: &str) -> Option<ConflictSides> {
     })
 }
 
-/// The lines of both sides of a transcript, each once: what they share, then what each has beside it.
+/// The lines of both sides of a transcript, each once: the common lines, then the lines of each side.
 ///
-/// The side whose first own line comes first in the alphabet comes first, whichever asks.
+/// The side whose first own line sorts first comes first, so the result does not depend on which side is
+/// "ours".
 #[must_use]
 pub fn united_lines(ours: &str, theirs: &str) -> String {
     let shared = ours.split_inclusive('\n').zip(theirs.split_inclusive('\n')).take_while(|(a, b)| a == b);

@@ -1,16 +1,16 @@
-//! How large the log was that a state was written with.
+//! The size of the log that a state was written with.
 
 /// The size of the log that a state was written with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogExtent {
-    /// How many lines it had.
+    /// The number of lines.
     pub lines: u64,
-    /// How many bytes it had.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
 impl LogExtent {
-    /// The size of a log.
+    /// The size of a log with these bytes.
     #[must_use]
     pub fn of(log: &[u8]) -> Self {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);

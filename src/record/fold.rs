@@ -1,8 +1,8 @@
-//! The state of a task as the fold of its log.
+//! Folds the log of a task to its state.
 //!
-//! The state after an event is folded along the first event of each `after`, because that is the one that
-//! its changes are made against. So no workflow document is asked, and joins in the past are not joined
-//! again. Only where branches meet that no event follows yet are the rules of merging asked.
+//! The state after an event is computed along the *first* event of each `after`, because the changes of an
+//! event are relative to that event. So folding needs no workflow document, and joins of the past are not
+//! repeated. The rules of merging apply only where branches meet that no event follows yet.
 
 use super::json_patch::apply_patch;
 use super::log::{EventLog, LogFault, LogFaultKind};
@@ -16,7 +16,8 @@ use std::collections::{HashMap, VecDeque};
 
 /// The standing documents after events that were folded before.
 ///
-/// An id fixes everything before it, so what is kept for one log holds for every log with that event.
+/// The id of an event determines everything before it, so an entry is valid for every log that contains the
+/// event.
 #[derive(Debug, Clone, Default)]
 pub struct FoldCache {
     documents: HashMap<Digest, Value>,
@@ -26,23 +27,23 @@ pub struct FoldCache {
 
 /// How many documents a cache keeps.
 const MOST_KEPT: usize = 256;
-/// How many joins of several merge bases one fold makes. A log that needs more is not honest work.
+/// How many joins of several merge bases one fold may make. Honest work never needs more.
 const MOST_JOINS: usize = 512;
-/// How deep joins of merge bases nest.
+/// How deep joins of merge bases may nest.
 const DEEPEST_JOIN: usize = 64;
 
-/// Why a log has no state.
+/// Why a log cannot be folded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
     /// An event cannot be folded.
     #[error(transparent)]
     Fault(#[from] LogFault),
-    /// Branches meet that the rules of merging cannot join: a person has to pick a side.
+    /// Branches meet that the rules of merging cannot join; a person has to choose a side.
     #[error("{conflict}")]
     Disputed {
         /// Why they cannot be joined.
         conflict: Conflict,
-        /// The events at which the branches end.
+        /// The last event of each branch.
         heads: Vec<Digest>,
     },
 }
@@ -59,11 +60,12 @@ impl FoldCache {
 }
 
 impl EventLog {
-    /// The state after an event.
+    /// The state after the event `id`.
     ///
     /// # Errors
     ///
-    /// The log does not hold the event, or one before it, or the changes of one do not apply.
+    /// The event or one of its predecessors is missing from the log, or the changes of one of them do not
+    /// apply.
     pub fn state_at(&self, id: &Digest, cache: &mut FoldCache) -> Result<State, LogFault> {
         let missing = || self.fault_of(id, LogFaultKind::UnknownPredecessor(*id));
         let event = self.get(id).ok_or_else(missing)?;
@@ -108,9 +110,10 @@ impl EventLog {
         Ok(document)
     }
 
-    /// The state of the task: after its only head, or where several meet, what they are joined to.
+    /// The state of the task: the state after its only head, or the join of several heads.
     ///
-    /// Neither the order of `heads` nor that of the lines makes a difference. `None` for no heads.
+    /// Neither the order of `heads` nor that of the lines affects the result. Without heads the result is
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -125,11 +128,11 @@ impl EventLog {
         joiner.state(&self.tips(heads), 0)
     }
 
-    /// The state by which a person picks one of two sides: what follows both, on their word.
+    /// The state after a person chose one of two conflicting sides; it follows both.
     ///
     /// # Errors
     ///
-    /// A side cannot be folded. The inner error says why the choice is refused.
+    /// The outer error: a side cannot be folded. The inner error: why the choice is refused.
     pub fn choose(
         &self,
         workflow: &Workflow,
@@ -155,7 +158,7 @@ struct Joiner<'l> {
     log: &'l EventLog,
     workflow: &'l Workflow,
     cache: &'l mut FoldCache,
-    /// The states of the sets of merge bases that were joined on the way.
+    /// The states of the sets of merge bases that have been joined so far.
     known: HashMap<Vec<Digest>, Option<State>>,
 }
 
@@ -179,8 +182,8 @@ impl Joiner<'_> {
         Ok(joined)
     }
 
-    /// The state that both sides come from. Where they come from several that were joined on each side,
-    /// it is what those are joined to; where that is disputed, the state after the first of them.
+    /// The common ancestor of both sides. If there are several merge bases, it is their join; if they cannot
+    /// be joined, it is the state after the first of them.
     fn base(&mut self, bases: &[Digest], depth: usize) -> Result<Option<State>, FoldError> {
         let Some(first) = bases.first() else { return Ok(None) };
         if bases.len() == 1 {
@@ -203,19 +206,19 @@ impl Joiner<'_> {
     }
 }
 
-/// One step that is recorded: its event, and the state that folding the log up to it gives.
+/// A recorded step: its event, and the state to which the log folds up to that event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedStep {
     /// The event.
     pub event: LogEvent,
-    /// The state after it, down to the order of its members as the log folds to it.
+    /// The state after the event, with its members in the order that folding the log yields.
     pub state: State,
 }
 
-/// Records the states that a row of transitions led to, as events after `before`.
+/// Records the states that a sequence of transitions led to, as events after `before`.
 ///
-/// `base` is the state after the first of the heads of `before`, which is `before` itself unless it joins
-/// several. A state without a history entry or a workflow ends the row: it is no step.
+/// `base` is the state after the first head of `before`; it is `before` itself unless `before` joins several
+/// heads. A state without a history entry or a workflow is not a step and ends the sequence.
 #[must_use]
 pub fn record_steps<'s>(
     before: &State,

@@ -1,8 +1,8 @@
 //! JSON Patch (RFC 6902) between two JSON documents: `add`, `remove` and `replace`.
 //!
-//! A merge patch (RFC 7396) would be shorter to read, but it cannot set a member to null, which is how an
-//! output is recorded as absent, and it repeats a whole list to append one item, which would make the log
-//! of a task grow with the square of its length.
+//! A merge patch (RFC 7396) would be shorter, but it cannot set a member to null, which is how an absent
+//! output is recorded. It also repeats a whole list to append one item, so the log of a task would grow with
+//! the square of its length.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -12,42 +12,42 @@ use serde_json::{Map, Value, json};
 pub enum JsonPatchOp {
     /// Sets a member of an object, or inserts an item into a list; the index `-` appends.
     Add {
-        /// JSON Pointer (RFC 6901) of the place.
+        /// JSON Pointer (RFC 6901) of the target.
         path: String,
-        /// What is put there.
+        /// The new value.
         value: Value,
     },
-    /// Removes what is at a place.
+    /// Removes the value at a path.
     Remove {
-        /// JSON Pointer of the place.
+        /// JSON Pointer of the target.
         path: String,
     },
-    /// Replaces what is at a place.
+    /// Replaces the value at a path.
     Replace {
-        /// JSON Pointer of the place.
+        /// JSON Pointer of the target.
         path: String,
-        /// What is put there.
+        /// The new value.
         value: Value,
     },
 }
 
 /// Why a patch does not apply to a document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("nothing is at {pointer}")]
+#[error("there is no value at {pointer}")]
 pub struct MissingPlace {
-    /// JSON Pointer of the place that the document does not have.
+    /// JSON Pointer that does not exist in the document.
     pub pointer: String,
 }
 
 /// How many items may be dropped from the front of a list before it is replaced as a whole.
 const MOST_DROPPED: usize = 16;
 
-/// The operations that make `new` of `old`; none where they are equal.
+/// The operations that turn `old` into `new`; none if they are equal.
 ///
-/// The same two documents always give the same operations. Objects are compared member by member:
-/// removals first, then the members of `new` in the order of their names. A list that gained or lost items
-/// in one place, or lost items at its front and gained others at its end, gives one operation for each
-/// item; a list of unchanged length is compared item by item; any other list is replaced.
+/// The result is deterministic. Objects are compared member by member: removals first, then the members of
+/// `new` sorted by name. A list that gained or lost items in one place, or lost items at its front and gained
+/// others at its end, yields one operation per item. A list of unchanged length is compared item by item. Any
+/// other list is replaced as a whole.
 #[must_use]
 pub fn diff(old: &Value, new: &Value) -> Vec<JsonPatchOp> {
     let mut ops = Vec::new();
@@ -109,13 +109,14 @@ fn diff_arrays(path: &mut String, old: &[Value], new: &[Value], ops: &mut Vec<Js
     }
 }
 
-/// How many items a sliding window dropped, where what is left of `old` is how `new` begins.
+/// How many items a sliding window dropped from the front of `old`, if the rest of `old` is a prefix of
+/// `new`.
 fn dropped_from_front(old: &[Value], new: &[Value]) -> Option<usize> {
     let most = MOST_DROPPED.min(old.len().saturating_sub(1));
     (1..=most).find(|dropped| new.starts_with(&old[*dropped..]))
 }
 
-/// Runs `visit` with the path of a child, and puts the path back.
+/// Calls `visit` with the path of a child, then restores the path.
 fn within(path: &mut String, key: &str, visit: impl FnOnce(&mut String)) {
     let length = path.len();
     path.push('/');
@@ -140,7 +141,7 @@ fn unescape(segment: &str) -> String {
 ///
 /// # Errors
 ///
-/// An operation names a place that the document does not have. The operations before it are applied.
+/// An operation names a path that does not exist in the document. The earlier operations have been applied.
 pub fn apply_patch(document: &mut Value, ops: &[JsonPatchOp]) -> Result<(), MissingPlace> {
     ops.iter().try_for_each(|op| {
         let done = match op {
@@ -184,14 +185,14 @@ fn replace(document: &mut Value, path: &str, value: &Value) -> Option<()> {
     Some(())
 }
 
-/// An index as RFC 6901 spells it: digits without a sign or a leading zero.
+/// Parses an index as RFC 6901 spells it: digits without a sign or a leading zero.
 fn index(key: &str) -> Option<usize> {
     let plain = key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
     plain.then(|| key.parse().ok())?
 }
 
 impl JsonPatchOp {
-    /// JSON Pointer of the place that it changes.
+    /// JSON Pointer of the place that the operation changes.
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
@@ -199,7 +200,7 @@ impl JsonPatchOp {
         }
     }
 
-    /// The operation as JSON.
+    /// The operation as a JSON object.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -210,12 +211,12 @@ impl JsonPatchOp {
     }
 }
 
-/// An operation as it stands in JSON, before its members are known to fit together.
+/// An operation as deserialized, before its members are checked against each other.
 #[derive(Deserialize)]
 struct RawOp {
     op: String,
     path: String,
-    /// `Some(Value::Null)` for a null, `None` where the member is missing.
+    /// `Some(Value::Null)` for a null, `None` if the member is missing.
     #[serde(default, deserialize_with = "present")]
     value: Option<Value>,
 }
@@ -231,7 +232,7 @@ impl<'de> Deserialize<'de> for JsonPatchOp {
             ("add", Some(value)) => Ok(Self::Add { path, value }),
             ("remove", None) => Ok(Self::Remove { path }),
             ("replace", Some(value)) => Ok(Self::Replace { path, value }),
-            _ => Err(serde::de::Error::custom(format!("`{op}` of {path} is no known operation"))),
+            _ => Err(serde::de::Error::custom(format!("`{op}` of {path} is not a known operation"))),
         }
     }
 }

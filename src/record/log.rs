@@ -1,6 +1,6 @@
-//! `transcript.jsonl` as a whole: the log of a task, its events in the order that `after` gives.
+//! `transcript.jsonl` as a whole: the log of a task, its events ordered by `after`.
 //!
-//! The lines may stand in any order and repeat, because git's union merge writes them so.
+//! The lines may be in any order and may repeat, because git's union merge produces such files.
 
 use super::extent::LogExtent;
 use super::log_event::{LogEvent, NotAnEvent};
@@ -13,52 +13,52 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 #[derive(Debug, Clone, Default)]
 pub struct EventLog {
     events: Vec<LogEvent>,
-    /// The line that each event stands on, from 1.
+    /// The line number of each event, from 1.
     lines: Vec<usize>,
     places: HashMap<Digest, usize>,
 }
 
-/// What is wrong with a log, and where.
+/// A fault of a log, with its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {kind}")]
 pub struct LogFault {
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub kind: LogFaultKind,
 }
 
 /// What can be wrong with a line of a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogFaultKind {
-    /// The text is not UTF-8 here.
-    #[error("it is not UTF-8")]
+    /// The line is not UTF-8.
+    #[error("the line is not UTF-8")]
     NotUtf8,
-    /// The text begins with a byte order mark.
-    #[error("it begins with a byte order mark")]
+    /// The file begins with a byte order mark.
+    #[error("the file begins with a byte order mark")]
     ByteOrderMark,
-    /// A merge left its conflict markers.
-    #[error("a merge left conflict markers here")]
+    /// The line is a conflict marker of a merge.
+    #[error("the line is a conflict marker of a merge")]
     ConflictMarker,
-    /// The line is no event.
+    /// The line is not an event.
     #[error(transparent)]
     NotAnEvent(#[from] NotAnEvent),
-    /// It follows an event that the log does not hold.
-    #[error("it follows the event {0}, which the log does not hold")]
+    /// The event follows one that is missing from the log.
+    #[error("the event follows {0}, which is missing from the log")]
     UnknownPredecessor(Digest),
-    /// Its number does not follow from those before it.
-    #[error("its `seq` should be {expected}")]
+    /// The `seq` of the event does not follow from the events before it.
+    #[error("`seq` should be {expected}")]
     Misnumbered {
-        /// One more than the largest number before it.
+        /// One more than the largest `seq` before it.
         expected: u64,
     },
-    /// Its changes do not apply to the state before it, or what follows is no state.
-    #[error("its changes do not apply: {0}")]
+    /// The changes of the event do not apply to the state before it, or the result is not a state.
+    #[error("the changes of the event do not apply: {0}")]
     Inapplicable(String),
 }
 
 impl LogFaultKind {
-    /// A stable code.
+    /// The code for a finding about this fault.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
@@ -73,25 +73,25 @@ impl LogFaultKind {
     }
 }
 
-/// What tells one state of a log from another without reading all of it.
+/// The size and the end of a log file: enough to compare versions of a log without reading all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogPeek {
-    /// How many bytes the file has.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// The id that its last line states.
+    /// The id in its last line.
     pub last: Option<Digest>,
 }
 
 impl LogPeek {
-    /// Looks at the end of a log of `bytes` bytes. `tail` holds at least its last line.
+    /// The peek of a log of `bytes` bytes. `tail` must contain at least the last line.
     #[must_use]
     pub fn new(bytes: u64, tail: &[u8]) -> Self {
         let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         Self { bytes, last: std::str::from_utf8(last).ok().and_then(LogEvent::stated_id) }
     }
 
-    /// Whether this is the log that a state with these heads was written with. Line endings do not count,
-    /// because git may convert them on checkout.
+    /// Whether a state with these heads was written with this log. Line endings are ignored, because git may
+    /// convert them on checkout.
     #[must_use]
     pub fn is_of(&self, extent: LogExtent, heads: &[Digest]) -> bool {
         let sizes = [extent.bytes, extent.bytes.saturating_add(extent.lines)];
@@ -99,11 +99,11 @@ impl LogPeek {
     }
 }
 
-/// By which events are put in line: every event stands behind those that it follows.
+/// The sort key of events; every event sorts after those that it follows.
 type Rank = (u64, crate::base::Timestamp, Digest);
 
 impl EventLog {
-    /// Reads a log. What is no event is left out, and told with its line.
+    /// Parses a log. Lines that are not events are left out of the log and returned as faults.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> (Self, Vec<LogFault>) {
         let (mut log, mut faults) = (Self::default(), Vec::new());
@@ -120,7 +120,7 @@ impl EventLog {
         (log, faults)
     }
 
-    /// Adds an event that is recorded now.
+    /// Appends an event that is being recorded.
     pub fn append(&mut self, event: LogEvent) {
         let line = self.lines.last().map_or(1, |last| last + 1);
         self.push(event, line);
@@ -134,7 +134,7 @@ impl EventLog {
         }
     }
 
-    /// Whether an event stands where those before it put it.
+    /// The fault of an event that has an unknown predecessor or the wrong `seq`, if it has one.
     fn misplaced(&self, at: usize) -> Option<LogFault> {
         let event = &self.events[at];
         let mut largest = 0;
@@ -152,18 +152,18 @@ impl EventLog {
         LogFault { line: self.lines[at], kind }
     }
 
-    /// A fault of an event of this log.
+    /// A fault of the event `id` of this log.
     pub(super) fn fault_of(&self, id: &Digest, kind: LogFaultKind) -> LogFault {
         LogFault { line: self.places.get(id).map_or(0, |at| self.lines[*at]), kind }
     }
 
-    /// Whether it holds no event.
+    /// Whether the log has no event.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// How many events it holds.
+    /// The number of events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
@@ -175,13 +175,13 @@ impl EventLog {
         self.places.get(id).map(|at| &self.events[*at])
     }
 
-    /// The events in the order of their lines.
+    /// The events in line order.
     pub fn events(&self) -> impl Iterator<Item = &LogEvent> {
         self.events.iter()
     }
 
-    /// The events, each behind those that it follows; of others the earlier first. The order of the lines
-    /// makes no difference.
+    /// The events, each after those that it follows; independent events are ordered by `seq`, time and id.
+    /// The order of the lines does not affect the result.
     #[must_use]
     pub fn in_order(&self) -> Vec<&LogEvent> {
         let mut events: Vec<&LogEvent> = self.events.iter().collect();
@@ -189,14 +189,14 @@ impl EventLog {
         events
     }
 
-    /// The ids of the events that no other follows, in the order in which `after` names them.
+    /// The ids of the events that no other event follows, in the order in which `after` lists them.
     #[must_use]
     pub fn heads(&self) -> Vec<Digest> {
         let followed: HashSet<&Digest> = self.events.iter().flat_map(|event| &event.after).collect();
         self.sorted(self.events.iter().map(|event| event.id).filter(|id| !followed.contains(id)))
     }
 
-    /// The ids in the order in which `after` names them: by `seq`, then by id, each once.
+    /// The ids, without duplicates, in the order in which `after` lists them: by `seq`, then by id.
     #[must_use]
     pub fn sorted(&self, ids: impl IntoIterator<Item = Digest>) -> Vec<Digest> {
         let mut ids: Vec<Digest> = ids.into_iter().collect();
@@ -205,7 +205,7 @@ impl EventLog {
         ids
     }
 
-    /// Of these ids, those that none of the others follows, in the order in which `after` names them.
+    /// Those of the ids that no other of them follows, in the order in which `after` lists them.
     #[must_use]
     pub fn tips(&self, ids: &[Digest]) -> Vec<Digest> {
         let mut tips: Vec<Digest> = Vec::new();
@@ -217,7 +217,7 @@ impl EventLog {
         self.sorted(tips)
     }
 
-    /// The ids of these events and of all before them.
+    /// The ids of these events and of all their ancestors.
     #[must_use]
     pub fn ancestry(&self, ids: &[Digest]) -> HashSet<Digest> {
         let mut found = HashSet::new();
@@ -230,7 +230,7 @@ impl EventLog {
         found
     }
 
-    /// The last entries of these events and of all before them, oldest first, as many as a state keeps.
+    /// The latest history entries up to these heads, oldest first, as many as a state keeps.
     #[must_use]
     pub fn history(&self, heads: &[Digest]) -> Vec<HistoryEntry> {
         let mut open: BinaryHeap<Rank> = heads.iter().filter_map(|id| self.get(id)).map(rank).collect();
@@ -251,8 +251,8 @@ impl EventLog {
         entries
     }
 
-    /// The last events before both one of `these` and `that`: those common to both sides that no other
-    /// common one follows.
+    /// The merge bases of `these` and `that`: the common ancestors that are not ancestors of another common
+    /// ancestor.
     #[must_use]
     pub fn merge_bases(&self, these: &[Digest], that: &Digest) -> Vec<Digest> {
         const ONE: u8 = 1;
@@ -264,7 +264,7 @@ impl EventLog {
         let key = |id: &Digest| self.get(id).map(|event| (event.entry.seq, Reverse(*id)));
         open.extend(marks.keys().filter_map(key));
         let (mut bases, mut last) = (Vec::new(), None);
-        // An event is looked at after all that follow it, because its `seq` is smaller than theirs.
+        // An event is visited after all events that follow it, because its `seq` is smaller than theirs.
         while let Some((_, Reverse(id))) = open.pop() {
             if last == Some(id) {
                 continue;
@@ -287,10 +287,10 @@ impl EventLog {
     }
 }
 
-/// Whether a log holds an event that another one lacks.
+/// Whether the log `held` contains an event that the log `now` lacks.
 #[must_use]
 pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
-    // Mostly the log has only grown, and then nothing has to be parsed.
+    // Usually the log has only grown; then nothing has to be parsed.
     if now.starts_with(held) {
         return false;
     }
@@ -298,9 +298,9 @@ pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
     held.events().any(|event| now.get(&event.id).is_none())
 }
 
-/// The lines of these texts that hold events of which none before is missing, each once.
+/// The lines of these texts that contain events with all predecessors present, each line once.
 ///
-/// Conflict markers, damaged lines, and events that follow a lost one are left out.
+/// Conflict markers, damaged lines, and events that follow a lost event are left out.
 #[must_use]
 pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
     let text = texts.join(&b"\n"[..]);
@@ -320,7 +320,7 @@ pub fn whole_lines(texts: &[&[u8]]) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-/// The event that a line holds; `None` for an empty one.
+/// The event in a line; `None` for an empty line.
 fn read_line(line: &[u8], number: usize) -> Result<Option<LogEvent>, LogFaultKind> {
     let line = std::str::from_utf8(line).map_err(|_| LogFaultKind::NotUtf8)?;
     let line = line.strip_suffix('\r').unwrap_or(line);

@@ -11,56 +11,57 @@ use std::fmt;
 
 /// One event of a task's log.
 ///
-/// A line begins with `"id"` and `"after"`. The id is the git blob id of the line's text without the member
-/// `id` and without the newline. It covers the ids of the events before it, so it fixes all of them.
+/// A line begins with `"id"` and `"after"`. The id is the git blob id of the line without its `id` member and
+/// without the newline. The text contains the ids of the preceding events, so the id determines the whole
+/// past.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEvent {
-    /// Its id.
+    /// The id of the event.
     pub id: Digest,
-    /// The ids of the events that it follows, ordered by `seq`, then by id: none for the first event, one
-    /// as a rule, several where it joins what branches recorded.
+    /// The ids of the events that it follows, ordered by `seq`, then by id: empty for the first event,
+    /// usually one, several for an event that joins branches.
     pub after: Vec<Digest>,
-    /// What happened. Its `seq` is one more than the largest of the events that it follows.
+    /// What happened. Its `seq` is one more than the largest `seq` of the events that it follows.
     pub entry: HistoryEntry,
     /// The workflow that decided.
     pub workflow: WorkflowRef,
-    /// What it changed: operations on the standing document after the *first* event of `after`, or on an
-    /// empty object.
+    /// What the event changed: operations on the standing document after the *first* event of `after`, or on
+    /// an empty object.
     ///
-    /// Where it joins several, the patch contains what the join came to. So folding a log needs no
-    /// workflow document, and a document that changes later does not change the past.
+    /// If the event joins several, the patch includes the result of the join. So folding a log needs no
+    /// workflow document, and a workflow that is edited later does not change the past.
     pub changes: Vec<JsonPatchOp>,
 }
 
-/// Why a line of a log is no event.
+/// Why a line is not an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEvent {
-    /// It is not JSON, or a member of it has another type.
-    #[error("it is no event: {0}")]
+    /// The line is not JSON, or a member has the wrong type.
+    #[error("not an event: {0}")]
     Unreadable(String),
-    /// It does not begin with an id, and with the events that it follows.
-    #[error("it does not begin with `id` and `after`")]
+    /// The line does not begin with `id` and `after`.
+    #[error("the line does not begin with `id` and `after`")]
     NoId,
-    /// Its text is not the one that its id was computed from.
-    #[error("its id is {stated}, but its text has the id {computed}: the line was changed")]
+    /// The text of the line does not match its id.
+    #[error("the id of the event is {stated}, but its text hashes to {computed}: the line was changed")]
     OtherId {
-        /// The id that it states.
+        /// The id that the line states.
         stated: Digest,
-        /// The id of its text.
+        /// The id computed from the text.
         computed: Digest,
     },
-    /// A member holds what it cannot hold.
-    #[error("it is no event: `{0}` is missing or invalid")]
+    /// A member is missing or has an invalid value.
+    #[error("not an event: `{0}` is missing or invalid")]
     Member(&'static str),
 }
 
-/// What stands before the id, and between the id and the rest.
+/// The text before the id, and the text between the id and the rest.
 const BEFORE_ID: &str = "{\"id\":\"";
 const AFTER_ID: &str = "\",";
-/// How many characters an id has.
+/// The length of an id in characters.
 const ID_LENGTH: usize = 40;
 
-/// A line as serde reads it.
+/// A line as serde deserializes it.
 #[derive(Deserialize)]
 struct RawEvent {
     after: Vec<String>,
@@ -72,10 +73,10 @@ struct RawEvent {
 }
 
 impl LogEvent {
-    /// The event by which `state` came about: its last history entry, recorded after `after`.
+    /// The event that led to `state`: its last history entry, recorded after the events `after`.
     ///
-    /// `base` is the state at the first of `after`; `None` where there is none. A state without a history
-    /// or a workflow has no event.
+    /// `base` is the state at the first of `after`, or `None` if `after` is empty. Returns `None` if the
+    /// state has no history or no workflow.
     #[must_use]
     pub fn new(after: Vec<Digest>, base: Option<&State>, state: &State) -> Option<Self> {
         let (entry, workflow) = (state.history.last()?.clone(), state.workflow.clone()?);
@@ -86,14 +87,14 @@ impl LogEvent {
         Some(event)
     }
 
-    /// Its line, with the newline.
+    /// The line of the event, with its newline.
     #[must_use]
     pub fn line(&self) -> String {
         let body = self.body();
         format!("{BEFORE_ID}{}{AFTER_ID}{}\n", self.id, &body[1..])
     }
 
-    /// Its text without the id.
+    /// The text of the line without the id.
     fn body(&self) -> String {
         let mut members = Map::new();
         members.insert("after".to_owned(), self.after.iter().map(Digest::to_string).collect());
@@ -117,16 +118,16 @@ impl LogEvent {
         Value::Object(members).to_string()
     }
 
-    /// The id that a line states, whether it is the id of its text or not.
+    /// The id that a line states, without checking it against the text.
     pub(super) fn stated_id(line: &str) -> Option<Digest> {
         Digest::parse(line.strip_prefix(BEFORE_ID)?.get(..ID_LENGTH)?)
     }
 
-    /// Reads a line, without its line ending.
+    /// Parses a line without its line ending.
     ///
     /// # Errors
     ///
-    /// The line is no event, or its text is not the one that its id was computed from.
+    /// The line is not an event, or its text does not match its id.
     pub fn read(line: &str) -> Result<Self, NotAnEvent> {
         let rest = line.strip_prefix(BEFORE_ID);
         let id = rest.and_then(|rest| rest.get(..ID_LENGTH)).and_then(Digest::parse);
@@ -140,7 +141,7 @@ impl LogEvent {
         let body = format!("{{{rest}");
         let computed = Digest::of_blob(body.as_bytes());
         if computed != stated {
-            // A line that was cut off is no JSON, and that is what to say of it.
+            // A truncated line is not valid JSON; report that rather than the id.
             return Err(match serde_json::from_str::<IgnoredAny>(&body) {
                 Err(error) => NotAnEvent::Unreadable(error.to_string()),
                 Ok(_) => NotAnEvent::OtherId { stated, computed },
@@ -163,7 +164,7 @@ impl LogEvent {
     }
 }
 
-/// The entry that the members of an event tell; at fault is the first that is missing or invalid.
+/// The history entry with these members. The error names the first member that is missing or invalid.
 fn entry_of(members: Value) -> Result<HistoryEntry, NotAnEvent> {
     let entry = history_entry(&members);
     entry.ok_or_else(|| {

@@ -1,8 +1,7 @@
 //! The files that `orch` itself keeps in a task, as text: `state.json` and `transcript.jsonl`.
 //!
-//! This is the boundary between the core's [`State`](crate::decide::State) and its file: parsing
-//! reports every fault with a JSON pointer, and rendering is deterministic, so that the same state
-//! always gives the same bytes.
+//! This is the boundary between the [`State`](crate::decide::State) of the core and its file. Parsing reports
+//! every fault with a JSON pointer. Rendering is deterministic: the same state always yields the same bytes.
 
 mod conflict;
 mod extent;
@@ -25,14 +24,14 @@ pub use log_event::{LogEvent, NotAnEvent};
 pub use reading::{RecordReading, StateDefect, StateText, believed_state, read_record};
 pub use state::{StateFault, log_extent_in, phase_key_in, read_state, write_state};
 
-/// The file that holds a task's state.
+/// The file name of a task's state.
 pub const STATE_FILE: &str = "state.json";
-/// The file that holds a task's whole story, one event a line.
+/// The file name of a task's log, one event per line.
 pub const TRANSCRIPT_FILE: &str = "transcript.jsonl";
-/// The file that holds the present suggestion; derived, and ignored by git.
+/// The file name of the current suggestion, a derived file that git ignores.
 pub const SUGGESTION_FILE: &str = "suggestion.json";
 
-/// Whether a path below a task directory names a file that `orch` itself writes.
+/// Whether a path relative to the task directory names a file that `orch` itself writes.
 #[must_use]
 pub fn is_own_file(path: &str) -> bool {
     matches!(path, STATE_FILE | TRANSCRIPT_FILE | SUGGESTION_FILE)

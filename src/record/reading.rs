@@ -1,4 +1,4 @@
-//! What `state.json` and `transcript.jsonl` together say of a task: the log decides.
+//! Reads the record of a task from `state.json` and `transcript.jsonl`; the log decides.
 
 use super::fold::{FoldCache, FoldError};
 use super::log::{EventLog, LogFault, LogPeek};
@@ -9,66 +9,66 @@ use crate::decide::{Conflict, State, difference, document};
 use crate::workflow::Workflow;
 use serde_json::Value;
 
-/// The text of a `state.json`, parsed as far as it is JSON.
+/// The text of a `state.json`, and its value if it is valid JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct StateText<'t> {
-    /// Its text.
+    /// The text of the file.
     pub text: &'t str,
-    /// Its value; `None` where it is no JSON, as with conflict markers.
+    /// The parsed value; `None` if the text is not JSON, for example because of conflict markers.
     pub value: Option<&'t Value>,
 }
 
-/// What the two files of a task's record say.
+/// The result of reading both files of a task's record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordReading {
-    /// There is no log and no state: the task is new.
+    /// There is neither a log nor a state: the task is new.
     New,
-    /// The state folds the log that lies beside it.
+    /// The state is the fold of the log beside it.
     Current(Box<State>),
-    /// The state was folded from the log, because the file does not hold it.
+    /// The state was folded from the log, because `state.json` is missing or not the fold.
     Folded {
-        /// The state.
+        /// The folded state.
         state: Box<State>,
-        /// What is wrong with the file.
+        /// Why the file was not used.
         because: StateDefect,
     },
-    /// There is no log, and the state is one that `orch` did not write.
+    /// There is no log, and another tool wrote the state.
     Foreign(Box<State>),
-    /// There is no log, and the state has faults.
+    /// There is no log, and the state is invalid.
     StateFaults(Vec<StateFault>),
-    /// There is no log, and the state is no JSON.
+    /// There is no log, and the state is not JSON.
     StateUnreadable,
-    /// The state folds a log that is gone.
+    /// The state was folded from a log that is missing.
     LogGone,
-    /// The log has faults.
+    /// The log is damaged.
     LogFaults(Vec<LogFault>),
     /// Branches meet that a person has to join.
     Disputed {
         /// Why the rules of merging cannot join them.
         conflict: Conflict,
-        /// The events at which the branches end.
+        /// The last event of each branch.
         heads: Vec<Digest>,
     },
 }
 
-/// Why a `state.json` does not hold the state of its task.
+/// Why a `state.json` is not the fold of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateDefect {
-    /// It is not there.
+    /// The file is missing.
     Missing,
-    /// It is no JSON, or holds no state.
+    /// The file is not JSON, or not a state.
     Unreadable,
-    /// It folds other events than those of the log.
+    /// The file is the fold of other heads than those of the log.
     OtherHeads,
-    /// It was edited: its seal is broken, or it says something else than the log.
+    /// The file was edited by hand: its seal is broken, or it differs from the fold.
     Edited {
-        /// The first place where it differs, and how; `None` where only its layout does.
+        /// The first difference; `None` if only the layout differs.
         difference: Option<String>,
     },
 }
 
 impl StateDefect {
-    /// A stable code for the finding.
+    /// The code for a finding about this defect.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
@@ -78,10 +78,10 @@ impl StateDefect {
     }
 }
 
-/// Reads the record of a task from both of its files.
+/// Reads the record of a task from the bytes of both files.
 ///
-/// A state whose seal is whole, and that was written with this very log, is believed without reading the
-/// log. In every other case the log decides.
+/// A state with an intact seal that was written with exactly this log is used without parsing the log. In
+/// every other case the log decides.
 #[must_use]
 pub fn read_record(
     workflow: &Workflow,
@@ -139,7 +139,7 @@ fn without_log(workflow: &Workflow, state: Option<StateText<'_>>) -> RecordReadi
     }
 }
 
-/// A `state.json` that lies beside a log.
+/// A `state.json` that has a log beside it.
 struct OwnState<'t> {
     file: Option<StateText<'t>>,
     read: Option<State>,
@@ -154,12 +154,12 @@ impl<'t> OwnState<'t> {
         Self { file, read }
     }
 
-    /// The state, where its seal is whole.
+    /// The state, if its seal is intact.
     fn whole(&self) -> Option<State> {
         self.read.clone()
     }
 
-    /// Whether it was written with exactly this log.
+    /// Whether the state was written with exactly this log.
     fn is_of(&self, log: LogPeek) -> bool {
         let extent = self.file.and_then(|file| log_extent_in(file.value?));
         extent.zip(self.read.as_ref()).is_some_and(|(extent, state)| log.is_of(extent, &state.heads))

@@ -1,12 +1,12 @@
-//! The seal of `state.json`: the blob id of the file without the line that holds it.
+//! The seal of `state.json`: the blob id of the file without the line that contains the seal.
 //!
-//! It finds accidents and careless edits. A careful forger can compute it too; the audit finds that.
+//! The seal reveals accidents and careless edits. A determined forger can compute it; the audit reveals that.
 
 use crate::base::Digest;
 
 const START: &str = "  \"seal\": \"";
 
-/// Puts the seal on a rendered state, behind its `rev` line.
+/// Inserts the seal into a rendered state, after its `rev` line.
 pub(super) fn put_on(text: &str) -> String {
     let seal = Digest::of_blob(text.as_bytes());
     let line = format!("{START}{seal}\",\n");
@@ -16,9 +16,9 @@ pub(super) fn put_on(text: &str) -> String {
     }
 }
 
-/// Whether the seal of a state's text is unbroken; `None` where it carries none.
+/// Whether the seal of a state's text is intact; `None` if there is no seal.
 ///
-/// Line endings do not count, because git may convert them on checkout.
+/// Line endings are ignored, because git may convert them on checkout.
 pub(super) fn is_whole(text: &str) -> Option<bool> {
     let text = text.replace("\r\n", "\n");
     let start = if text.starts_with(START) { 0 } else { text.find(&format!("\n{START}"))? + 1 };

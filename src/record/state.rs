@@ -10,11 +10,11 @@ use crate::decide::{
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// What is wrong with a recorded state, and where in its JSON.
+/// A fault of a recorded state, with its location in the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pointer}: {message}")]
 pub struct StateFault {
-    /// Stable code: `state-invalid`, `state-version` or `state-seal`.
+    /// One of `state-invalid`, `state-version` and `state-seal`.
     pub code: Code,
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: String,
@@ -22,7 +22,7 @@ pub struct StateFault {
     pub message: String,
 }
 
-/// The text of a `state.json` that lies beside a log of this size. `schema` goes into `$schema`.
+/// Renders a `state.json` that accompanies a log of the size `log`. `schema` becomes `$schema`.
 #[must_use]
 pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent) -> String {
     let mut members = Map::new();
@@ -41,14 +41,14 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
     seal::put_on(&format!("{text}\n"))
 }
 
-/// The size of the log that a state says it was written with.
+/// The size of the log that a state was written with, as the state records it.
 #[must_use]
 pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
     let count = |key: &str| value.get("transcript")?.get(key)?.as_u64();
     Some(LogExtent { lines: count("lines")?, bytes: count("bytes")? })
 }
 
-/// Where a state that `orch` wrote holds its phase: it stands behind the workflow.
+/// The name of the key that holds the phase in a state that `orch` wrote: the key after `workflow`.
 #[must_use]
 pub fn phase_key_in(value: &Value) -> Option<&str> {
     let mut members = value.as_object()?.iter();
@@ -56,9 +56,10 @@ pub fn phase_key_in(value: &Value) -> Option<&str> {
     members.next().filter(|(_, phase)| phase.is_string()).map(|(key, _)| key.as_str())
 }
 
-/// Reads a state from its parsed JSON and its text, which the seal is checked against.
+/// Parses a state from its JSON and checks its seal against the text. Returns all faults if there are any.
 ///
-/// A foreign file (no `heads`) is read with defaults, unknown keys kept; `orch`'s own must be exact.
+/// A foreign file (no `heads`) is read with defaults, and its unknown keys are kept. A file that `orch` wrote
+/// must be exact.
 pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, Vec<StateFault>> {
     let mut reader = StateReader { faults: Vec::new() };
     let state = reader.state(value, phase_key);
@@ -66,14 +67,14 @@ pub fn read_state(value: &Value, text: &str, phase_key: &str) -> Result<State, V
         return Err(reader.faults);
     }
     if !state.foreign && seal::is_whole(text) != Some(true) {
-        let message = "it was edited by hand: its seal is broken".to_owned();
+        let message = "the file was edited by hand: its seal is broken".to_owned();
         return Err(vec![StateFault { code: Code::StateSeal, pointer: "/seal".to_owned(), message }]);
     }
     Ok(state)
 }
 
-/// Reads the part of a state that events change, as [`standing_document`](crate::decide::standing_document)
-/// writes it. The rest of the state stays empty.
+/// Reads the part of a state that events change, in the form that
+/// [`standing_document`](crate::decide::standing_document) yields. The rest of the state stays empty.
 pub(super) fn read_standing(document: &Value) -> Result<State, StateFault> {
     let mut reader = StateReader { faults: Vec::new() };
     let empty = Value::Object(Map::new());
@@ -96,7 +97,7 @@ fn waived(value: Option<&Value>) -> BTreeMap<ArtifactName, u64> {
     members.filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?))).collect()
 }
 
-/// Keys that `orch` writes at the top; every other key belongs to the workflow or to others.
+/// Top-level keys that `orch` writes; all other keys belong to the workflow or to other tools.
 const OWN_KEYS: [&str; 15] = [
     "$schema",
     "version",
@@ -130,7 +131,7 @@ impl StateReader {
 
     fn state(&mut self, value: &Value, phase_key: &str) -> State {
         let Some(members) = value.as_object() else {
-            self.invalid("", "it should be an object");
+            self.invalid("", "the state should be an object");
             return State::default();
         };
         let foreign = self.is_foreign(members);
@@ -144,7 +145,7 @@ impl StateReader {
             Some(Value::String(phase)) if phase.is_empty() => None,
             Some(Value::String(phase)) => Some(phase.clone()),
             Some(_) => {
-                self.invalid(format!("/{phase_key}"), format!("`{phase_key}` should be a text"));
+                self.invalid(format!("/{phase_key}"), format!("`{phase_key}` should be a string"));
                 None
             }
         };
@@ -188,7 +189,7 @@ impl StateReader {
         let Some(value) = value.filter(|_| !foreign) else { return RunRecord::default() };
         let run = run_record(value);
         if run.is_none() {
-            self.invalid("/run", "`run` should tell what the runs of actions have come to");
+            self.invalid("/run", "`run` should record the results of actions");
         }
         run.unwrap_or_default()
     }
@@ -196,7 +197,7 @@ impl StateReader {
     fn is_foreign(&mut self, members: &Map<String, Value>) -> bool {
         let version = members.get("version");
         if let Some(version) = version.filter(|version| version.as_u64() != Some(STATE_VERSION)) {
-            let message = format!("version {version} is not known; this orch writes {STATE_VERSION}");
+            let message = format!("version {version} is unknown; this orch supports version {STATE_VERSION}");
             self.fault(Code::StateVersion, "/version", message);
         }
         !members.contains_key("heads")
@@ -235,7 +236,7 @@ impl StateReader {
             return Actor::default();
         };
         let known = ["status", "attempt", "substate", "left_with", "entered_with", "spent"];
-        // Ancestors of this format count rounds where we count attempts.
+        // Predecessors of this format write `round` for what is `attempt` here.
         let attempt = members.get("attempt").or_else(|| members.get("round")).and_then(Value::as_u64);
         if !foreign && members.get("attempt").and_then(Value::as_u64).is_none() {
             self.invalid(format!("{pointer}/attempt"), "`attempt` should be a whole number");
@@ -263,7 +264,8 @@ impl StateReader {
                 Ok(name) if digest.is_some() || value.is_null() => {
                     records.insert(name, digest);
                 }
-                _ => self.invalid(format!("{pointer}/{}", escape(name)), "it should be a digest or null"),
+                _ => self
+                    .invalid(format!("{pointer}/{}", escape(name)), "the value should be a digest or null"),
             }
         }
         records
@@ -279,27 +281,28 @@ impl StateReader {
                 (Ok(name), Some(digests)) => {
                     spent.insert(name, digests);
                 }
-                _ => self.invalid(format!("{pointer}/{}", escape(name)), "it should be a list of digests"),
+                _ => self
+                    .invalid(format!("{pointer}/{}", escape(name)), "the value should be a list of digests"),
             }
         }
         spent
     }
 
     fn history(&mut self, value: Option<&Value>, foreign: bool) -> Vec<HistoryEntry> {
-        // What another tool tells of the past is no event of the log.
+        // The history of another tool is not part of the log.
         let Some(items) = value.and_then(Value::as_array).filter(|_| !foreign) else { return Vec::new() };
         let mut entries = Vec::new();
         for (index, item) in items.iter().enumerate() {
             match history_entry(item) {
                 Some(entry) => entries.push(entry),
-                None => self.invalid(format!("/history/{index}"), "it is not a history entry"),
+                None => self.invalid(format!("/history/{index}"), "the value is not a history entry"),
             }
         }
         entries
     }
 }
 
-/// Reads what the runs of actions have come to.
+/// Parses the results of actions.
 fn run_record(value: &Value) -> Option<RunRecord> {
     let members = value.as_object()?;
     let count = |value: &Value| u32::try_from(value.as_u64()?).ok();
@@ -319,7 +322,7 @@ fn run_record(value: &Value) -> Option<RunRecord> {
     })
 }
 
-/// Reads one history entry, as the state and the transcript hold it.
+/// Parses a history entry, which has the same form in the state and in the log.
 pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
     let members = value.as_object()?;
     let actor = members.get("actor")?;

@@ -1,4 +1,4 @@
-//! The log as text: its ids, its order, its faults, and what it folds to.
+//! The log as text: ids, order, faults, and folding.
 
 use super::*;
 use crate::base::{ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
@@ -6,7 +6,7 @@ use crate::decide::{ActorKind, By, HistoryEntry, Kind, State, WorkflowRef};
 use proptest::prelude::{prop_assert_eq, proptest};
 use serde_json::{Value, json};
 
-/// A state one step after another: so many digests are used up, and so many errors known.
+/// The state one step later: one more used-up digest and one more error.
 fn step(before: &State, at: i64) -> State {
     let seq = before.rev + 1;
     let entry = HistoryEntry {
@@ -48,7 +48,7 @@ fn step(before: &State, at: i64) -> State {
     state
 }
 
-/// So many steps after a state: their lines, and the state after them.
+/// `many` steps after a state: their lines, and the state after them.
 fn steps(before: &State, many: i64, at: i64) -> (String, State) {
     let mut row = Vec::new();
     for index in 0..many {
@@ -166,7 +166,7 @@ fn a_patch_that_does_not_apply_is_a_fault_of_its_line() {
     let (text, state) = steps(&State::default(), 1, 100);
     let mut event = LogEvent::new(state.heads.clone(), Some(&state), &step(&state, 200)).expect("a step");
     for (ops, said) in [
-        (vec![JsonPatchOp::Remove { path: "/nothing".to_owned() }], "nothing is at /nothing"),
+        (vec![JsonPatchOp::Remove { path: "/nothing".to_owned() }], "there is no value at /nothing"),
         (vec![JsonPatchOp::Replace { path: "/actors".to_owned(), value: json!(3) }], "/actors"),
     ] {
         event.changes = ops;
@@ -201,7 +201,7 @@ fn a_long_log_folds_fast() {
     let folded = at(&log, &log.heads()[0]);
     let elapsed = begun.elapsed();
     assert_eq!(folded, state);
-    // Without optimisation on a busy machine this takes a second or two.
+    // Without optimisation, a busy machine needs a second or two.
     assert!(elapsed.as_secs() < 60, "{elapsed:?}");
 }
 
@@ -216,7 +216,7 @@ proptest! {
         }
         bytes[place] = byte;
         let (changed, faults) = EventLog::parse(&bytes);
-        // White space at the end of a line, before its line ending, is all that may differ.
+        // Only white space at the end of a line, before its line ending, may differ.
         prop_assert_eq!(changed.len() < 3 || !faults.is_empty(), true, "{}", place);
     }
 }

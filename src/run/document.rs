@@ -1,4 +1,4 @@
-//! `run.json` and `control.json` as they are written: what serde reads and writes, and what it stands for.
+//! The JSON documents `run.json` and `control.json`, and their conversion to and from the types of a run.
 
 use super::record::{Process, RunStanding, RunState, Turn, WorkState};
 use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
@@ -6,10 +6,10 @@ use crate::decide::{ControlRequest, Ending, Job, Mode, Precondition, Usage, Work
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of the record that is written, and the only one that is read.
+/// The version that is written, and the only one that can be read.
 const VERSION: u64 = 1;
 
-/// What is asked of any record before the rest of it is read.
+/// The part that is read first, to reject other versions.
 #[derive(Deserialize)]
 struct Versioned {
     version: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct RunDocument {
     milliseconds: u64,
     failures: BTreeMap<String, u32>,
     seen: Vec<(String, Digest)>,
-    // A null is written where there is none; a key that is not there is a fault.
+    // `null` means that there is none; a missing key is an error.
     #[serde(deserialize_with = "Option::deserialize")]
     work: Option<WorkDocument>,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -80,7 +80,7 @@ pub(super) struct ControlDocument {
 }
 
 impl RunDocument {
-    /// The document of a run.
+    /// Converts a run to its document.
     pub(super) fn of(run: &RunState) -> Self {
         let usage = &run.usage;
         let ended = |(ending, why): (Ending, &str)| EndDocument {
@@ -105,13 +105,13 @@ impl RunDocument {
         }
     }
 
-    /// Reads the bytes of a record; the error says what is wrong with them.
+    /// Parses the bytes of a record. Returns an error that says what is wrong with them.
     pub(super) fn read(bytes: &[u8]) -> Result<RunState, String> {
         let versioned: Versioned = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         match versioned.version {
             Some(VERSION) => {}
-            Some(_) => return Err("another version of orch wrote it".to_owned()),
-            None => return Err("it is no record of a run".to_owned()),
+            Some(_) => return Err("it was written by another version of orch".to_owned()),
+            None => return Err("it is not the record of a run".to_owned()),
         }
         let document: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         document.state()
@@ -176,7 +176,7 @@ impl WorkDocument {
                 let action = ActionName::new(&self.name).map_err(|error| error.to_string())?;
                 Job::Action { action, rule }
             }
-            ("action", None) => return Err("its action has no rule".to_owned()),
+            ("action", None) => return Err("the action has no rule".to_owned()),
             ("agent", _) => Job::Agent(self.name),
             (kind, _) => return Err(unknown("kind of work", kind)),
         };
@@ -196,17 +196,17 @@ impl WorkDocument {
 }
 
 impl ControlDocument {
-    /// The document of a request and of who makes it.
+    /// The document of a request and its sender.
     pub(super) fn of(request: ControlRequest, by: &str) -> Self {
         Self { request: request.as_str().to_owned(), by: by.to_owned() }
     }
 
-    /// The request; an interrupt comes from the keyboard alone.
+    /// The request, or `None` if it is unknown or an interrupt, which only the keyboard can send.
     pub(super) fn request(&self) -> Option<ControlRequest> {
         ControlRequest::named(&self.request).filter(|request| *request != ControlRequest::Interrupt)
     }
 }
 
 fn unknown(what: &str, text: &str) -> String {
-    format!("{text:?} is no {what} that this orch knows")
+    format!("unknown {what} {text:?}")
 }

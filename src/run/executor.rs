@@ -1,4 +1,4 @@
-//! One try of an executor: started, fed its prompt, listened to, and ended.
+//! One try of an executor: starts it, passes the prompt, reads its output, and waits for or forces its end.
 
 use super::group::{Group, RunningExecutor};
 use super::output::{Output, RESULT_CAP};
@@ -16,44 +16,45 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// What is started, and where what comes of it goes.
+/// A program to start, and where its output and result go.
 #[derive(Debug, Clone)]
 pub struct Executor {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Where it starts.
+    /// The working directory.
     pub directory: PathBuf,
-    /// What is added to its environment.
+    /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
-    /// What it reads on its standard input.
+    /// The text on its standard input.
     pub prompt: String,
-    /// How long it may take.
+    /// Its time limits.
     pub times: Times,
-    /// How long it has between being asked to end and being ended.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Period,
-    /// Where its output is kept.
+    /// The path of the log of its output.
     pub log: PathBuf,
-    /// Where it may leave its result.
+    /// The path of its result file.
     pub result: PathBuf,
 }
 
-/// What came of a try.
+/// The outcome of a try.
 #[derive(Debug)]
 pub struct Performed {
-    /// How it ended.
+    /// How the executor ended.
     pub ended: Ended,
-    /// The JSON that it left, or why there is none; nothing where it left no result at all.
+    /// The JSON result, or why it is invalid; `None` if there is no result.
     pub result: Option<Result<Value, Reason>>,
-    /// Whether it left processes behind, which were ended.
+    /// Whether the executor left processes behind, which were then ended.
     pub left_processes: bool,
-    /// Why its output could not be kept, if so.
+    /// Why its output could not be logged, if so.
     pub log_fault: Option<String>,
 }
 
 impl Executor {
-    /// Starts it and waits for its end. `running` names it meanwhile; `wants_stop` is asked again and
-    /// again; `hear` is told what happens, and is not to wait for anybody: the clock stands still as long as
-    /// it does.
+    /// Starts the executor and waits for its end. `running` holds it meanwhile; `wants_stop` is polled; `hear`
+    /// receives what happens and must return quickly, because limits are not checked meanwhile. Returns an
+    /// error if the log or the result file cannot be prepared or the process cannot be waited for; a program
+    /// that cannot be started is an [`Ended::NotStarted`].
     pub fn perform(
         &self,
         running: &RunningExecutor,
@@ -69,9 +70,9 @@ impl Executor {
         let mut child = match self.start() {
             Ok(child) => child,
             Err(error) => {
-                tracing::warn!(log = %self.log.display(), %error, "the executor could not be started");
+                tracing::warn!(log = %self.log.display(), %error, "cannot start the executor");
                 let program = self.argv.first().map_or("", String::as_str);
-                let ended = Ended::NotStarted(format!("`{program}` cannot be started: {error}"));
+                let ended = Ended::NotStarted(format!("cannot start `{program}`: {error}"));
                 return Ok(Performed { ended, result: None, left_processes: false, log_fault: None });
             }
         };
@@ -108,7 +109,10 @@ impl Executor {
 
     fn start(&self) -> io::Result<Child> {
         let (program, arguments) = self.argv.split_first().ok_or(io::ErrorKind::NotFound)?;
-        #[expect(clippy::disallowed_methods, reason = "executors are started here alone, without a shell")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the only place that starts executors, without a shell"
+        )]
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -122,16 +126,16 @@ impl Executor {
     }
 }
 
-/// The result that lies in a file; `None` where there is none, or nothing in it.
+/// Reads a result file; `None` if it is missing or contains only white space.
 pub(super) fn read_result(path: &std::path::Path) -> Option<Result<Value, Reason>> {
     let file = match open_regular(path) {
         Ok(file) => file?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return Some(Err(format!("the result cannot be read: {error}").into())),
+        Err(error) => return Some(Err(format!("cannot read the result: {error}").into())),
     };
     let mut bytes = Vec::new();
     if let Err(error) = file.take(RESULT_CAP as u64 + 1).read_to_end(&mut bytes) {
-        return Some(Err(format!("the result cannot be read: {error}").into()));
+        return Some(Err(format!("cannot read the result: {error}").into()));
     }
     if bytes.len() > RESULT_CAP {
         return Some(Err(format!("the result is larger than {RESULT_CAP} bytes").into()));

@@ -1,10 +1,10 @@
-//! The files of a run, in `.orch` of its task: its record, what is wished of it, logs and results.
+//! The files of a run in `.orch` of its task: its record, the control request, logs and results.
 //!
-//! Whoever drives the task holds a lock of the kernel on the task's directory, which dies with it, and
-//! alone writes the record. What is wished is written by others. Where the two meet, at the begin and the
-//! end of a run and when something is wished, `control.lock` lets one after the other do it: so a wish is
-//! either heard by the run that it was said to, or never told as heard. The locks are taken in this order:
-//! `control.lock`, the task's, those of the repository.
+//! The process that drives a task holds a kernel lock on the task's directory, which is released when the
+//! process dies, and it alone writes the record. Other processes write control requests. `control.lock`
+//! serializes the two when a run begins or ends and when a request is sent, so that a control request reaches
+//! exactly the run it was sent to, or is dropped. Locks are taken in this order: `control.lock`, the lock of
+//! the task, the locks of the repository.
 
 use super::document::{ControlDocument, RunDocument};
 use super::record::{RunStanding, RunState};
@@ -27,43 +27,43 @@ use std::time::Duration;
 pub struct RunFiles {
     task: PathBuf,
     directory: PathBuf,
-    /// The directory below the repository, to be told.
+    /// The path of the directory relative to the repository, for messages.
     shown: String,
 }
 
-/// The right to drive a task; it dies with its process.
+/// The exclusive right to drive a task, released when its process dies.
 #[derive(Debug)]
 pub struct Lock(File);
 
-/// A wish as it lies there.
+/// A pending control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    /// What is wished.
+    /// What is requested.
     pub request: ControlRequest,
-    /// Who wishes it.
+    /// The name of the sender.
     pub by: String,
 }
 
-/// Who heard a wish.
+/// Whether a control request reached a run.
 #[derive(Debug)]
-pub enum Said {
-    /// The process that drives this run.
-    Told(Box<RunState>),
-    /// Nobody: no process drives the task. This is its last run.
-    Nobody(Option<Box<RunState>>),
+pub enum ControlOutcome {
+    /// Sent to the process that drives this run.
+    Sent(Box<RunState>),
+    /// Not sent: no process drives the task. Holds the last run of the task.
+    NoRunner(Option<Box<RunState>>),
 }
 
 /// How many runs keep their logs.
 const LOGGED_RUNS: usize = 5;
-/// How often is looked for a record that should be there.
+/// How often to look for a record that must reappear.
 const LOOKS: u32 = 50;
 /// The record of the last run.
 const RECORD: &str = "run.json";
-/// What is wished of it.
+/// The control request for it.
 const CONTROL: &str = "control.json";
 
 impl RunFiles {
-    /// The files of a task, whether they are there or not.
+    /// The files of a task, whether or not they exist.
     #[must_use]
     pub fn of(root: &Path, task: &RepoPath) -> Self {
         let shown = format!("{task}/{OWN_DIRECTORY}");
@@ -71,8 +71,9 @@ impl RunFiles {
         Self { directory: task.join(OWN_DIRECTORY), task, shown }
     }
 
-    /// Creates the directory of the runs, which git ignores; an executor may have cleaned it away. The
-    /// directory of the task is never created: whoever moves it away must find its place empty.
+    /// Creates the directory of the runs, which git ignores. An executor may have deleted it. The task's
+    /// directory is never created: if someone moves it away, its place must stay empty. Returns an error if a
+    /// directory or file cannot be created.
     pub fn create(&self) -> Result<(), Error> {
         let logs = self.directory.join("logs");
         for directory in [&self.directory, &logs] {
@@ -88,41 +89,43 @@ impl RunFiles {
         fs::write(&ignore, "*\n").map_err(|source| Error::io(&ignore, source))
     }
 
-    /// Where the log of a try goes.
+    /// The path of the log of a try.
     #[must_use]
     pub fn log(&self, name: &str) -> PathBuf {
         self.directory.join("logs").join(format!("{name}.log"))
     }
 
-    /// Where the result of a try is looked for.
+    /// The path of the result file of a try.
     #[must_use]
     pub fn result(&self, name: &str) -> PathBuf {
         self.directory.join("logs").join(format!("{name}.result.json"))
     }
 
-    /// Keeps the result of a try, so that it counts whatever becomes of the runner.
+    /// Stores the result of a try, so that it survives the death of this process. Returns an error if it
+    /// cannot be written.
     pub fn keep_result(&self, name: &str, result: &Value) -> Result<(), Error> {
         self.replace(&self.result(name), result, false)
     }
 
-    /// Removes the result of a try that has failed.
+    /// Removes the result of a failed try.
     pub fn drop_result(&self, name: &str) {
         let _ = fs::remove_file(self.result(name));
     }
 
-    /// Makes sure that a result that was kept is on the disk.
+    /// Syncs a stored result to the disk. Returns an error if that fails.
     pub fn sync_result(&self, name: &str) -> Result<(), Error> {
         durable::sync(&[self.result(name)])
     }
 
-    /// The result of a try that lies there; `None` where there is none.
+    /// The stored result of a try, or why it is invalid; `None` if there is none.
     #[must_use]
     pub fn left_result(&self, name: &str) -> Option<Result<Value, Reason>> {
         super::executor::read_result(&self.result(name))
     }
 
-    /// Takes the right to drive the task and begins with the record that `make` yields from the last one.
-    /// What was wished before was wished of somebody else. `None` where another process drives the task.
+    /// Takes the right to drive the task and writes the record that `make` derives from the last one. Drops
+    /// requests that were sent to an earlier run. Returns `None` if another process drives the task, and an
+    /// error if the last record cannot be read or the new one cannot be written.
     pub fn begin(
         &self,
         make: impl FnOnce(Option<RunState>) -> RunState,
@@ -141,16 +144,16 @@ impl RunFiles {
         Ok(Some((lock, run)))
     }
 
-    /// Writes down how a run ended and gives up the right to drive the task. If something stronger is
-    /// wished than what was heeded, that comes first: then nothing is written and the wish is returned.
+    /// Writes how a run ended and releases the right to drive the task. If a stronger request than `applied`
+    /// is pending, writes nothing and returns that request. Returns an error if the record cannot be written.
     pub fn finish(
         &self,
         lock: &mut Option<Lock>,
         run: &RunState,
-        heeded: Option<ControlRequest>,
+        applied: Option<ControlRequest>,
     ) -> Result<Option<Control>, Error> {
         let _control = self.control_lock()?;
-        if let Some(control) = self.request().filter(|control| Some(control.request) > heeded) {
+        if let Some(control) = self.request().filter(|control| Some(control.request) > applied) {
             return Ok(Some(control));
         }
         let written = self.write(run).and_then(|()| self.drop_request());
@@ -158,28 +161,29 @@ impl RunFiles {
         written.map(|()| None)
     }
 
-    /// Wishes something of whoever drives the task; `None` takes a wish back. The last word counts, but a
-    /// pause does not soften a stop.
-    pub fn say(&self, request: Option<ControlRequest>, by: &str) -> Result<Said, Error> {
+    /// Sends a request to the process that drives the task; `None` withdraws the pending one. A new request
+    /// replaces an older one, but a pause does not replace a stop. Returns an error if the files cannot be
+    /// written or another process drives the task without a record.
+    pub fn send(&self, request: Option<ControlRequest>, by: &str) -> Result<ControlOutcome, Error> {
         if !self.directory.is_dir() && !self.is_driven() {
-            return Ok(Said::Nobody(None));
+            return Ok(ControlOutcome::NoRunner(None));
         }
         self.create()?;
         let _control = self.control_lock()?;
         let mut run = self.read()?.map(Box::new);
         for _ in 0..LOOKS {
             if !self.is_driven() {
-                return Ok(Said::Nobody(run));
+                return Ok(ControlOutcome::NoRunner(run));
             }
             if run.is_some() {
                 break;
             }
-            // Somebody has cleaned it away; whoever drives the task writes it again in a moment.
+            // Someone has deleted it; the process that drives the task rewrites it shortly.
             sleep(Duration::from_millis(20));
             run = self.read()?.map(Box::new);
         }
         let Some(run) = run.filter(|run| !matches!(run.standing, RunStanding::Ended { .. })) else {
-            let what = "another process runs this task, and what it does is not written down".to_owned();
+            let what = "another process runs this task but has written no record".to_owned();
             return Err(Error::busy(what));
         };
         match request {
@@ -191,10 +195,10 @@ impl RunFiles {
                 tracing::info!(request = request.as_str(), "control request sent");
             }
         }
-        Ok(Said::Told(run))
+        Ok(ControlOutcome::Sent(run))
     }
 
-    /// What is wished of whoever drives the task.
+    /// The pending request for the process that drives the task.
     #[must_use]
     pub fn request(&self) -> Option<Control> {
         let bytes = durable::read_regular(&self.directory.join(CONTROL))?;
@@ -206,11 +210,11 @@ impl RunFiles {
     #[must_use]
     pub fn is_driven(&self) -> bool {
         let Ok(file) = File::open(&self.task) else { return false };
-        // Several may look at once; only who drives it keeps them out.
+        // Readers share the lock; only the process that drives the task excludes them.
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// What is known of the last run; `None` where there was none.
+    /// The record of the last run; `None` if there is none. Returns an error if it cannot be read.
     pub fn read(&self) -> Result<Option<RunState>, Error> {
         let path = self.directory.join(RECORD);
         if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
@@ -218,27 +222,27 @@ impl RunFiles {
         }
         let shown = format!("{}/{RECORD}", self.shown);
         let refuse = |why: &str| {
-            let message = format!("{shown}, the record of the last run, cannot be read: {why}");
-            let hint = format!("move it away to begin anew: mv {shown} {shown}.old");
+            let message = format!("cannot read {shown}, the record of the last run: {why}");
+            let hint = format!("move it away to start a new run: mv {shown} {shown}.old");
             Error::new(Code::RunUnreadable, message).with_hint(hint)
         };
-        let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is no readable file"))?;
+        let bytes = durable::read_regular(&path).ok_or_else(|| refuse("it is not a readable file"))?;
         RunDocument::read(&bytes).map(Some).map_err(|why| refuse(&why))
     }
 
-    /// Writes what is known of the run: whole, whatever happens, and on the disk when this returns.
+    /// Replaces the record of the run atomically and syncs it. Returns an error if it cannot be written.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
         self.replace(&self.directory.join(RECORD), &RunDocument::of(run), true)
     }
 
-    /// Whether a record lies there.
+    /// Whether there is a record.
     #[must_use]
     pub fn has_record(&self) -> bool {
         self.directory.join(RECORD).is_file()
     }
 
-    /// Replaces a file as a whole. That of the directory is not waited for: after a power cut there is the
-    /// old file or the new one. A directory that was cleaned away is made again.
+    /// Replaces a file atomically. The directory is not synced: after a power cut it holds the old file or
+    /// the new one. Creates the directory again if someone has deleted it.
     fn replace(&self, path: &Path, value: &impl Serialize, sync: bool) -> Result<(), Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = self.directory.join(format!("{}-{name}", durable::TEMPORARY));
@@ -273,7 +277,7 @@ impl RunFiles {
         }
     }
 
-    /// Takes the right anew where the directory of the task is another one than that it was taken on.
+    /// Takes the lock again if the task's directory was replaced by another one since.
     pub fn keep_lock(&self, lock: &mut Option<Lock>) {
         let is_same = |lock: &Lock| {
             let here = fs::metadata(&self.task).map(|here| (here.dev(), here.ino()));
@@ -289,7 +293,7 @@ impl RunFiles {
     fn try_lock(&self) -> Result<Option<Lock>, Error> {
         let fail = |source| Error::io(&self.task, source);
         let file = File::open(&self.task).map_err(fail)?;
-        // Whoever only looks holds it for a moment.
+        // A process that only checks the lock holds it for a moment.
         for attempt in 0..5 {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(Lock(file))),
@@ -316,7 +320,7 @@ impl RunFiles {
         Ok(file)
     }
 
-    /// Removes the logs of all but the last runs. What cannot be removed stays.
+    /// Removes the logs of all but the last runs. Files that cannot be removed stay.
     fn prune(&self, current: &str) {
         let entries = fs::read_dir(self.directory.join("logs")).into_iter().flatten().flatten();
         let named: Vec<(String, PathBuf)> = entries
@@ -333,7 +337,7 @@ impl RunFiles {
     }
 }
 
-/// The run that a log belongs to: its second and its process, before the number of the turn.
+/// The run that a log belongs to: start time in seconds and process id, before the number of the turn.
 fn run_of(name: &str) -> Option<&str> {
     let (end, _) = name.match_indices('-').nth(1)?;
     Some(&name[..end])
@@ -356,49 +360,46 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_heard_by_the_run_it_was_said_to_or_by_nobody() {
+    fn a_request_reaches_the_run_it_was_sent_to_or_is_dropped() {
         let root = tempfile::tempdir().expect("a directory");
         let files = RunFiles::of(root.path(), &RepoPath::new("t").expect("valid"));
-        assert!(
-            files.create().is_err() && !files.task.exists(),
-            "the task's directory is not ours to create"
-        );
+        assert!(files.create().is_err() && !files.task.exists(), "the task's directory is never created");
         fs::create_dir(&files.task).expect("made");
         let over = |ending| RunStanding::Ended { ending, why: String::new(), kept: None };
-        assert!(matches!(files.say(Some(ControlRequest::Stop), "Ann"), Ok(Said::Nobody(None))));
-        assert!(!files.directory.exists(), "who only asks leaves nothing behind");
+        assert!(matches!(files.send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(None))));
+        assert!(!files.directory.exists(), "a request without a run writes nothing");
 
-        // What was said to somebody who died is not heard by whoever comes next.
+        // A request that was sent to a dead run does not reach the next run.
         files.create().expect("made");
         fs::write(files.directory.join(CONTROL), "{\"request\": \"stop\", \"by\": \"Ann\"}")
             .expect("written");
         let begun = files.begin(|old| old.unwrap_or_else(|| run("1-1", RunStanding::Idle)));
-        let (lock, state) = begun.expect("no fault").expect("nobody else");
+        let (lock, state) = begun.expect("no fault").expect("not driven");
         assert_eq!((files.request(), state.id.as_str()), (None, "1-1"));
-        assert!(files.begin(|_| unreachable!("somebody drives it")).expect("no fault").is_none());
+        assert!(files.begin(|_| unreachable!("already driven")).expect("no fault").is_none());
 
-        // The last word counts, but a pause does not soften a stop.
-        for (request, heard) in [
+        // A new request replaces an older one, but a pause does not replace a stop.
+        for (request, expected) in [
             (Some(ControlRequest::Pause), Some(ControlRequest::Pause)),
             (None, None),
             (Some(ControlRequest::Stop), Some(ControlRequest::Stop)),
             (Some(ControlRequest::Pause), Some(ControlRequest::Stop)),
         ] {
-            assert!(matches!(files.say(request, "Ann"), Ok(Said::Told(told)) if told.id == "1-1"));
-            assert_eq!(files.request().map(|control| control.request), heard);
+            assert!(matches!(files.send(request, "Ann"), Ok(ControlOutcome::Sent(run)) if run.id == "1-1"));
+            assert_eq!(files.request().map(|control| control.request), expected);
         }
 
-        // A run does not end over a stronger wish than it has heeded.
+        // A run cannot end while a stronger request is pending.
         let mut lock = Some(lock);
         let ended = run("1-1", over(Ending::Paused));
-        let unheard = files.finish(&mut lock, &ended, Some(ControlRequest::Pause)).expect("no fault");
-        assert_eq!(unheard.map(|control| control.request), Some(ControlRequest::Stop));
+        let pending = files.finish(&mut lock, &ended, Some(ControlRequest::Pause)).expect("no fault");
+        assert_eq!(pending.map(|control| control.request), Some(ControlRequest::Stop));
         assert!(lock.is_some() && files.read().expect("readable") == Some(run("1-1", RunStanding::Idle)));
         let ended = run("1-1", over(Ending::Stopped));
         assert_eq!(files.finish(&mut lock, &ended, Some(ControlRequest::Stop)).expect("no fault"), None);
         assert!(lock.is_none() && files.request().is_none() && !files.is_driven());
         assert!(
-            matches!(files.say(Some(ControlRequest::Stop), "Ann"), Ok(Said::Nobody(Some(last))) if *last == ended)
+            matches!(files.send(Some(ControlRequest::Stop), "Ann"), Ok(ControlOutcome::NoRunner(Some(last))) if *last == ended)
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Process groups: asked to end, then ended, with all that is in them and all that came out of them.
+//! Process groups: ends the group of an executor, and processes that have left it.
 
 use super::process_tree;
 use rustix::io::Errno;
@@ -11,79 +11,79 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The executor that runs now, for whoever has to end it at once from another thread.
+/// The group of the running executor, so that another thread can kill it.
 #[derive(Debug, Clone, Default)]
 pub struct RunningExecutor(Arc<Mutex<Option<Group>>>);
 
 impl RunningExecutor {
-    /// Ends it without asking; for a process that is about to end itself.
+    /// Kills the running executor; for a process that is about to exit.
     pub fn kill(&self) {
         if let Some(group) = self.put(None) {
-            Remaining { group: Some(group.leader), others: &|| group.strays() }.kill();
+            Remaining { group: Some(group.leader), others: &|| group.escaped() }.kill();
         }
     }
 
-    /// Notes which runs now, if any; returns the one before.
+    /// Sets the running group, if any; returns the previous one.
     pub(super) fn put(&self, group: Option<Group>) -> Option<Group> {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), group)
     }
 }
 
-/// How long is waited for the end of what was killed.
+/// How long to wait after SIGKILL.
 const DEATH: Duration = Duration::from_secs(2);
 
 /// The process group of an executor.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     leader: Pid,
-    /// The children that we had before it: what the recording of a step has started, such as an agent
-    /// that keeps keys for signatures, is none of its business.
+    /// The children that existed before the executor, such as a signing agent started while a step was
+    /// recorded. They are left alone.
     before: Vec<i32>,
 }
 
 impl Group {
-    /// The group that a process leads, where we had these children before.
+    /// The group led by `child`. `before` are the children of this process that existed earlier.
     pub(super) fn of(child: &std::process::Child, before: Vec<i32>) -> Self {
         Self { leader: Pid::from_child(child), before }
     }
 
-    /// The number of the group.
+    /// The id of the group.
     pub(super) fn number(&self) -> i32 {
         self.leader.as_raw_nonzero().get()
     }
 
-    /// Asks every process of it to end. One that is gone needs no asking.
+    /// Sends SIGTERM to the group. Does nothing if the group is gone.
     pub(super) fn ask(&self) {
         let _ = kill_process_group(self.leader, Signal::TERM);
     }
 
-    /// Ends every process of it.
+    /// Sends SIGKILL to the group.
     pub(super) fn kill(&self) {
         let _ = kill_process_group(self.leader, Signal::KILL);
     }
 
-    /// Ends what is left after its leader: asked first, then not asked any more. Says whether anything
-    /// was left.
+    /// Ends what remains after the leader has exited: SIGTERM, then SIGKILL after `grace`. Returns whether
+    /// anything remained.
     pub(super) fn clear(&self, grace: Duration) -> bool {
-        let left = Remaining { group: Some(self.leader), others: &|| self.strays() };
+        let left = Remaining { group: Some(self.leader), others: &|| self.escaped() };
         left.end(grace)
     }
 
-    /// What has left the group and lost its parent, which makes it our child.
-    fn strays(&self) -> Vec<Pid> {
+    /// Descendants that have left the group and lost their parent, which makes them our children.
+    fn escaped(&self) -> Vec<Pid> {
         let adopts = child_subreaper().is_ok_and(|adopts| adopts.is_some());
         if adopts { process_tree::adopted(&self.before) } else { Vec::new() }
     }
 }
 
-/// What is to be ended: a group, and others.
+/// Processes to end: a group, and others.
 struct Remaining<'a> {
     group: Option<Pid>,
     others: &'a dyn Fn() -> Vec<Pid>,
 }
 
 impl Remaining<'_> {
-    /// Whether nobody lives in the group. Those that ended and belong to us are laid to rest first.
+    /// Whether no process of the group is alive. Reaps those that are our children first.
     fn is_gone(&self) -> bool {
         let Some(group) = self.group else { return true };
         while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
@@ -91,8 +91,8 @@ impl Remaining<'_> {
             || !process_tree::lives_in(group.as_raw_nonzero().get())
     }
 
-    /// Asks them to end, then ends them, as one may be born while another dies. Says whether there was
-    /// anybody.
+    /// Sends SIGTERM, then SIGKILL after `grace`, also to processes that start meanwhile. Returns whether
+    /// there were any processes.
     fn end(&self, grace: Duration) -> bool {
         if self.is_gone() && (self.others)().is_empty() {
             return false;
@@ -113,7 +113,7 @@ impl Remaining<'_> {
         true
     }
 
-    /// Ends them without asking. What cannot be killed is not waited for without an end.
+    /// Sends SIGKILL. Stops waiting after [`DEATH`] for processes that cannot be killed.
     fn kill(&self) {
         if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::KILL);
@@ -125,8 +125,8 @@ impl Remaining<'_> {
         });
     }
 
-    /// Waits until all are gone, doing something to those who are not in the group meanwhile; says
-    /// whether they are.
+    /// Waits until all processes are gone, calling `to` on those outside the group meanwhile. Returns whether
+    /// all are gone.
     fn until(&self, longest: Duration, to: &mut dyn FnMut(&[Pid])) -> bool {
         let until = Instant::now() + longest;
         loop {
@@ -143,27 +143,27 @@ impl Remaining<'_> {
     }
 }
 
-/// From here on, processes that lose their parent below us become ours, so that none can slip away by
-/// leaving its group. Where the system has no such thing, groups have to do.
+/// From now on, orphaned descendants become children of this process, so that none escapes by leaving its
+/// group. On systems without subreapers only groups are ended.
 pub fn adopt_orphans() {
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Ends what a killed run has left behind, and says whether there was anything. `number` is the group of
-/// its executor and `started` when the leader was started, as the system counts; whoever got away from
-/// there is known by the place for the result, which stands in its environment.
+/// Ends the processes that a killed run left behind, and returns whether there were any. `number` is the
+/// group of its executor, and `started` the start time of the group's leader in clock ticks after boot.
+/// Processes outside the group are recognised by the result path in their environment.
 pub fn end_leftovers(number: Option<i32>, started: Option<u64>, result: &Path, grace: Duration) -> bool {
     let mark = format!("{RESULT}={}", result.display());
     let marked = || process_tree::marked(&mark);
     let ours = |number: &i32| match process_tree::started(*number) {
         Some(now) => started == Some(now),
-        // Its number may mean somebody else by now, unless one who carries the mark is in it; where the
-        // system shows nothing, it has to do.
+        // The number may belong to another process by now, unless a process that carries the mark is in the
+        // group. If the system reports no start times, the number alone has to do.
         None => started.is_none() || marked().iter().any(|(_, group)| group == number),
     };
     let group = number.filter(ours).and_then(Pid::from_raw).filter(|pid| !pid.is_init());
     Remaining { group, others: &|| marked().into_iter().map(|(pid, _)| pid).collect() }.end(grace)
 }
 
-/// The variable that names the place for the result of a try.
+/// The environment variable with the path of the result file.
 pub const RESULT: &str = "ORCH_RESULT";

@@ -1,16 +1,16 @@
-//! Output in whole lines, fit for a terminal that belongs to somebody else.
+//! Splits output into lines and strips what could control the terminal.
 
-/// Gathers bytes until a line is whole.
+/// Collects bytes until a line is complete.
 #[derive(Default)]
 pub(super) struct Lines {
     open: Vec<u8>,
 }
 
-/// A line longer than this is shown in parts.
+/// Longer lines are split into parts of this many bytes.
 const LONGEST: usize = 4096;
 
 impl Lines {
-    /// Gives each line that is whole now.
+    /// Adds bytes and calls `give` with each complete line.
     pub(super) fn take(&mut self, bytes: &[u8], mut give: impl FnMut(&str)) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -24,7 +24,7 @@ impl Lines {
         }
     }
 
-    /// Gives what is left without an end.
+    /// Calls `give` with the rest, which has no line end.
     pub(super) fn flush(&mut self, mut give: impl FnMut(&str)) {
         if !self.open.is_empty() {
             give(&plain(&String::from_utf8_lossy(&self.open)));
@@ -33,17 +33,16 @@ impl Lines {
     }
 }
 
-/// Without what would move the cursor, change colours, ring or turn the order of letters: sequences of
-/// escape, and other controls.
+/// Strips escape sequences, control characters, and characters that change the direction of text.
 fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {
             '\u{1b}' => match letters.next() {
-                // Up to and with the letter that ends the sequence.
+                // Up to and including the letter that ends the sequence.
                 Some('[') => drop(letters.find(|letter| ('\u{40}'..='\u{7e}').contains(letter))),
-                // A title, a colour or something for the clipboard, up to and with a bell or `ESC \`.
+                // A title, a colour or clipboard data, up to and including BEL or `ESC \`.
                 Some(']' | 'P' | 'X' | '^' | '_') => {
                     let end = letters.find(|letter| matches!(letter, '\u{7}' | '\u{1b}'));
                     letters.next_if(|letter| end == Some('\u{1b}') && *letter == '\\');
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_comes_in_parts() {
+    fn a_line_without_an_end_is_split() {
         let mut lines = Lines::default();
         let mut sizes: Vec<usize> = Vec::new();
         for size in [LONGEST - 1, 1, 0, 2 * LONGEST + 1] {

@@ -1,8 +1,8 @@
-//! Executors: processes that perform actions, and the files by which a run is known and controlled.
+//! Executors: the processes that perform actions, and the files that record and control a run.
 //!
-//! An executor is an argv, never a line for a shell. It has a process group of its own, which is ended
-//! as a whole, with every child that outlives it. What a run has used lies in a record that is written
-//! before an executor starts and after it ends, so that a killed run is taken up where it stood.
+//! An executor is a list of arguments, never a shell command line. It runs in its own process group, which is
+//! ended as a whole, together with every descendant that outlives it. The usage of a run is recorded before
+//! an executor starts and after it ends, so that a killed run continues after its last recorded step.
 
 mod document;
 mod executor;
@@ -18,7 +18,7 @@ mod trial;
 
 pub use crate::decide::ControlRequest;
 pub use executor::{Executor, Performed};
-pub use files::{Control, Lock, RunFiles, Said};
+pub use files::{Control, ControlOutcome, Lock, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};

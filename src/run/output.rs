@@ -1,20 +1,20 @@
-//! What an executor prints: all of it to a log up to a cap, the end of it kept for its result.
+//! The output of an executor: written to a log up to a limit, with its end kept for the result.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How many bytes of output a log keeps.
+/// The maximum size of a log, in bytes.
 const LOG_CAP: u64 = 8 << 20;
-/// How many of the last bytes are kept, in which the result is looked for.
+/// How many of the last bytes are kept, in which the result is searched.
 pub(super) const RESULT_CAP: usize = 1 << 20;
 
-/// The log of one try, and the end of what was printed.
+/// The log of one try, and the end of its standard output.
 pub(super) struct Output {
     log: File,
     written: u64,
     tail: Vec<u8>,
-    /// Why the log could not be written, once.
+    /// The first error of writing the log.
     pub fault: Option<io::Error>,
 }
 
@@ -23,7 +23,7 @@ impl Output {
         Ok(Self { log: File::create(path)?, written: 0, tail: Vec::new(), fault: None })
     }
 
-    /// Takes what was printed; `is_answer` where it came by the stream that may hold the result.
+    /// Adds output. `is_answer` if it came from standard output, which may contain the result.
     pub(super) fn take(&mut self, bytes: &[u8], is_answer: bool) {
         if is_answer {
             self.tail.extend_from_slice(bytes);
@@ -39,14 +39,14 @@ impl Output {
         self.written += kept.len() as u64;
         let mut written = self.log.write_all(kept);
         if kept.len() < bytes.len() || self.written == LOG_CAP {
-            let note = format!("\n[orch: what is printed beyond {LOG_CAP} bytes is not kept]\n");
+            let note = format!("\n[orch: output beyond {LOG_CAP} bytes is not logged]\n");
             written = written.and_then(|()| self.log.write_all(note.as_bytes()));
             self.written = LOG_CAP;
         }
         self.fault = written.err();
     }
 
-    /// The end of what was printed, as text.
+    /// The end of standard output, as text.
     pub(super) fn tail(&self) -> String {
         let from = self.tail.len().saturating_sub(RESULT_CAP);
         String::from_utf8_lossy(&self.tail[from..]).into_owned()

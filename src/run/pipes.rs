@@ -1,5 +1,4 @@
-//! The three pipes of an executor: its prompt goes in, what it prints comes out, and neither side is ever
-//! waited for longer than was said.
+//! The three pipes of an executor, all non-blocking: the prompt goes in, the output comes out.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
@@ -8,19 +7,20 @@ use std::os::fd::AsFd;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// The pipes, as far as they are still open.
+/// The pipes that are still open.
 pub(super) struct Pipes {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     prompt: Vec<u8>,
-    /// How much of the prompt was given.
+    /// How many bytes of the prompt are written.
     given: usize,
     buffer: Vec<u8>,
 }
 
 impl Pipes {
-    /// Takes the pipes of a process that was just started.
+    /// Takes the pipes of a process that was just started. Returns an error if they cannot be made
+    /// non-blocking.
     pub(super) fn of(child: &mut Child, prompt: &str) -> io::Result<Self> {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         for pipe in [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd)].into_iter().flatten()
@@ -34,28 +34,28 @@ impl Pipes {
         Ok(Self { stdin, stdout, stderr, prompt, given: 0, buffer: vec![0; 16 << 10] })
     }
 
-    /// Whether nobody can print any more.
+    /// Whether standard output and standard error are both closed.
     pub(super) fn are_silent(&self) -> bool {
         self.stdout.is_none() && self.stderr.is_none()
     }
 
-    /// Waits until one of them is ready, but not longer than that.
+    /// Waits until a pipe is ready, at most for `longest`.
     pub(super) fn wait(&self, longest: Duration) {
         let mut ready = Vec::with_capacity(3);
         ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
         ready.extend(self.stdout.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         ready.extend(self.stderr.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
-        // A signal may cut the wait short, which does no harm.
+        // A signal may end the wait early, which is harmless.
         let _ = poll(&mut ready, Timespec::try_from(longest).ok().as_ref());
     }
 
-    /// Gives what is taken of the prompt, and passes on one piece of what was printed by each stream;
-    /// `true` goes with standard output. Says whether anything was printed.
+    /// Writes as much of the prompt as fits, and reads one piece from each stream; `pass_on` receives `true`
+    /// for standard output. Returns whether anything was read.
     pub(super) fn exchange(&mut self, mut pass_on: impl FnMut(&[u8], bool)) -> bool {
         self.give();
         let answered = read(&mut self.stdout, &mut self.buffer, |bytes| pass_on(bytes, true));
-        let told = read(&mut self.stderr, &mut self.buffer, |bytes| pass_on(bytes, false));
-        answered || told
+        let printed = read(&mut self.stderr, &mut self.buffer, |bytes| pass_on(bytes, false));
+        answered || printed
     }
 
     fn give(&mut self) {
@@ -66,7 +66,7 @@ impl Pipes {
                 self.given += count;
                 self.given >= self.prompt.len()
             }
-            // Whoever does not read its prompt closes the pipe, which is its own affair.
+            // An executor that does not read its prompt may close the pipe.
             Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),
         };
         if is_over {
@@ -75,7 +75,7 @@ impl Pipes {
     }
 }
 
-/// Reads one piece, if there is one, and lets go of a stream that is at its end.
+/// Reads one piece if there is one, and drops a stream that is at its end.
 fn read(stream: &mut Option<impl Read>, buffer: &mut [u8], pass_on: impl FnOnce(&[u8])) -> bool {
     loop {
         match stream.as_mut().map(|stream| stream.read(buffer)) {

@@ -1,23 +1,23 @@
-//! Processes as the system shows them: who is whose child, who is in which group, who carries which mark.
+//! Processes as `/proc` shows them: parents, groups, start times and environments.
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::fs;
 
-/// What we look at of a process.
+/// An entry of the process table.
 pub(super) struct ProcessEntry {
-    /// Whether it has ended and only waits to be laid to rest by its parent.
+    /// Whether the process has ended and only waits to be reaped by its parent.
     pub is_dead: bool,
     parent: i32,
-    /// Its group.
+    /// The process group.
     pub group: i32,
-    /// When it was started, in the system's own count.
+    /// The start time, in clock ticks after boot.
     pub started: u64,
 }
 
-/// Reads what the system shows of a process; `None` where it is gone, or nothing is shown.
+/// Reads `/proc/PID/stat`, see proc(5); `None` if the process is gone or the system has no `/proc`.
 pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, blanks and brackets included; the fields follow its last bracket.
+    // The name may contain anything, blanks and parentheses included; the fields follow the last parenthesis.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
     Some(ProcessEntry {
         is_dead: matches!(fields.next()?, "Z" | "X"),
@@ -27,34 +27,35 @@ pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
     })
 }
 
-/// When a process was started, in the system's own count; `None` where it is gone.
+/// The start time of a process, in clock ticks after boot; `None` if it is gone.
 pub(super) fn started(pid: i32) -> Option<u64> {
     Some(look(pid)?.started)
 }
 
-/// The processes that are our children, dead ones included.
+/// The children of this process, dead ones included.
 pub(super) fn children() -> Vec<i32> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    // Adopted children are listed under the first thread; where the list is not kept, all are asked.
+    // Adopted children are listed under the first thread. If the kernel keeps no such list, look at every
+    // process.
     let listed = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
     let pids = listed.map_or_else(|_| all(), |text| numbers(text.split_whitespace()));
     pids.into_iter().filter(|pid| look(*pid).is_some_and(|seen| seen.parent == own)).collect()
 }
 
-/// The children that have come to us beside those `before`, and that live; a dead one is laid to rest.
+/// The living children that are not in `before`. Reaps dead ones.
 pub(super) fn adopted(before: &[i32]) -> Vec<Pid> {
     let fresh = children().into_iter().filter(|pid| !before.contains(pid));
     let lives = |pid: &Pid| !matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_)));
     fresh.filter_map(Pid::from_raw).filter(lives).collect()
 }
 
-/// Whether somebody lives in a group that is known to be there. Where nothing is shown, somebody does.
+/// Whether a process of this existing group is alive. `true` if the system shows no processes.
 pub(super) fn lives_in(group: i32) -> bool {
     let mut shown = all().into_iter().filter_map(look).peekable();
     shown.peek().is_none() || shown.any(|seen| seen.group == group && !seen.is_dead)
 }
 
-/// The living processes beside us that have this in their environment, and their groups.
+/// The living processes, except this one, with this entry in their environment, and their groups.
 pub(super) fn marked(variable: &str) -> Vec<(Pid, i32)> {
     let has = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -67,7 +68,7 @@ pub(super) fn marked(variable: &str) -> Vec<(Pid, i32)> {
         .collect()
 }
 
-/// Every process that the system shows.
+/// The ids of all processes.
 fn all() -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

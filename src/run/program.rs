@@ -1,12 +1,12 @@
-//! Whether a program can be started, found out before anything is counted for it.
+//! Checks whether a program can be started, before a turn is counted for it.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Why a program cannot be started in a directory, if it cannot; `path` is where programs are looked for.
-/// What else stands in the way is seen when it is started.
+/// Why a program cannot be started in a directory; `None` if it seems possible. `path` is the `PATH` to
+/// search. Other obstacles show up when it is started.
 #[must_use]
 pub fn unstartable(program: &str, directory: &Path, path: Option<&OsStr>) -> Option<String> {
     let is_program = |place: &Path| {
@@ -17,14 +17,14 @@ pub fn unstartable(program: &str, directory: &Path, path: Option<&OsStr>) -> Opt
         match place.metadata() {
             _ if is_program(&place) => return None,
             Err(error) => error.to_string(),
-            Ok(_) => "it is no executable file".to_owned(),
+            Ok(_) => "it is not an executable file".to_owned(),
         }
     } else {
         let path = path?;
         if std::env::split_paths(path).any(|place| is_program(&directory.join(place).join(program))) {
             return None;
         }
-        "there is no such program on the PATH".to_owned()
+        "it is not on the PATH".to_owned()
     };
-    Some(format!("`{program}` cannot be started: {why}"))
+    Some(format!("cannot start `{program}`: {why}"))
 }

@@ -1,101 +1,101 @@
-//! The record of a run: what it has used, who drives it, what is worked on, how it ended.
+//! The record of a run: its usage, the process that drives it, the work in progress, and how it ended.
 
 use crate::base::Timestamp;
 use crate::decide::{Ending, Mode, Usage, Work};
 use std::fs;
 
-/// What is known of a run.
+/// The recorded state of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunState {
-    /// Its id.
+    /// The id: start time in seconds and process id, `SECONDS-PID`.
     pub id: String,
-    /// The process that drives it.
+    /// The id of the process that drives it.
     pub pid: u32,
-    /// How it goes about questions.
+    /// Whether questions are asked or answered by their defaults.
     pub mode: Mode,
-    /// When it began.
+    /// When it started.
     pub started: Timestamp,
-    /// When it was last written.
+    /// When the record was last written.
     pub updated: Timestamp,
-    /// What it has used.
+    /// The turns, time and cost it has consumed, and its failures.
     pub usage: Usage,
-    /// How many turns it may use.
+    /// The maximum number of turns.
     pub max_turns: u32,
-    /// Where it stands.
+    /// Whether it is idle, working or over.
     pub standing: RunStanding,
 }
 
-/// Where a run stands.
+/// What a run is doing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunStanding {
     /// Between two turns.
     Idle,
-    /// An executor was started, and what came of it is not settled.
+    /// An executor was started, and its result is not recorded yet.
     Working(WorkState),
     /// It is over.
     Ended {
-        /// How.
+        /// How it ended.
         ending: Ending,
-        /// Why.
+        /// Why it ended.
         why: String,
-        /// Work whose result is there and could not be recorded; the next run takes it in first.
+        /// Work whose result could not be recorded; the next run records it first.
         kept: Option<WorkState>,
     },
 }
 
-/// Something that an executor was started for.
+/// Work that an executor was started for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkState {
-    /// What it does.
+    /// The work.
     pub work: Work,
-    /// In which turn.
+    /// The turn it is performed in.
     pub turn: Turn,
 }
 
 /// A turn: one start of an executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Its number in the run, from 1.
+    /// The number within the run, from 1.
     pub number: u32,
-    /// When it began.
+    /// When the turn began.
     pub started: Timestamp,
-    /// The processes that work in it, once they are known.
+    /// The process group of the executor, once it is known.
     pub process: Option<Process>,
 }
 
-/// A process group, told apart from others that have had its number.
+/// A process group, distinguishable from later groups with the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// The id of the group.
     pub group: i32,
-    /// When its leader was started, as the system counts.
+    /// The start time of its leader, in clock ticks after boot.
     pub started: Option<u64>,
-    /// The start of the system in which it has that number.
+    /// The id of the boot in which the group was started.
     pub(super) boot: Option<String>,
 }
 
 impl Process {
-    /// A group of now.
+    /// A group that was started in the current boot.
     #[must_use]
     pub fn new(group: i32, started: Option<u64>) -> Self {
         Self { group, started, boot: boot() }
     }
 
-    /// Whether the system has not been started anew since.
+    /// Whether the system has not been rebooted since.
     #[must_use]
     pub fn is_of_this_boot(&self) -> bool {
         self.boot == boot()
     }
 }
 
-/// What the system calls the time since it was started; `None` where it has no name for it.
+/// The id of the current boot; `None` if the system has none.
 fn boot() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }
 
 impl RunState {
-    /// What is worked on now, or was when its process died.
+    /// The work in progress, or that was in progress when the process died.
     #[must_use]
     pub fn work(&self) -> Option<&WorkState> {
         match &self.standing {
@@ -113,7 +113,7 @@ impl RunState {
         }
     }
 
-    /// What is to be settled before anything else is done.
+    /// Work that must be recorded before anything else is done.
     #[must_use]
     pub fn unsettled(&self) -> Option<&WorkState> {
         match &self.standing {
@@ -123,13 +123,13 @@ impl RunState {
         }
     }
 
-    /// Whether the next run goes on with it, on what is left of its limits.
+    /// Whether the next run continues this one within its remaining budget.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.unsettled().is_some() || self.ended().is_none_or(|(ending, _)| ending.goes_on())
     }
 
-    /// What the files of a turn are called, without their ends.
+    /// The common base name of the files of a turn.
     #[must_use]
     pub fn name_of(&self, work: &WorkState) -> String {
         format!("{}-{:04}-{}", self.id, work.turn.number, work.work.name())

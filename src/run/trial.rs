@@ -1,4 +1,4 @@
-//! One try as it goes on: what is printed is taken in, and the clock is watched.
+//! The supervision of one try: reads output and enforces time limits.
 
 use super::group::Group;
 use super::lines::Lines;
@@ -10,49 +10,49 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How often is looked whether somebody wants an end.
+/// How often stop requests and limits are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long is read, at most, what was printed before everything ended. Only what outlives even being
-/// killed could make use of it.
+/// How long to read remaining output after everything has ended. Only a process that survives SIGKILL could
+/// use it up.
 const REST: Duration = Duration::from_secs(2);
 
-/// What is heard of an executor while it runs.
+/// An event of a running executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Live<'a> {
-    /// It has been started: its process group, and when the system says it was.
+    /// It was started.
     Started {
-        /// The number of the group.
+        /// The id of its process group.
         group: i32,
-        /// When its leader was started, as the system counts.
+        /// The start time of the group's leader, in clock ticks after boot.
         at: Option<u64>,
     },
     /// It has printed a line.
     Line(&'a str),
-    /// Some time has gone by.
+    /// The time since it was started.
     Tick(Duration),
 }
 
 /// How a try ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, well.
+    /// It exited with code 0.
     Well,
-    /// By itself, with a code that is not zero.
+    /// It exited with another code.
     Code(i32),
-    /// By a signal.
+    /// It was ended by a signal.
     Signal(i32),
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     TooLong(Period),
     /// It printed nothing for too long.
     Silent(Period),
-    /// Somebody wanted it to stop.
+    /// It was stopped on request.
     Stopped,
     /// It could not be started.
     NotStarted(String),
 }
 
-/// An executor, while it runs.
+/// A running executor.
 pub(super) struct ExecutorTry {
     times: Times,
     grace: Period,
@@ -64,15 +64,14 @@ pub(super) struct ExecutorTry {
     begun: Instant,
     /// When it last printed something.
     heard: Instant,
-    /// When it was last said that time goes by.
+    /// When the last tick was sent.
     ticked: Instant,
-    /// When it was asked to end, and why it is ended then; without a reason a result still counts.
+    /// When SIGTERM was sent, and why the try then fails; without a reason a result still counts.
     asked: Option<(Instant, Option<Ended>)>,
 }
 
 impl ExecutorTry {
-    /// Begins to listen to what was just started: how long it may take, and its grace, its processes, its
-    /// pipes and where its output goes.
+    /// Starts supervising an executor: its limits and grace period, its processes, its pipes, and its log.
     pub(super) fn new((times, grace): (Times, Period), group: Group, pipes: Pipes, output: Output) -> Self {
         let now = Instant::now();
         let (answer, rest) = (Lines::default(), Lines::default());
@@ -91,7 +90,8 @@ impl ExecutorTry {
         }
     }
 
-    /// Waits for the end of the executor, and brings it about where that is due.
+    /// Waits for the end of the executor, and enforces it if a limit is reached or a stop is requested.
+    /// Returns its exit status and why it was ended; an error if it cannot be waited for.
     pub(super) fn wait(
         &mut self,
         child: &mut Child,
@@ -100,7 +100,8 @@ impl ExecutorTry {
     ) -> io::Result<(ExitStatus, Option<Ended>)> {
         let mut pause = Duration::from_millis(1);
         loop {
-            // Who can print no more has ended, or is about to; if not, it is asked less and less often.
+            // An executor whose output is closed has ended or is about to; otherwise check less and less
+            // often.
             self.pipes.wait(if self.pipes.are_silent() { pause } else { TICK });
             pause = if self.pipes.are_silent() { TICK.min(pause * 2) } else { pause };
             self.listen(hear);
@@ -116,7 +117,7 @@ impl ExecutorTry {
         }
     }
 
-    /// Takes in what still is in the pipes after everybody who could print has ended.
+    /// Reads what remains in the pipes after all writers have ended.
     pub(super) fn finish(&mut self, hear: &mut dyn FnMut(Live<'_>)) {
         let until = Instant::now() + REST;
         while self.listen(hear) && Instant::now() < until {}
@@ -125,7 +126,7 @@ impl ExecutorTry {
         }
     }
 
-    /// Takes in a piece of what was printed, and says whether there was any.
+    /// Reads a piece of output, and returns whether there was any.
     fn listen(&mut self, hear: &mut dyn FnMut(Live<'_>)) -> bool {
         let (output, answer, rest) = (&mut self.output, &mut self.answer, &mut self.rest);
         let has_printed = self.pipes.exchange(|bytes, is_answer| {
@@ -139,7 +140,7 @@ impl ExecutorTry {
         has_printed
     }
 
-    /// Asks it to end where it is time, and ends it where it was asked long enough ago.
+    /// Sends SIGTERM when it is due, and SIGKILL after the grace period.
     fn watch_the_clock(&mut self, wants_stop: &dyn Fn() -> bool) {
         let (times, grace) = (self.times, millis(self.grace));
         let over =
@@ -153,13 +154,14 @@ impl ExecutorTry {
         };
         match &mut self.asked {
             None if due.is_some() || over(times.soft, self.begun).is_some() => {
-                tracing::info!(why = ?due, "the executor is asked to end");
+                tracing::info!(why = ?due, "sending SIGTERM to the executor");
                 self.group.ask();
                 self.asked = Some((Instant::now(), due));
             }
             None => {}
             Some((since, why)) => {
-                // After a soft limit it may go on to the hard one; then there is no more asking.
+                // After the soft limit the executor may run on to the hard limit, which is then enforced
+                // without SIGTERM.
                 if why.is_none() && due.is_some() {
                     let is_limit = matches!(due, Some(Ended::TooLong(_)));
                     *why = due;
@@ -178,7 +180,7 @@ impl ExecutorTry {
     }
 }
 
-/// A period as the clock counts it.
+/// Converts a period to a duration.
 pub(super) fn millis(period: Period) -> Duration {
     Duration::from_millis(period.milliseconds())
 }

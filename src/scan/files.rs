@@ -1,4 +1,4 @@
-//! Files in memory as a source: what a task held at a moment that no single commit tells of.
+//! Files in memory as a source: the content of a task at a moment that no single commit represents.
 
 use super::{Child, Content, Entry, EntryKind, Source};
 use crate::base::{Digest, Error, RepoPath};
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 pub struct FileSet(BTreeMap<RepoPath, Vec<u8>>);
 
 impl FileSet {
-    /// Everything that another source holds as regular files below a directory, and can read.
+    /// All regular files below a directory of another source that can be read and have at most `limit` bytes.
+    /// Returns an error if the source itself cannot be read.
     pub fn of(source: &dyn Source, directory: &RepoPath, limit: u64) -> Result<Self, Error> {
         let mut files = Self::default();
         for entry in source.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File) {
@@ -21,22 +22,22 @@ impl FileSet {
         Ok(files)
     }
 
-    /// Puts a file there, in the place of any other.
+    /// Adds a file, or replaces it.
     pub fn put(&mut self, path: RepoPath, bytes: Vec<u8>) {
         self.0.insert(path, bytes);
     }
 
-    /// Takes a file away.
+    /// Removes a file.
     pub fn remove(&mut self, path: &RepoPath) {
         self.0.remove(path);
     }
 
-    /// The paths, in order.
+    /// The paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         self.0.keys()
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file; `None` if there is no such file.
     #[must_use]
     pub fn bytes(&self, path: &RepoPath) -> Option<&[u8]> {
         self.0.get(path).map(Vec::as_slice)

@@ -1,13 +1,13 @@
 //! The artifact paths of a workflow, compiled once and matched against every task.
 //!
-//! As in a shell, a wildcard does not match the dot that begins a name: what editors leave beside a
-//! file (`.#plan.md`, `.plan.json.swp`) is no artifact, and a pattern that means a hidden file says so.
+//! As in a shell, a wildcard does not match a leading dot of a name: temporary files of editors (`.#plan.md`,
+//! `.plan.json.swp`) are not artifacts. A pattern for a hidden file must spell out the dot.
 
 use crate::record::is_own_file;
 use crate::workflow::Workflow;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
-/// Matches paths below a task directory against the artifacts of a workflow.
+/// Matches paths relative to a task directory against the artifacts of a workflow.
 #[derive(Debug, Clone)]
 pub struct Matcher {
     patterns: Vec<Pattern>,
@@ -46,8 +46,8 @@ impl PatternPart {
     }
 }
 
-/// Whether the dot that begins a name in `path` is matched by a wildcard: then any other character
-/// in its place is matched as well, even one that no pattern says.
+/// Whether a wildcard matches the leading dot of a name in `path`: then the glob also matches any other
+/// character in its place, even one that no pattern contains.
 fn reads_dot_by_wildcard(glob: &GlobMatcher, path: &str) -> bool {
     let bytes = path.as_bytes();
     let begins_name = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'/');
@@ -56,7 +56,7 @@ fn reads_dot_by_wildcard(glob: &GlobMatcher, path: &str) -> bool {
 }
 
 impl Matcher {
-    /// Compiles the paths of a workflow's artifacts. A path that is no glob matches nothing.
+    /// Compiles the artifact paths of a workflow. A path that is not a valid glob matches nothing.
     #[must_use]
     pub fn new(workflow: &Workflow) -> Self {
         let mut patterns = Vec::new();
@@ -71,7 +71,7 @@ impl Matcher {
         Self { patterns, first_parts }
     }
 
-    /// For each artifact that a path belongs to: its index, and the first of its patterns that matches.
+    /// The artifacts to which a path belongs: the index of each, and the index of its first matching pattern.
     pub fn artifacts_of<'m>(&'m self, path: &'m str) -> impl Iterator<Item = (usize, usize)> + 'm {
         let mut last = None;
         self.patterns.iter().filter_map(move |pattern| {
@@ -83,19 +83,19 @@ impl Matcher {
         })
     }
 
-    /// Whether a path below a task directory belongs to an artifact.
+    /// Whether a path relative to a task directory belongs to an artifact.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
         self.artifacts_of(path).next().is_some()
     }
 
-    /// Whether it belongs to an artifact that transitions commit.
+    /// Whether the path belongs to an artifact that transitions commit.
     #[must_use]
     pub fn matches_committed(&self, path: &str) -> bool {
         !is_own_file(path) && self.patterns.iter().any(|pattern| pattern.commit && pattern.part.matches(path))
     }
 
-    /// Whether an artifact may lie at or below this name in a task directory.
+    /// Whether a path of an artifact may begin with this name in a task directory.
     #[must_use]
     pub fn may_start_with(&self, name: &str) -> bool {
         self.first_parts.iter().any(|part| part.matches(name))

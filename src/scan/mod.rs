@@ -1,6 +1,6 @@
-//! From bytes to facts: listing a task's files in a source, reading and validating its artifacts.
+//! From bytes to facts: lists the files of a task in a source, and reads and validates its artifacts.
 //!
-//! Nothing above [`Source`] knows whether it reads the work directory, the index or a commit.
+//! Code above [`Source`] does not know whether it reads the work directory, the index or a commit.
 
 mod files;
 mod matcher;

@@ -1,4 +1,4 @@
-//! Observing one task: every file that matches a declared artifact, read once, parsed, validated.
+//! Observes one task: reads every file that matches a declared artifact once, parses and validates it.
 
 use super::read::{ReadResult, read};
 use super::{Content, Entry, EntryKind, Matcher, Schemas, Source, ValidationCache};
@@ -9,7 +9,7 @@ use crate::workflow::{Artifact, Workflow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How much is read at most.
+/// The limits for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
     /// The largest file that is read, in bytes.
@@ -24,18 +24,18 @@ impl Default for ReadLimits {
     }
 }
 
-/// Everything observed of one task.
+/// What was observed of one task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// What guards will see of it.
+    /// The facts that guards see.
     pub facts: Facts,
-    /// The file that holds the state, if there is one.
+    /// The file with the state, if there is one.
     pub state: Option<StateFile>,
     /// The transcript.
     pub log: ObservedLog,
-    /// Every readable file that matches a declared artifact, valid or not, as it was judged.
+    /// Every readable file that matches a declared artifact, valid or not, as it was evaluated.
     pub files: Vec<ObservedFile>,
-    /// What is there where an artifact that transitions commit belongs, and could not be read.
+    /// Unreadable files at the paths of artifacts that transitions commit.
     pub unread: Vec<RepoPath>,
     /// Directories of the task that are repositories of their own.
     pub nested: Vec<RepoPath>,
@@ -100,31 +100,31 @@ impl ObservedLog {
     }
 }
 
-/// The bytes of `state.json`, and what keeps them from being read.
+/// The bytes of `state.json`, or the problems with reading them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateFile {
-    /// The bytes; empty where they cannot be read.
+    /// The bytes; empty if they cannot be read.
     pub bytes: Vec<u8>,
-    /// Why they cannot be read.
+    /// Why the bytes cannot be read.
     pub problems: Vec<Diagnostic>,
 }
 
-/// One file as it was judged.
+/// One file as it was evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: RepoPath,
-    /// Its bytes, read once.
+    /// The bytes, read once.
     pub bytes: Vec<u8>,
     /// The blob id that `git add` would store.
     pub digest: Digest,
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// Whether transitions commit it.
+    /// Whether transitions commit the file.
     pub commit: bool,
 }
 
-/// Observes a task. The error means that the source itself cannot be read.
+/// Observes a task. Returns an error if the source itself cannot be read.
 #[expect(
     clippy::too_many_arguments,
     reason = "each is another thing, and bundling them would only rename the list"
@@ -175,7 +175,7 @@ struct Observer<'a> {
     limits: &'a ReadLimits,
 }
 
-/// What one entry gave.
+/// The result of reading one entry.
 enum Got {
     Bytes(Vec<u8>),
     Nothing,
@@ -185,17 +185,18 @@ enum Got {
 impl Observer<'_> {
     fn take(&mut self, matcher: &Matcher, entry: &Entry, observed: &mut Observed) -> Result<(), Error> {
         if entry.kind == EntryKind::NotUtf8 {
-            let message = "a name here is not UTF-8, so no artifact can be read from it";
+            let message = "the name is not UTF-8, so the file cannot be an artifact";
             let place = Place { path: entry.path.clone(), ..Place::default() };
             observed
                 .facts
                 .diagnostics
-                .push(Diagnostic::warning(Code::PathNotUtf8, message).at(place).hint("rename it"));
+                .push(Diagnostic::warning(Code::PathNotUtf8, message).at(place).hint("rename the file"));
             return Ok(());
         }
         let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
         if entry.kind == EntryKind::Repository {
-            let message = "it is a repository of its own; nothing in it can be evidence here";
+            let message =
+                "the directory is a repository of its own; its files cannot be evidence of this task";
             let hint = "move it out of the task, or remove its .git";
             let diagnostic =
                 Diagnostic::warning(Code::RepositoryInsideTask, message).at(Place::file(&path)).hint(hint);
@@ -222,9 +223,10 @@ impl Observer<'_> {
         let owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
         if owners.is_empty() {
             if let EntryKind::Unreadable(why) = &entry.kind {
-                // It may be a directory that holds artifacts.
+                // The entry may be a directory that contains artifacts.
                 observed.unread.push(path.clone());
-                let diagnostic = Diagnostic::warning(Code::Unreadable, format!("it cannot be read: {why}"));
+                let diagnostic =
+                    Diagnostic::warning(Code::Unreadable, format!("the path cannot be read: {why}"));
                 observed.facts.diagnostics.push(diagnostic.at(Place::file(&path)));
             }
             return Ok(());
@@ -251,7 +253,7 @@ impl Observer<'_> {
                     observed.unread.push(path.clone());
                 }
                 for (artifact, pattern) in owned {
-                    // A directory that a wildcard happens to match is no artifact gone wrong.
+                    // A directory that matches a wildcard by chance is not a broken artifact.
                     if entry.kind == EntryKind::Directory && artifact.is_glob() {
                         continue;
                     }
@@ -271,7 +273,7 @@ impl Observer<'_> {
                 let mut commit = false;
                 for (artifact, pattern) in owned {
                     commit |= artifact.commit;
-                    let (data, problems) = self.judge(artifact, path, &bytes);
+                    let (data, problems) = self.read_and_validate(artifact, path, &bytes);
                     let (path, digest) = (below.clone(), Some(digest));
                     let fact = FileFact { pattern, is_tree: false, path, digest, data, problems };
                     push(&mut observed.facts.artifacts, &artifact.name, fact);
@@ -283,8 +285,8 @@ impl Observer<'_> {
         Ok(())
     }
 
-    /// Reads and validates bytes; a content that a schema is known to accept needs no schema.
-    fn judge(
+    /// Parses and validates bytes. Skips validation of content that the schema is known to accept.
+    fn read_and_validate(
         &self,
         artifact: &Artifact,
         path: &RepoPath,
@@ -292,7 +294,7 @@ impl Observer<'_> {
     ) -> (Option<Arc<serde_json::Value>>, Vec<Diagnostic>) {
         let ReadResult { data, mut problems } = read(artifact.format, path, bytes);
         let Some(data) = data else { return (None, problems) };
-        // The bytes as read, not as git stores them: a filter may stand between the two.
+        // The bytes as read, not as git stores them: a filter may change them.
         let content = Digest::of_blob(bytes);
         if let Some(schema) = &artifact.schema
             && !self.validations.is_valid(content, schema.digest, artifact.format)
@@ -317,35 +319,35 @@ impl Observer<'_> {
                 Content::Missing => Got::Nothing,
                 Content::TooLarge(size) => problem(
                     Code::TooLarge,
-                    format!("it has {size} bytes; at most {} are read", self.limits.bytes),
-                    "make it smaller, or raise `limit_bytes` in orch.toml",
+                    format!("the file has {size} bytes; the limit is {} bytes", self.limits.bytes),
+                    "make the file smaller, or raise `limit_bytes` in orch.toml",
                 ),
                 Content::Absent => problem(
                     Code::NotInClone,
-                    "its bytes are not in this clone".to_owned(),
+                    "the content of the file is not in this clone".to_owned(),
                     "git fetch --refetch",
                 ),
                 Content::Unreadable(why) => {
-                    problem(Code::Unreadable, format!("it cannot be read: {why}"), "chmod +r it")
+                    problem(Code::Unreadable, format!("the file cannot be read: {why}"), "chmod +r FILE")
                 }
             },
             EntryKind::Symlink => problem(
                 Code::Symlink,
-                "it is a symbolic link; git stores the link, not what it leads to".to_owned(),
-                "put the file itself there",
+                "the path is a symbolic link; git stores the link, not its target".to_owned(),
+                "replace the link with the file",
             ),
             EntryKind::Directory => problem(
                 Code::IsADirectory,
-                "it is a directory where a file belongs".to_owned(),
+                "the path is a directory, not a file".to_owned(),
                 "remove the directory and write the file",
             ),
             EntryKind::Special => problem(
                 Code::NotAFile,
-                "it is a pipe, a device or a socket where a file belongs".to_owned(),
+                "the path is a pipe, a device or a socket, not a file".to_owned(),
                 "remove it and write the file",
             ),
             EntryKind::Unreadable(why) => {
-                problem(Code::Unreadable, format!("it cannot be read: {why}"), "chmod +r it")
+                problem(Code::Unreadable, format!("the file cannot be read: {why}"), "chmod +r FILE")
             }
             EntryKind::NotUtf8 | EntryKind::Repository => Got::Nothing,
         })

@@ -1,14 +1,14 @@
-//! Opening a file that must be a regular one, without waiting for anybody and without being led away.
+//! Opens files only if they are regular, without blocking and without following links.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Opens a regular file to read it; `None` where something else stands.
+/// Opens a regular file for reading; `None` if the path is something else.
 ///
-/// What was opened is looked at, not what stood there a moment before: a pipe or a link that takes
-/// the place of the file in between is neither waited for nor followed.
+/// The opened file itself is checked, not the path: a pipe or a link that replaces the file in between
+/// neither blocks nor is followed. Returns an error if opening fails.
 pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     match open(path) {
         Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
@@ -18,10 +18,10 @@ pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Opens a regular file to append to it, and makes it where it is missing. Only its owner can read it, also
-/// where it was there with wider permissions.
+/// Opens a regular file for appending and creates it if it is missing. Removes all permissions except those
+/// of its owner.
 ///
-/// Fails where something else stands, such as a link or a pipe.
+/// Returns an error if the path is something else, such as a link or a pipe.
 pub fn append_regular(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     const PRIVATE: u32 = 0o600;

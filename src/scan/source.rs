@@ -1,4 +1,4 @@
-//! Where a task's bytes come from.
+//! Sources of a task's bytes.
 
 use super::{FileStamp, LogEnd, ObservedLog, open_regular};
 use crate::base::{Code, Digest, Error, Reason, RepoPath};
@@ -8,25 +8,25 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// A place that a task's bytes come from: the work directory, the index, or a commit's tree.
+/// A source of a task's bytes: the work directory, the index, or the tree of a commit.
 pub trait Source {
-    /// Everything below a directory that is no plain directory, in path order; `.git` is never
-    /// listed, nor what lies in another repository. A missing directory is an empty list.
+    /// All entries below a directory except plain directories, sorted by path. `.git` and the contents of
+    /// other repositories are never listed. A missing directory yields an empty list.
     fn list(&self, directory: &RepoPath) -> Result<Vec<Entry>, Error>;
 
-    /// What lies directly in a directory, in name order, `.git` apart; `None` if it cannot be
-    /// listed. Of what has no name in UTF-8, only directories are listed.
+    /// The direct children of a directory without `.git`, sorted by name; `None` if it cannot be listed. Of
+    /// children whose name is not UTF-8, only directories are listed.
     fn children(&self, directory: &RepoPath) -> Option<Vec<Child>>;
 
-    /// Whether a symbolic link stands on the way to a directory: what lies behind it may be anywhere.
+    /// Whether a component of the path is a symbolic link, so that the directory may be anywhere.
     fn is_behind_link(&self, directory: &RepoPath) -> bool;
 
-    /// The nearest repository of its own, at this directory or above it, that it belongs to.
+    /// The nearest other repository that contains this directory or is at it.
     fn other_repository(&self, _directory: &RepoPath) -> Option<RepoPath> {
         None
     }
 
-    /// The bytes of one regular file; one larger than `limit` is not read.
+    /// The bytes of a regular file, unless it is larger than `limit` bytes.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error>;
 
     /// The log at a path. Of one longer than `most` bytes, no more than so many at its end may be read.
@@ -35,7 +35,7 @@ pub trait Source {
         Ok(ObservedLog::of(self.read(path, u64::MAX - 1)?))
     }
 
-    /// The blob id of the regular file at a path, where it is known without reading the file.
+    /// The blob id of the regular file at a path, if it is known without reading the file.
     fn blob_id(&self, _path: &RepoPath) -> Option<Digest> {
         None
     }
@@ -44,23 +44,23 @@ pub trait Source {
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error>;
 }
 
-/// The bytes of a file, or why they are not given.
+/// The bytes of a file, or why there are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// The bytes.
     Bytes(Vec<u8>),
-    /// It is larger than the limit; its size in bytes.
+    /// The file is larger than the limit; its size in bytes.
     TooLarge(u64),
-    /// It is not there.
+    /// There is no such file.
     Missing,
-    /// It is there but is no regular file that can be read; says why.
+    /// The path exists but is not a readable regular file; the reason.
     Unreadable(String),
-    /// It is there, but its bytes are not in this clone.
+    /// The file exists, but its bytes are not in this clone.
     Absent,
 }
 
 impl Content {
-    /// The blob that these bytes are; `None` where there are none.
+    /// The blob id of the bytes; `None` if there are none.
     #[must_use]
     pub fn blob(&self) -> Option<Digest> {
         match self {
@@ -70,21 +70,21 @@ impl Content {
     }
 }
 
-/// A name in a directory.
+/// A child of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {
     /// The name.
     pub name: String,
-    /// Whether it is a directory itself.
+    /// Whether it is itself a directory.
     pub is_directory: bool,
-    /// Of a directory whose name is not UTF-8, and so stands here as far as it can be shown: what lies
-    /// directly in it.
+    /// The names of its direct children, if this is a directory whose name is not UTF-8; `name` then shows it
+    /// as far as possible.
     pub unnameable: Option<Vec<String>>,
 }
 
 impl Child {
-    /// What lies directly in a directory, given the paths of all files below it in order; `None` if
-    /// there are none.
+    /// The direct children of a directory, given the sorted paths of all files below it; `None` if there are
+    /// no files.
     #[must_use]
     pub fn of_paths<'p>(
         directory: &RepoPath,
@@ -100,52 +100,52 @@ impl Child {
         (!children.is_empty()).then_some(children)
     }
 
-    /// A name that can be named.
+    /// A child whose name is UTF-8.
     #[must_use]
     pub fn new(name: impl Into<String>, is_directory: bool) -> Self {
         Self { name: name.into(), is_directory, unnameable: None }
     }
 }
 
-/// Something in a task's directory.
+/// An entry of a task's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path; of a name that is not UTF-8, as far as it can be shown.
+    /// The path; of a name that is not UTF-8, a lossy rendering.
     pub path: String,
     /// What it is.
     pub kind: EntryKind,
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// What the file system says of it; `None` of a directory, and of what no file system holds.
+    /// The file system's stamp; `None` for directories and for entries that are not in a file system.
     pub stamp: Option<FileStamp>,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
     /// A symbolic link.
     Symlink,
-    /// A directory; listed only so that one in the place of a file can be told.
+    /// A directory; listed only so that a directory in place of a file can be reported.
     Directory,
-    /// A directory that is a repository of its own, and so is none of ours.
+    /// A directory that is a repository of its own and so does not belong to the task.
     Repository,
     /// A FIFO, a device or a socket.
     Special,
-    /// A directory or file that cannot be looked at; says why.
+    /// A directory or file that cannot be inspected; the reason.
     Unreadable(String),
     /// A name that is not UTF-8.
     NotUtf8,
 }
 
-/// Turns the bytes of a work file into the blob id that git would store.
+/// Computes the blob id that git would store for a file of the work directory.
 pub trait Clean {
-    /// The blob id after clean filters and line-ending conversion.
+    /// The blob id after clean filters and line-ending conversion. Returns the reason if a filter fails.
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Reason>;
 }
 
-/// Outside git: bytes are hashed as they are.
+/// Outside git: hashes bytes as they are.
 pub struct Raw;
 
 impl Clean for Raw {
@@ -154,14 +154,14 @@ impl Clean for Raw {
     }
 }
 
-/// The work directory.
+/// The work directory as a source.
 pub struct WorkDir<'c> {
     root: PathBuf,
     clean: &'c dyn Clean,
 }
 
 impl<'c> WorkDir<'c> {
-    /// The files below `root`.
+    /// The source for the files below `root`.
     #[must_use]
     pub fn new(root: &Path, clean: &'c dyn Clean) -> Self {
         Self { root: root.to_owned(), clean }
@@ -183,7 +183,7 @@ impl<'c> WorkDir<'c> {
     }
 }
 
-/// Whether a directory is the top of a repository: a submodule and a linked work tree have a file there.
+/// Whether a directory is the root of a repository. In submodules and linked work trees `.git` is a file.
 fn is_repository(directory: &Path) -> bool {
     let mark = directory.join(".git");
     mark.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir() || mark.join("HEAD").exists())
@@ -193,7 +193,7 @@ fn is_executable(metadata: &std::fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
 }
 
-/// The directory below a task's where what drives it keeps its notes and logs: no part of the task.
+/// The directory in a task directory for notes and logs of runs; it is not part of the task.
 pub const OWN_DIRECTORY: &str = ".orch";
 
 impl Source for WorkDir<'_> {
@@ -287,7 +287,7 @@ impl Source for WorkDir<'_> {
             return Ok(Content::TooLarge(size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        // The file may grow while it is read, so the limit holds here too.
+        // The file may grow while it is read, so the limit applies here too.
         match file.by_ref().take(limit + 1).read_to_end(&mut bytes) {
             Ok(read) if read as u64 > limit => Ok(Content::TooLarge(read as u64)),
             Ok(_) => Ok(Content::Bytes(bytes)),

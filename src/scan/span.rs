@@ -1,8 +1,8 @@
-//! From a JSON pointer to the bytes it means, found only when there is an error to show.
+//! Finds the bytes that a JSON pointer refers to; used only to show an error.
 
 /// The byte offset and length of the value at a pointer (RFC 6901) in a JSON text.
 ///
-/// `None` where the text has no such value or is no JSON.
+/// `None` if the text has no such value or is not JSON.
 #[must_use]
 pub fn span(text: &str, pointer: &str) -> Option<(usize, usize)> {
     let segments: Vec<String> =
@@ -17,7 +17,7 @@ pub fn span(text: &str, pointer: &str) -> Option<(usize, usize)> {
     Some((start, cursor.at - start))
 }
 
-/// Where in the source of a JSON string, quotes included, a byte of its value is written.
+/// Maps a byte offset in the value of a JSON string to the offset in its source, quotes included.
 #[must_use]
 pub fn inside(source: &str, offset: usize) -> usize {
     let bytes = source.as_bytes();
@@ -37,7 +37,7 @@ pub fn inside(source: &str, offset: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// Whether two escapes follow that make one character.
+/// Whether `rest` begins with a surrogate pair: two escapes for one character.
 fn is_pair(rest: &str) -> bool {
     let high = rest
         .get(2..4)
@@ -54,7 +54,7 @@ fn utf8_width(first: u8) -> usize {
     }
 }
 
-/// The bytes of a member's key, quotes included.
+/// The byte offset and length of a member's key, quotes included.
 pub(super) fn key_span(text: &str, object: &str, key: &str) -> Option<(usize, usize)> {
     let (start, _) = span(text, object)?;
     let mut cursor = Cursor { bytes: text.as_bytes(), at: start };

@@ -1,13 +1,13 @@
-//! What the file system says of a file: enough to tell that it is the same, unread.
+//! File metadata that shows, without reading a file, that it is unchanged.
 
 use std::fs::Metadata;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// A file as the file system tells it from any other, and from itself at another time.
+/// The identity of a file and of its present content, as the file system records it.
 ///
-/// Two stamps that are equal mean equal bytes, unless the file was changed twice within one tick of the
-/// file system's clock: see [`FileStamp::is_recent`].
+/// Two equal stamps mean equal bytes, unless the file was changed twice within one tick of the file system's
+/// clock: see [`FileStamp::is_recent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     /// Device and inode; zero where the system has none.
@@ -15,15 +15,15 @@ pub struct FileStamp {
     length: u64,
     mode: u32,
     modified: SystemTime,
-    /// When anything about it changed, its name and its permissions included.
+    /// When anything about the file changed, including its name and its permissions.
     changed: SystemTime,
 }
 
-/// How coarse the clock of a file system may be, and how far from ours.
+/// The assumed precision of the file system's clock, and its assumed offset from the system clock.
 const TICK: Duration = Duration::from_millis(20);
 
 impl FileStamp {
-    /// The stamp that metadata give; `None` where the system keeps no times.
+    /// The stamp for these metadata; `None` if the system does not record times.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
@@ -31,19 +31,19 @@ impl FileStamp {
         Some(Self { place, length: metadata.len(), mode, modified, changed })
     }
 
-    /// The stamp of what lies at a path, a link not followed; `None` where nothing does.
+    /// The stamp of the file at a path, without following a link; `None` if there is none.
     #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         Self::of(&path.symlink_metadata().ok()?)
     }
 
-    /// Whether it changed so short before `now` that another change could have the same stamp.
+    /// Whether the file changed so shortly before `now` that another change could yield the same stamp.
     #[must_use]
     pub fn is_recent(&self, now: SystemTime) -> bool {
         now.duration_since(self.changed).map_or(true, |age| age < TICK)
     }
 
-    /// Whether both are one file with the same bytes, under whichever name.
+    /// Whether both stamps mean one file with the same bytes, under whichever name.
     #[must_use]
     pub fn is_same_file(&self, other: &Self) -> bool {
         (self.place, self.length, self.modified) == (other.place, other.length, other.modified)

@@ -1,7 +1,7 @@
-//! Contents that a schema is known to accept, by digest: such a content needs no schema at all.
+//! Digests of content that a schema is known to accept, so that such content needs no validation.
 //!
-//! Compiling the first schema of a process costs more than everything else a question takes, so what
-//! is known is kept beside the repository, in small files by the first byte of the content's digest.
+//! Compiling the first schema of a process costs more than everything else that a query does, so known
+//! results are stored next to the repository, in small files by the first byte of the content's digest.
 
 use crate::base::Digest;
 use crate::workflow::Format;
@@ -11,13 +11,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A content, the schema that accepts it, and how the content was read.
+/// The digest of the content, the digest of the schema that accepts it, and the format.
 type ValidDigests = (Digest, Digest, Format);
 
-/// A file that grows beyond this is begun anew.
+/// A file that grows beyond this size is started anew.
 const MAX_BYTES: u64 = 128 << 10;
 
-/// Contents that a schema is known to accept.
+/// Content that a schema is known to accept.
 #[derive(Default)]
 pub struct ValidationCache {
     kept_in: Option<PathBuf>,
@@ -33,19 +33,19 @@ struct CacheInner {
 }
 
 impl ValidationCache {
-    /// Verdicts that are kept in a directory, which is made when first needed.
+    /// A cache stored in a directory, which is created on first use.
     #[must_use]
     pub fn kept_in(directory: PathBuf) -> Self {
         Self { kept_in: Some(directory), only_read: false, inner: Mutex::default() }
     }
 
-    /// Verdicts that were kept in a directory; what is new is forgotten.
+    /// A cache read from a directory; new results are not stored.
     #[must_use]
     pub fn known_in(directory: PathBuf) -> Self {
         Self { kept_in: Some(directory), only_read: true, inner: Mutex::default() }
     }
 
-    /// Whether this content is known to be accepted by this schema.
+    /// Whether the schema is known to accept this content.
     #[must_use]
     pub fn is_valid(&self, content: Digest, schema: Digest, format: Format) -> bool {
         let mut inner = self.inner();
@@ -59,7 +59,7 @@ impl ValidationCache {
         inner.valid.contains(&(content, schema, format))
     }
 
-    /// Notes that this content is accepted by this schema.
+    /// Records that the schema accepts this content.
     pub fn note_valid(&self, content: Digest, schema: Digest, format: Format) {
         let mut inner = self.inner();
         if inner.valid.insert((content, schema, format)) && !self.only_read {
@@ -75,7 +75,7 @@ impl ValidationCache {
         Some(self.kept_in.as_ref()?.join(format!("{shard:02x}")))
     }
 
-    /// Appends what is new. Where that fails it is found again the next time.
+    /// Appends new results. If that fails, the content is validated again next time.
     fn keep(&self) {
         let mut new = std::mem::take(&mut self.inner().new);
         new.sort_unstable_by_key(|(content, ..)| *content);
@@ -94,7 +94,7 @@ impl ValidationCache {
                 .collect();
             let opened =
                 File::options().create(true).append(!begin_anew).write(true).truncate(begin_anew).open(&file);
-            // One write of a whole number of lines: a reader beside us sees them or does not.
+            // One write of whole lines, so a concurrent reader sees all of them or none.
             let _ = opened.and_then(|mut file| file.write_all(text.as_bytes()));
         }
     }

@@ -34,7 +34,7 @@ macro_rules! spelt {
 }
 
 spelt!(Severity { Note, Warning, Error });
-spelt!(Format { Json, Jsonl, Markdown, Junit, Text, Patch });
+spelt!(Format { Json, Jsonl, Markdown, Junit, Text, Patch, Yaml, Toml, Csv });
 spelt!(Owner { Agent, Human, Orch, Process, None });
 spelt!(ActorKind { Orch, Human, Agent });
 spelt!(ExpectState { Missing, Invalid, Stale, Unmet });

@@ -1,27 +1,27 @@
-//! When a change has come to rest, as a value without a clock.
+//! Decides when a change has settled, without a clock of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// However restless a group is, it is due after so many settle times.
+/// A group that never becomes quiet is due after this many settle times.
 const PATIENCE: u32 = 20;
 
-/// What an event told about a key.
+/// What an event says about a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
-    /// It is being written and not yet closed.
+    /// The file is being written and is not yet closed.
     Writing,
-    /// It changed, and the change is complete.
+    /// The key changed, and the change is complete.
     Changed,
-    /// It is a directory that appeared. What was put into it at once may have gone unreported, so it
-    /// is due a second time, one settle time after the first.
+    /// A directory appeared. Its first contents may have gone unreported, so the key is due a second time,
+    /// one settle time after the first.
     Appeared,
 }
 
 /// Collects changed keys by group until a group is quiet.
 ///
-/// The keys of a group are due together: once nothing was noted for `settle` and nothing is being
-/// written, but at the latest 20 settle times after the first note.
+/// The keys of a group become due together: as soon as nothing has been noted for `settle` and no file is
+/// being written, but at the latest 20 settle times after the first note.
 #[derive(Debug)]
 pub(super) struct Debounce<K> {
     settle: Duration,
@@ -33,7 +33,7 @@ struct Pending<K> {
     first: Instant,
     last: Instant,
     writing: BTreeSet<K>,
-    /// The keys, and whether each is to be looked at twice.
+    /// The keys, and whether each is due a second time.
     keys: BTreeMap<K, bool>,
 }
 
@@ -49,12 +49,12 @@ impl<K> Pending<K> {
 }
 
 impl<K: Ord + Clone> Debounce<K> {
-    /// Nothing noted yet.
+    /// A debounce without keys.
     pub(super) fn new(settle: Duration) -> Self {
         Self { settle, groups: BTreeMap::new() }
     }
 
-    /// Notes what happened to `key` of `group` at `now`.
+    /// Notes that `hint` happened to `key` of `group` at `now`.
     pub(super) fn note(&mut self, now: Instant, group: K, key: K, hint: Hint) {
         let pending = self.groups.entry(group).or_insert_with(|| Pending::new(now));
         pending.last = now;
@@ -66,8 +66,8 @@ impl<K: Ord + Clone> Debounce<K> {
         *pending.keys.entry(key).or_default() |= hint == Hint::Appeared;
     }
 
-    /// Takes the keys that are due at `now`, in order, each with whether it appeared and will be due
-    /// a second time.
+    /// Removes and returns the keys that are due at `now`, sorted, each with whether it is a directory that
+    /// appeared and will be due a second time.
     pub(super) fn due(&mut self, now: Instant) -> BTreeMap<K, bool> {
         let settle = self.settle;
         let due: Vec<_> = self.groups.extract_if(.., |_, pending| pending.deadline(settle) <= now).collect();
@@ -88,7 +88,7 @@ impl<K: Ord + Clone> Debounce<K> {
         keys
     }
 
-    /// When the next key may be due, if any is pending.
+    /// When the next key may become due, if any is pending.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.groups.values().map(|pending| pending.deadline(self.settle)).min()
     }
@@ -99,9 +99,9 @@ mod tests {
     use super::*;
 
     enum DebounceStep {
-        /// At this millisecond, this group and key, this hint.
+        /// At this millisecond, note this hint for this group and key.
         Note(u64, &'static str, &'static str, Hint),
-        /// At this millisecond, these keys are due, and then the next deadline is this millisecond.
+        /// At this millisecond, expect these keys to be due, and then this next deadline.
         Due(u64, &'static [&'static str], Option<u64>),
     }
     use DebounceStep::{Due, Note};

@@ -1,7 +1,7 @@
-//! Hints from the file system: which paths to look at again, after a quiet moment.
+//! Hints from the file system about which paths to read again, after a quiet period.
 //!
-//! What is reported here proves nothing. Events come late, twice or not at all, so whoever receives
-//! a [`WatchSignal`] reads the files and compares; a slow [`WatchSignal::Rescan`] catches what no event told.
+//! A hint proves nothing. Events may arrive late, twice or never, so the receiver of a [`WatchSignal`] reads
+//! the files and compares. A periodic [`WatchSignal::Rescan`] catches what no event reported.
 
 mod advice;
 mod debounce;
@@ -17,16 +17,16 @@ use crate::base::RepoPath;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Something to look at.
+/// Something to read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchSignal {
-    /// Something changed at this file or directory, or below it; it may be gone.
+    /// This file or directory, or something below it, changed; it may be gone.
     Dirty(RepoPath),
-    /// The commit that is checked out may be another.
+    /// HEAD may point to another commit.
     Head,
-    /// Anything may have changed: read everything again. Says why.
+    /// Anything may have changed; read everything again. Contains the reason.
     Rescan(&'static str),
-    /// Listening failed and the watch goes on by looking at intervals. A text for the user.
+    /// Listening failed and the watch continues by polling. Contains a message for the user.
     Failed(String),
 }
 
@@ -35,14 +35,14 @@ pub enum WatchSignal {
 pub struct WatchOptions {
     /// How long a task must be quiet before its paths are reported.
     pub settle: Duration,
-    /// Whether to look at intervals from the start and never listen.
+    /// Whether to poll from the start and never listen.
     pub poll: bool,
-    /// How often to ask for a rescan while listening.
+    /// How often to request a rescan while listening.
     pub reconcile: Duration,
-    /// How often to ask for a rescan while not listening.
+    /// How often to request a rescan while polling.
     pub poll_interval: Duration,
-    /// The directories in which git keeps what it has checked out, wherever they lie; of some also what
-    /// lies below them counts.
+    /// The directories in which git stores HEAD and the refs, and whether changes below each of them also
+    /// count.
     pub heads: Vec<(PathBuf, bool)>,
 }
 

@@ -1,18 +1,18 @@
-//! Paths that change without meaning anything: git's own, temporary files, what orch derives.
+//! Paths whose changes are irrelevant: git's own, temporary files, and files that orch derives.
 
 use crate::base::RepoPath;
 
-/// Whether a change at `path` says nothing about any task.
+/// Whether a change at `path` is irrelevant to all tasks.
 pub(super) fn is_noise(path: &RepoPath) -> bool {
     path.as_str().split('/').any(is_foreign) || is_passing(path.name())
 }
 
-/// Git's directory, and temporary files and directories of durable writers, ours among them.
+/// Git's directory, and temporary files and directories of programs that write atomically, orch included.
 fn is_foreign(part: &str) -> bool {
     part == ".git" || part == ".orch" || part.starts_with(".tmp") || part.starts_with(".orch-tmp")
 }
 
-/// What editors leave for a moment, and the suggestion, which orch derives and rewrites.
+/// Temporary files of editors, and `suggestion.json`, which orch derives and rewrites.
 fn is_passing(name: &str) -> bool {
     let vim = [".swp", ".swo", ".swx"].iter().any(|suffix| name.ends_with(suffix)) || name == "4913";
     let emacs = name.starts_with(".#") || (name.starts_with('#') && name.ends_with('#'));

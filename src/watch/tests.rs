@@ -1,6 +1,6 @@
 //! The watch against a real file system.
 //!
-//! No test says how long anything takes: each waits for what must come, and a far deadline only
+//! No test asserts how long anything takes: each waits for what must happen, and a distant deadline only
 //! turns a hang into a failure.
 
 use super::watcher::Watcher;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const HANG: Duration = Duration::from_secs(60);
 
-/// A repository in a temporary directory whose name is no noise, and a watch on it.
+/// A repository in a temporary directory whose name is not noise, and a watch on it.
 struct World {
     directory: TempDir,
     watcher: Watcher,
@@ -40,14 +40,14 @@ impl World {
         self.directory.path()
     }
 
-    /// Writes a file, and the directories it needs.
+    /// Writes a file, creating its directories.
     fn write(&self, path: &str, text: &str) {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("a file has a parent")).expect("create");
         fs::write(path, text).expect("write");
     }
 
-    /// Takes signals until `done` says that they are enough; hands over all of them.
+    /// Collects signals until `done` accepts them, and returns all of them.
     fn until(&mut self, mut done: impl FnMut(&[WatchSignal]) -> bool) -> Vec<WatchSignal> {
         let deadline = Instant::now() + HANG;
         let mut all = Vec::new();
@@ -59,19 +59,18 @@ impl World {
         all
     }
 
-    /// Waits for a path to be reported dirty; hands over every path reported until then.
+    /// Waits for a path to be reported dirty; returns every path reported until then.
     fn until_dirty(&mut self, path: &str) -> BTreeSet<String> {
         let expected = dirty(path);
         dirty_paths(&self.until(|signals| signals.contains(&expected)))
     }
 
-    /// Writes a file over and over until a write is reported by itself, which proves that its
-    /// directory is listened to.
+    /// Writes a file repeatedly until a single write is reported, which proves that its directory is watched.
     fn until_heard(&mut self, path: &str) {
         let deadline = Instant::now() + HANG;
         let mut signals = Vec::new();
         while !signals.contains(&dirty(path)) {
-            assert!(Instant::now() < deadline, "nobody listens to {path}");
+            assert!(Instant::now() < deadline, "{path} is not watched");
             self.write(path, "again");
             signals = self.watcher.next(Duration::from_millis(200)).expect("not stopped");
         }
@@ -140,7 +139,7 @@ fn noise_is_not_reported() {
     for path in [".git/index", "tasks/t/suggestion.json", "tasks/t/plan.json~", "tasks/t/.plan.json.swp"] {
         world.write(path, "x");
     }
-    // All of it lies before these in the queue.
+    // All of these events precede the following ones in the queue.
     world.write("tasks/t/plan.json", "{}");
     world.write("zebra", "x");
     let mut seen = world.until_dirty("tasks/t/plan.json");
@@ -169,7 +168,7 @@ fn what_is_written_into_a_new_directory_at_once_is_there_at_the_report() {
     let file = world.root().join("tasks/t/planning/deep/plan.json");
     world.until_dirty("tasks/t");
     assert!(file.exists());
-    // From now on every write is reported by itself.
+    // From now on every single write is reported.
     world.write("tasks/t/planning/deep/plan.json", "[]");
     world.until_dirty("tasks/t/planning/deep/plan.json");
 }
@@ -276,10 +275,7 @@ fn a_poll_never_listens() {
     assert!(!world.watcher.is_listening());
     world.write("tasks/t/plan.json", "{}");
     let signals = world.until(|signals| signals.len() >= 2);
-    assert!(
-        signals.iter().all(|signal| *signal == WatchSignal::Rescan("looking at intervals")),
-        "{signals:?}"
-    );
+    assert!(signals.iter().all(|signal| *signal == WatchSignal::Rescan("polling")), "{signals:?}");
 }
 
 #[test]

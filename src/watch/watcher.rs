@@ -1,4 +1,4 @@
-//! The watch itself: listens, sorts out, waits for quiet and hands over what is due.
+//! The watch itself: listens for events, filters them, waits for quiet and returns what is due.
 
 use super::advice::advice;
 use super::debounce::{Debounce, Hint};
@@ -12,28 +12,28 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Whether this system reports the closing of a file that was written; elsewhere a write is taken
-/// as complete when no other follows.
+/// Whether this system reports that a written file was closed; elsewhere a write counts as complete when no
+/// other follows.
 const REPORTS_CLOSE: bool = cfg!(target_os = "linux");
 
-/// How often to try again when directories vanish while they are being subscribed to.
+/// How often to retry when directories vanish while they are being subscribed to.
 const ATTEMPTS: usize = 8;
 
-/// Watches directories and files of a repository, whether they exist yet or not.
+/// Watches directories and files of a repository, even those that do not exist yet.
 #[derive(Debug)]
 pub struct Watcher {
     root: PathBuf,
     targets: Vec<RepoPath>,
     options: WatchOptions,
-    /// What listens; `None` while looking at intervals.
+    /// The event source; `None` while polling.
     notify: Option<RecommendedWatcher>,
     sender: Sender<WatcherMessage>,
     receiver: Receiver<WatcherMessage>,
     debounce: Debounce<RepoPath>,
-    /// Targets to subscribe to anew, since they or what holds them came, went or moved.
+    /// Targets to subscribe to again, because they or a parent appeared, disappeared or moved.
     unarmed: BTreeSet<RepoPath>,
     rescan: (Instant, &'static str),
-    /// When to tell that HEAD may have moved.
+    /// When to report that HEAD may have moved.
     head: Option<Instant>,
     failure: Option<String>,
     stopped: bool,
@@ -47,31 +47,30 @@ enum WatcherMessage {
     Stop,
 }
 
-/// Ends or wakes the watch from anywhere, for example from a signal handler.
+/// Stops or wakes the watch from anywhere, for example from a signal handler.
 #[derive(Debug, Clone)]
 pub struct Stop(Sender<WatcherMessage>);
 
 impl Stop {
     /// Makes [`Watcher::next`] return `None` at once and from then on.
     pub fn stop(&self) {
-        // Without a receiver the watch has ended already.
+        // Without a receiver the watch has already ended.
         let _ = self.0.send(WatcherMessage::Stop);
     }
 
-    /// Makes [`Watcher::next`] return at once, with an empty list where nothing else is due.
+    /// Makes [`Watcher::next`] return at once, with an empty list if nothing is due.
     pub fn wake(&self) {
         let _ = self.0.send(WatcherMessage::Wake);
     }
 }
 
 impl Watcher {
-    /// Begins to watch `targets`, files and directories relative to `root`: the bases of the task
-    /// roots, `system`, `orch.toml`. Directories are watched with all they hold. What does not exist
-    /// is picked up when it appears.
+    /// Starts watching `targets`, files and directories relative to `root`: the bases of the task roots,
+    /// `system`, `orch.toml`. Directories are watched recursively. A target that does not exist is picked up
+    /// when it appears.
     ///
-    /// Scan after this call, so that nothing falls between. Where listening is impossible the watch
-    /// begins all the same, by looking at intervals, and the first signal says so. An error means
-    /// that `root` is not there.
+    /// Scan after this call, so that no change falls in between. If listening is impossible, the watch starts
+    /// by polling, and the first signal says so. Returns an error if `root` does not exist.
     pub fn new(root: &Path, targets: &[RepoPath], options: WatchOptions) -> Result<Self, Error> {
         let root = root.canonicalize().map_err(|source| {
             Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display()))
@@ -102,21 +101,21 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// A handle that ends this watch.
+    /// A handle that stops this watch.
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         Stop(self.sender.clone())
     }
 
-    /// Whether events are listened to; if not, `Rescan` comes at every `poll_interval`.
+    /// Whether the watch listens for events. If not, it reports a `Rescan` every `poll_interval`.
     #[must_use]
     pub fn is_listening(&self) -> bool {
         self.notify.is_some()
     }
 
-    /// Sleeps until something is due and returns it, paths in order and once each.
+    /// Sleeps until something is due and returns it, with sorted paths and no duplicates.
     ///
-    /// An empty list means that `timeout` has passed or that it was woken, `None` that the watch was stopped.
+    /// An empty list means that `timeout` has passed or that the watch was woken, `None` that it was stopped.
     pub fn next(&mut self, timeout: Duration) -> Option<Vec<WatchSignal>> {
         let until = Instant::now().checked_add(timeout);
         loop {
@@ -167,7 +166,7 @@ impl Watcher {
     fn schedule_rescan(&mut self, now: Instant) {
         self.rescan = match self.notify {
             Some(_) => (now + self.options.reconcile, "time to reconcile"),
-            None => (now + self.options.poll_interval, "looking at intervals"),
+            None => (now + self.options.poll_interval, "polling"),
         };
     }
 
@@ -178,7 +177,7 @@ impl Watcher {
             WatcherMessage::Event(Err(error)) if self.is_listening() => self.fail(&error),
             WatcherMessage::Event(Err(_)) => {}
             WatcherMessage::Event(Ok(event)) if event.need_rescan() => {
-                tracing::warn!("events were lost: everything is looked at");
+                tracing::warn!("events were lost: reading everything again");
                 // Directories that appeared meanwhile are not subscribed to.
                 self.unarmed.extend(self.targets.iter().cloned());
                 self.rescan_soon("events were lost");
@@ -201,7 +200,7 @@ impl Watcher {
     fn note(&mut self, path: &Path, kind: &EventKind) {
         tracing::trace!(path = %path.display(), ?kind, "event");
         if self.options.heads.iter().any(|(head, _)| path.starts_with(head)) {
-            // Git changes several files at once; one look at the end is enough.
+            // Git changes several files at once; reading once at the end is enough.
             let soon = Instant::now() + self.options.settle;
             self.head.get_or_insert(soon);
             return;
@@ -223,8 +222,8 @@ impl Watcher {
         self.debounce.note(Instant::now(), group, path, hint);
     }
 
-    /// What is at or below a path that came, went or moved has to be subscribed to anew, and whatever
-    /// happened there before that went unreported.
+    /// Everything at or below a path that appeared, disappeared or moved needs a new subscription, and
+    /// earlier changes there went unreported.
     fn unsettle(&mut self, path: &RepoPath) {
         let now = Instant::now();
         for target in self.targets.iter().filter(|target| *target == path || target.below(path).is_some()) {
@@ -233,15 +232,15 @@ impl Watcher {
         }
     }
 
-    /// The path inside the repository; of a name that is not UTF-8, the directory that holds it.
+    /// The path inside the repository; for a name that is not UTF-8, the directory that contains it.
     fn relative(&self, path: &Path) -> Option<RepoPath> {
         let below = path.strip_prefix(&self.root).ok()?;
         let text = below.ancestors().find_map(Path::to_str)?;
         RepoPath::new(text.replace(std::path::MAIN_SEPARATOR, "/")).ok()
     }
 
-    /// What must be quiet before `path` is read: the first directory below its target, which is a
-    /// task or holds several, never a part of one. `None` for what is not watched or only noise.
+    /// What must be quiet before `path` is read: the first directory below its target, which is a task or
+    /// contains several, never a part of one. `None` if the path is not watched or is noise.
     fn group(&self, path: &RepoPath) -> Option<RepoPath> {
         if is_noise(path) {
             return None;
@@ -276,7 +275,8 @@ impl Watcher {
         }
     }
 
-    /// Subscribes to every unarmed target and to what would tell of its coming and going.
+    /// Subscribes to every unarmed target, and to the directories whose changes reveal that a target appears
+    /// or disappears.
     fn arm(&mut self) {
         for target in std::mem::take(&mut self.unarmed) {
             let outcome = (0..ATTEMPTS).map(|_| self.subscribe(&target)).find(|outcome| match outcome {
@@ -288,14 +288,14 @@ impl Watcher {
                 Some(Err(error)) => self.fail(&error),
                 None => {
                     self.unarmed.insert(target);
-                    self.rescan_soon("directories come and go");
+                    self.rescan_soon("directories appear and disappear");
                 }
             }
         }
     }
 
-    /// Subscribes to the target with all it holds, and to each directory above it for itself alone.
-    /// From the top downwards: what is not there yet when its turn comes is reported by its parent.
+    /// Subscribes to the target recursively, and to each directory above it non-recursively, from the top
+    /// down: a directory that does not exist when its turn comes is reported by its parent.
     fn subscribe(&mut self, target: &RepoPath) -> notify::Result<()> {
         let Some(notify) = &mut self.notify else { return Ok(()) };
         let mut above: Vec<RepoPath> = std::iter::successors(target.parent(), RepoPath::parent).collect();
@@ -311,8 +311,8 @@ impl Watcher {
         if target.is_dir() { notify.watch(&target, RecursiveMode::Recursive) } else { Ok(()) }
     }
 
-    /// Subscribes again to directories that appeared: where one of their own vanished just then, or
-    /// an event of their predecessor came late, the subscription at their first event did not last.
+    /// Subscribes again to directories that appeared. The subscription at their first event is lost if a
+    /// subdirectory vanished meanwhile or a late event of their predecessor arrived.
     fn deepen<'p>(&mut self, appeared: impl Iterator<Item = &'p RepoPath>) {
         let mut outer: Option<&RepoPath> = None;
         for path in appeared {
@@ -329,24 +329,24 @@ impl Watcher {
         }
     }
 
-    /// From here on the watch looks at intervals. What it holds of the system's watches is given
-    /// back: a part of the tree would be heard, but nobody could tell which.
+    /// Switches to polling. Releases all file system watches: with some of them left, parts of the tree would
+    /// be reported, but it would be unknown which.
     fn fail(&mut self, error: &notify::Error) {
-        tracing::warn!(%error, "listening failed: polling from here on");
+        tracing::warn!(%error, "listening failed: polling from now on");
         self.notify = None;
         self.failure.get_or_insert_with(|| advice(error, self.options.poll_interval));
         self.schedule_rescan(Instant::now());
     }
 }
 
-/// The distinct targets that lie in no other.
+/// The distinct targets that are not inside another target.
 fn outermost(targets: &[RepoPath]) -> Vec<RepoPath> {
     let targets: BTreeSet<&RepoPath> = targets.iter().collect();
     let inside = |path: &RepoPath| targets.iter().any(|other| *other != path && path.below(other).is_some());
     targets.iter().filter(|path| !inside(path)).map(|path| (*path).clone()).collect()
 }
 
-/// Whether an event can mean a change. Our own reading is reported too, and would fill the queue.
+/// Whether an event can mean a change. Reads by orch are reported too and would fill the queue.
 fn matters(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(access) => event.need_rescan() || access == AccessKind::Close(AccessMode::Write),
@@ -362,7 +362,7 @@ fn vanished(error: &notify::Error) -> bool {
     }
 }
 
-/// Whether a directory, and no link to one, is there.
+/// Whether the path is a directory and not a link to one.
 fn is_directory(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
@@ -397,7 +397,7 @@ mod tests {
         );
         assert!(!watcher.is_listening());
         let second = watcher.next(Duration::MAX).expect("not stopped");
-        assert_eq!(second, [WatchSignal::Rescan("looking at intervals")]);
+        assert_eq!(second, [WatchSignal::Rescan("polling")]);
     }
 
     #[test]

@@ -135,6 +135,12 @@ words! {
         Text = "text",
         /// A unified diff: bytes, lines, files touched.
         Patch = "patch",
+        /// One YAML 1.2 document.
+        Yaml = "yaml",
+        /// One TOML document.
+        Toml = "toml",
+        /// A table with a header, read as an array of objects whose values are text.
+        Csv = "csv",
     }
 }
 
@@ -372,6 +378,9 @@ impl Format {
             Some("md" | "markdown") => Self::Markdown,
             Some("xml") => Self::Junit,
             Some("patch" | "diff") => Self::Patch,
+            Some("yaml" | "yml") => Self::Yaml,
+            Some("toml") => Self::Toml,
+            Some("csv") => Self::Csv,
             _ => Self::Text,
         }
     }

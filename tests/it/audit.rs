@@ -9,6 +9,7 @@ pub mod records;
 
 use crate::harness::{World, missing, started};
 use crate::terminal::Terminal;
+use orch::decide::HistoryEntry;
 use records::{LOG, put, relinked, retell, state, tell, tell_lines, without_last};
 use serde_json::{Value, json};
 
@@ -246,10 +247,8 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
         missing("ssh-keygen");
     }
     // The same record in the name of a program is none.
-    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    let mut state = state(&world);
-    state.history.last_mut().expect("an entry").actor.kind = orch::decide::ActorKind::Orch;
-    retell(&world, &state);
+    uncommit(&world);
+    edit_last_entry(&world, |entry| entry.actor.kind = orch::decide::ActorKind::Orch);
     world.commit("nobody was asked");
     let change = last(&world, "forged");
     assert!(change["why"].as_str().expect("why").contains("asks for a person"), "{change:#}");
@@ -269,6 +268,37 @@ fn skip(world: &World, to: &str, rule: &str) {
     state.history.push(entry);
     state.phase = Some(to.to_owned());
     tell(world, &state);
+}
+
+/// Undoes the last commit, and keeps its files.
+fn uncommit(world: &World) {
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+}
+
+/// Lets `orch` accept the plan, and undoes the commit.
+fn accept_plan(world: &World) {
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    uncommit(world);
+}
+
+/// Changes the last event, with a new id, and the state to its fold.
+fn edit_last_event(world: &World, edit: impl Fn(&mut Value)) {
+    let lines = world.read(LOG);
+    let last = lines.lines().count() - 1;
+    let edited = relinked(&lines, |number, event| {
+        if number == last {
+            edit(event);
+        }
+    });
+    tell_lines(world, &edited);
+}
+
+/// Changes the last entry of the history, in the log and in the state.
+fn edit_last_entry(world: &World, edit: impl Fn(&mut HistoryEntry)) {
+    let mut state = state(world);
+    edit(state.history.last_mut().expect("an entry"));
+    retell(world, &state);
 }
 
 #[test]
@@ -319,21 +349,18 @@ fn every_forgery_is_named() {
             "an override that says it was none",
             |world| {
                 world.orch(&["next", "t", "--override", "because", "--to", "codegen"]).succeeds();
-                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
-                let mut state = state(world);
-                let entry = state.history.last_mut().expect("an entry");
-                entry.kind = orch::decide::Kind::Advance;
-                entry.rule = Some("plan-accepted".to_owned());
-                retell(world, &state);
+                uncommit(world);
+                edit_last_entry(world, |entry| {
+                    entry.kind = orch::decide::Kind::Advance;
+                    entry.rule = Some("plan-accepted".to_owned());
+                });
             },
             "do not lead",
         ),
         (
             "other evidence",
             |world| {
-                world.plan_review("t", true, 1);
-                world.orch(&["next", "t"]).succeeds();
-                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                accept_plan(world);
                 world.plan_review("t", false, 2);
             },
             "the record rests on review/plan-review.json@",
@@ -343,19 +370,16 @@ fn every_forgery_is_named() {
             |world| {
                 skip(world, "codegen", "plan-accepted");
                 let nowhere = "0123456789012345678901234567890123456789";
-                let mut state = state(world);
-                let entry = state.history.last_mut().expect("an entry");
-                entry.evidence = vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
-                retell(world, &state);
+                edit_last_entry(world, |entry| {
+                    entry.evidence = vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
+                });
             },
             "which is not here",
         ),
         (
             "evidence taken away",
             |world| {
-                world.plan_review("t", true, 1);
-                world.orch(&["next", "t"]).succeeds();
-                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+                accept_plan(world);
                 world.remove("tasks/t/review/plan-review.json");
             },
             "which is not here",
@@ -403,36 +427,20 @@ fn every_forgery_is_named() {
         (
             "junk in an event",
             |world| {
-                world.plan_review("t", true, 1);
-                world.orch(&["next", "t"]).succeeds();
-                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
-                let lines = world.read(LOG);
-                let last = lines.lines().count() - 1;
-                let hide = |number: usize, event: &mut Value| {
-                    if number == last {
-                        event["approved_by"] = json!("everybody");
-                    }
-                };
-                tell_lines(world, &relinked(&lines, hide));
+                accept_plan(world);
+                edit_last_event(world, |event| event["approved_by"] = json!("everybody"));
             },
             "holds what no step puts there",
         ),
         (
             "changes that are not those of the step",
             |world| {
-                world.plan_review("t", true, 1);
-                world.orch(&["next", "t"]).succeeds();
-                world.git(&["reset", "-q", "--soft", "HEAD~1"]);
-                let lines = world.read(LOG);
-                let last = lines.lines().count() - 1;
-                let pad = |number: usize, event: &mut Value| {
+                accept_plan(world);
+                edit_last_event(world, |event| {
                     let changes = event["changes"].as_array_mut().expect("changes");
-                    if number == last {
-                        changes.insert(0, json!({"op": "remove", "path": "/data"}));
-                        changes.insert(0, json!({"op": "add", "path": "/data", "value": {}}));
-                    }
-                };
-                tell_lines(world, &relinked(&lines, pad));
+                    changes.insert(0, json!({"op": "remove", "path": "/data"}));
+                    changes.insert(0, json!({"op": "add", "path": "/data", "value": {}}));
+                });
             },
             "holds what no step puts there",
         ),

@@ -67,7 +67,7 @@ fn a_schema_that_asks_only_itself_is_refused_where_it_says_so() {
     assert_eq!(finding["code"], "schema-cycle", "{findings:#}");
     assert_eq!(finding["path"], "system/schemas/plan.schema.json", "{findings:#}");
     assert_eq!((&finding["line"], &finding["column"]), (&2.into(), &11.into()), "{findings:#}");
-    world.orch(&["check", "t1"]).ends(1).says("asks only itself");
+    world.orch(&["check", "t1"]).ends(1).says("only refers to itself");
     assert_eq!(world.phase("t1"), "planning");
 }
 
@@ -165,4 +165,60 @@ fn a_hint_can_be_typed_as_it_stands() {
     world.commit("Forget it");
     world.plan(id, 1);
     world.orch(&["next", id]).ends(1).reports(&format!("orch new {typed}"));
+}
+
+#[test]
+fn nested_front_matter_is_a_finding_and_never_a_crash() {
+    let world = World::new();
+    world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+    let front = |levels: usize| format!("---\na: {}{}\n---\n# Why\n", "[".repeat(levels), "]".repeat(levels));
+    world.write("changes/c/proposal.md", front(3));
+    world.commit("a change");
+    world.orch(&["new", "c"]).succeeds();
+    world.write("changes/c/proposal.md", front(20_000));
+    world.commit("a deep one");
+    for (command, code) in [
+        (&["check", "c"][..], 1),
+        (&["check", "--range", "HEAD~1..HEAD"], 1),
+        (&["status"], 0),
+        (&["suggest", "c"], 0),
+        (&["explain", "c"], 0),
+        (&["audit"], 0),
+        (&["watch", "--once"], 0),
+    ] {
+        let ended = world.orch(command);
+        assert_eq!(ended.code, code, "{command:?}: {ended:?}");
+    }
+    world.orch(&["check", "c"]).says("front-matter").says("proposal.md:2:");
+}
+
+#[test]
+fn yaml_toml_and_csv_are_data_with_places() {
+    let world = World::new();
+    let schema =
+        r#"{"type": "object", "properties": {"ok": {"type": "boolean"}}, "additionalProperties": false}"#;
+    world.write("system/schemas/report.schema.json", schema);
+    for (name, good, bad, place) in [
+        ("report.yaml", "ok: true\n", "ok: true\nno: 1\n", "report.yaml:2:1"),
+        ("report.toml", "ok = true\n", "ok = true\nno = 1\n", "report.toml:2:1"),
+        ("report.yml", "ok: true\n", "ok:\n  - 1\n", "report.yml:2:3"),
+    ] {
+        let workflow = format!(
+            "# Report\n\n```toml orch\n[workflow]\ntitle = \"Report\"\ninitial = \"writing\"\n\n\
+             [artifact.report]\npath = \"{name}\"\nschema = \"report\"\n\n\
+             [artifact.rows]\npath = \"rows.csv\"\n\n\
+             [phase.writing]\nproduces = [\"report\", \"rows\"]\n\n[phase.done]\nterminal = true\n\n\
+             [[rule]]\nid = \"written\"\nfrom = \"writing\"\n\
+             when = \"report.ready && report.data.ok && rows.ready && rows.data[1].name == 'b'\"\n\
+             to = \"done\"\nbecause = \"the report is ok\"\n```\n"
+        );
+        world.write("system/workflows/report.md", workflow);
+        world.write("orch.toml", "[[root]]\npath = \"reports/*\"\nworkflow = \"report\"\n");
+        world.write("reports/r/rows.csv", "name\na\nb\n");
+        world.write(&format!("reports/r/{name}"), bad);
+        world.orch(&["check", "r"]).ends(1).says(place).says("schema-mismatch");
+        world.write(&format!("reports/r/{name}"), good);
+        assert_eq!(world.phase_suggested("r"), "done", "{name}");
+        world.remove(&format!("reports/r/{name}"));
+    }
 }

@@ -79,7 +79,7 @@ fn the_watch_keeps_a_log_of_what_came_and_what_was_decided() {
     let lines = lines(&text);
     assert!(lines.iter().all(|line| line.process == watch.id()), "{text}");
     for part in [
-        "orch begins version=",
+        "orch starts version=",
         "files changed paths=",
         "verdict=\"transition\" rule=\"plan-ready\"",
         &format!("committed commit={} branch=\"refs/heads/main\"", head.trim()),
@@ -107,7 +107,7 @@ fn a_run_keeps_a_log_of_its_executors_without_being_asked() {
     {
         assert!(lines.iter().any(|line| line.rest.contains(part)), "no {part:?} in\n{text}");
     }
-    let exit = format!("orch ends exit={}", ended.code);
+    let exit = format!("orch exits exit={}", ended.code);
     assert!(lines.last().is_some_and(|line| line.rest.contains(&exit)), "{text}");
 }
 
@@ -158,9 +158,10 @@ fn the_flags_and_the_filter_choose_what_is_shown_on_stderr() {
 #[test]
 fn a_filter_that_cannot_be_read_is_reported_and_stops_nothing() {
     let world = started("planning");
-    for (filter, why) in [("debgu", "`debgu` is neither a level nor a part of orch"), ("orch=loud", "loud")] {
+    for (filter, why) in [("debgu", "`debgu` is neither a level nor a module of orch"), ("orch=loud", "loud")]
+    {
         let ended = logged(&world, filter, &["status"]).succeeds();
-        assert!(ended.stderr.contains("warning: ORCH_LOG is passed over"), "{ended:?}");
+        assert!(ended.stderr.contains("warning: ORCH_LOG is ignored"), "{ended:?}");
         assert!(filter == "orch=loud" || ended.stderr.contains(why), "{ended:?}");
         assert!(shown(&ended).is_empty(), "{ended:?}");
     }
@@ -209,7 +210,7 @@ fn a_log_that_cannot_be_written_stops_nothing() {
         spoil(&world);
         world.plan("t", 1);
         let ended = world.orch(&["watch", "--once", "-v"]).succeeds();
-        assert!(ended.stderr.contains("the log file cannot be written"), "{ended:?}");
+        assert!(ended.stderr.contains("cannot open the log file"), "{ended:?}");
         assert_eq!(world.phase("t"), "plan_review");
         assert_eq!(world.read("victim"), "untouched\n");
     }
@@ -230,7 +231,7 @@ fn several_processes_write_whole_lines_into_one_log() {
     }
     let text = world.read(LOG);
     let lines = lines(&text);
-    for part in ["orch begins", "orch ends exit=0"] {
+    for part in ["orch starts", "orch exits exit=0"] {
         let found = lines.iter().filter(|line| line.rest.contains(part)).map(|line| line.process);
         assert_eq!(found.collect::<BTreeSet<u32>>(), ids, "{part}:\n{text}");
     }
@@ -244,7 +245,7 @@ fn a_log_that_is_full_is_rotated() {
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.read(&format!("{LOG}.1")).lines().next(), Some("an old line"));
     let text = world.read(LOG);
-    assert!(!text.contains("an old line") && text.contains("orch ends"), "{text}");
+    assert!(!text.contains("an old line") && text.contains("orch exits"), "{text}");
     for name in [LOG.to_owned(), format!("{LOG}.1")] {
         assert_eq!(mode(&world.path(&name)), 0o600, "{name}");
     }

@@ -126,13 +126,13 @@ fn every_fault_of_a_configuration_is_found_where_it_stands() {
 fn nothing_that_lies_there_is_lost() {
     let world = World::ready();
     make(&world, "mine", "issue-triage", "state").succeeds().says("made system/workflows/mine.md");
-    make(&world, "mine", "issue-triage", "state").succeeds().says("Everything is there already.");
+    make(&world, "mine", "issue-triage", "state").succeeds().says("Everything is up to date.");
     let own = world.read("system/agents/mine-review.md") + "\nMind the tone.\n";
     world.write("system/agents/mine-review.md", &own);
     world.remove("system/agents/mine-init.md");
     make(&world, "mine", "issue-triage", "state")
         .ends(1)
-        .says("are there already: system/agents/mine-review.md")
+        .says("these files already exist, so nothing was written: system/agents/mine-review.md")
         .says("--force");
     assert_eq!(world.read("system/agents/mine-review.md"), own);
     assert!(!world.path("system/agents/mine-init.md").exists(), "half of it is written");
@@ -158,8 +158,8 @@ fn a_text_that_ships_is_not_put_aside() {
 fn a_configuration_that_cannot_be_read_is_told() {
     let world = World::ready();
     let order = |path: &str| world.orch(&["workflow", "new", "w", "--from", path]);
-    order("none.json").ends(2).says("none.json cannot be read");
-    order(".").ends(2).says("it is not a file");
+    order("none.json").ends(2).says("cannot read none.json");
+    order(".").ends(2).says("it is not a regular file");
     world.write("cut.json", "{\"skill_name\": ");
     order("cut.json").ends(2).says("cut.json:1:").says("json-syntax");
     world.write("twice.json", "{\"a\": 1, \"a\": 2}");
@@ -198,13 +198,13 @@ fn a_person_at_a_terminal_is_asked() {
     world
         .orch(&["workflow", "new", "sorting"])
         .ends(2)
-        .says("this is no terminal")
+        .says("stdin or stderr is not a terminal")
         .says("orch workflow new sorting --from skill-config.json");
     at_terminal(&world, &ANSWERS)
         .succeeds()
-        .says("This is needed.")
+        .says("An answer is required.")
         .says("`größe` is no id of an action; left out")
-        .says("At least one is needed.")
+        .says("At least one is required.")
         .says("  items\r\n  ^^^^^\r\na list is always true");
     world.orch(&["workflow", "check", "sorting"]).succeeds();
     let text = world.read("system/workflows/sorting.md");
@@ -213,7 +213,9 @@ fn a_person_at_a_terminal_is_asked() {
     let schema: Value = world.json("system/schemas/sorting-state.schema.json");
     assert_eq!(schema["properties"]["items"]["type"], "array");
     // Nobody is asked for what would not be written.
-    at_terminal(&world, &[]).ends(1).says("are there already: system/workflows/sorting.md");
+    at_terminal(&world, &[])
+        .ends(1)
+        .says("these files already exist, so nothing was written: system/workflows/sorting.md");
 }
 
 #[test]
@@ -229,7 +231,7 @@ fn settings_may_name_a_workflow_before_it_is_made() {
 #[test]
 fn answers_that_break_off_leave_nothing_behind() {
     let world = World::ready();
-    at_terminal(&world, &ANSWERS[..8]).ends(130).says("nothing is written");
+    at_terminal(&world, &ANSWERS[..8]).ends(130).says("nothing was written");
     assert_eq!(world.dirty(), "");
 }
 

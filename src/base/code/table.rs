@@ -1,39 +1,39 @@
-//! Every code of orch, in the order of their texts: what it means, how it comes about, what to do.
+//! The table of all codes, sorted by text: what each means, how it arises and what to do.
 //!
-//! A code is public: scripts compare it, so its text never changes its meaning. `docs/codes.md` and
-//! `orch help CODE` are this table.
+//! Codes are public: scripts compare them, so the meaning of a text never changes. `docs/codes.md` and `orch
+//! help CODE` print this table.
 
 use super::{Class, CodeEntry};
 
 codes! {
     ArtifactElsewhere = "artifact-elsewhere", Finding,
         "A file does not count, because another file of the same artifact has precedence.",
-        "An artifact may name several paths; the first one that holds a file is read.",
+        "An artifact may name several paths; the first one that has a file is read.",
         "Remove one of the two files.";
     BadPath = "bad-path", Usage,
-        "A path does not lie inside the repository, or is not written as a path may be.",
+        "A path is outside the repository or malformed.",
         "It is absolute, contains `..` or a backslash, or is not UTF-8.",
         "Give a path relative to the root of the repository, with `/` between its parts.";
     BadRefs = "bad-refs", Usage,
         "A line on stdin is not of the form `OLD NEW REF`.",
-        "`orch check --stdin-refs` reads what git gives to pre-push and pre-receive hooks.",
-        "Call it from such a hook, or write one line for each ref as githooks(5) says.";
+        "`orch check --stdin-refs` reads the input that git gives to pre-push and pre-receive hooks.",
+        "Call it from such a hook, or write one line per ref, as described in githooks(5).";
     BadTaskId = "bad-task-id", Usage,
         "A name cannot be the id of a task.",
         "The command line or a directory below a root of tasks uses a name with characters that an id may not have.",
         "Choose a name of letters, digits, `-`, `_` and `.`, or rename the directory.";
     BareRepository = "bare-repository", Usage,
         "The repository has no work tree.",
-        "orch was started inside a bare repository, where there are no files to judge.",
+        "orch was started inside a bare repository, where there are no files to evaluate.",
         "Run it in a work tree: `git worktree add DIR`. To look at a commit, clone the repository.";
     BothFinished = "both-finished", No,
         "Two branches finished the same task on different evidence.",
         "Each branch moved the task to a terminal phase before they were merged.",
-        "Choose the side that stands: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
+        "Choose the side to keep: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     BranchMoved = "branch-moved", Moved,
         "The branch moved while orch was working, so nothing was written.",
         "Another process committed, switched or reset the branch at the same moment.",
-        "Run the command again; the task is then judged on the new commit.";
+        "Run the command again; the task is then evaluated on the new commit.";
     BranchProtected = "branch-protected", Held,
         "Nothing is committed on this branch.",
         "`[git] protected` in orch.toml matches the name of the branch that is checked out.",
@@ -76,8 +76,12 @@ codes! {
         "Correct the value; the message says what is expected.";
     ConflictMarkers = "conflict-markers", NotNow,
         "A file contains the conflict markers of a merge.",
-        "A merge, rebase or stash left `<<<<<<<` lines, and nobody has resolved them.",
+        "A merge, rebase or stash left `<<<<<<<` lines, and they have not been resolved.",
         "For the state of a task run `orch resolve`; else edit the file and remove the markers.";
+    CsvSyntax = "csv-syntax", Finding,
+        "A file is not a valid CSV table.",
+        "A record has another number of fields than the first, or two columns have one name.",
+        "Correct the record at the line that is named.";
     DemoFailed = "demo-failed", Fault,
         "The demonstration could not be set up or played.",
         "The directory cannot be written, or a step of the demonstration was refused.",
@@ -113,7 +117,7 @@ codes! {
     FilesExist = "files-exist", No,
         "Files that would be written are there already.",
         "`orch workflow new` does not overwrite files.",
-        "Choose another name, or write them anew with `--force`.";
+        "Choose another name, or overwrite them with `--force`.";
     ForeignState = "foreign-state", No,
         "One side of a merge was written by another tool.",
         "The state does not have the form that orch writes, so there are no rules to merge it by.",
@@ -123,9 +127,9 @@ codes! {
         "`state.json` or `transcript.jsonl` was changed by hand or by another program.",
         "Look at the commit with `git show`, and undo it with `git revert`.";
     FrontMatter = "front-matter", Finding,
-        "A line of the front matter of a Markdown file is not understood.",
-        "Front matter holds lines of the form `key: value`.",
-        "Correct or remove the line; the rest is read.";
+        "The front matter of a Markdown file cannot be read.",
+        "The lines between the first `---` and the next are not a YAML mapping.",
+        "Correct the line that is named. If the document begins with a horizontal rule, put an empty line before it.";
     Gate = "gate", Finding,
         "A path may not change in the current phase of the task.",
         "Other phases of the workflow name the path under `touches`, and the task is in none of them.",
@@ -140,11 +144,11 @@ codes! {
         "Unset `GIT_DIR`, or set `GIT_WORK_TREE` to its work tree.";
     GuardError = "guard-error", No,
         "The guard of a rule could not be evaluated.",
-        "It compares values of types that do not go together, or asks for a value that is absent.",
+        "It compares values of incompatible types, or reads a value that is absent.",
         "Run `orch explain TASK` for the part and its values; then correct the guard or the artifact.";
     GuardLimit = "guard-limit", Usage,
         "A guard is longer or deeper than allowed.",
-        "Guards are limited so that judging a task always ends quickly.",
+        "Guards are limited so that evaluating a task always ends quickly.",
         "Name parts of it under `[define]`, or as facts of an artifact.";
     GuardNotBoolean = "guard-not-boolean", Usage,
         "A guard never yields true or false.",
@@ -167,8 +171,8 @@ codes! {
         "Installing it again would lose the changes.",
         "Move your own lines to the `.before-orch` file, remove the hook, and install it again.";
     HookReplaced = "hook-replaced", No,
-        "Another hook stands where orch's hook was.",
-        "A tool replaced the hook while the one kept from before still exists.",
+        "Another hook has replaced the one that orch installed.",
+        "A tool overwrote the hook, while the earlier hook that orch set aside still exists.",
         "Keep one of the two files, and install again.";
     HooksShared = "hooks-shared", NotNow,
         "The directory of the hooks is used by other repositories, too.",
@@ -177,7 +181,7 @@ codes! {
     Inconsistent = "inconsistent", Finding,
         "An artifact that a phase builds on is missing or invalid.",
         "The file was removed or changed after the phase was entered.",
-        "Bring the file back, or go back: `orch rollback TASK --reason WHY`.";
+        "Restore the file, or go back: `orch rollback TASK --reason WHY`.";
     Interrupted = "interrupted", Interrupted,
         "The command was interrupted.",
         "It received a signal such as Ctrl-C before it was finished.",
@@ -187,7 +191,7 @@ codes! {
         "The disk is full, permissions forbid it, or the file system is read-only.",
         "Remove the cause that the message names. Nothing that was recorded is lost.";
     IsADirectory = "is-a-directory", Finding,
-        "A directory stands where a file belongs.",
+        "A path that should be a file is a directory.",
         "An artifact names this path as a file.",
         "Remove the directory and write the file.";
     JsonBigInteger = "json-big-integer", Finding,
@@ -204,11 +208,11 @@ codes! {
         "Keep one of them.";
     JsonSyntax = "json-syntax", Finding,
         "A file is not JSON.",
-        "A comma, quote or bracket is missing, or there is text behind the end.",
+        "A comma, quote or bracket is missing, or there is text after the end.",
         "Correct it at the line and column that the finding names.";
     JunitCounts = "junit-counts", Finding,
         "The totals of a JUnit report differ from its test cases.",
-        "The attributes `tests`, `failures` or `errors` do not fit what is listed.",
+        "The attributes `tests`, `failures` or `errors` do not match the listed cases.",
         "Correct the program that writes the report; the test cases count.";
     JunitSyntax = "junit-syntax", Finding,
         "A JUnit report is not well-formed XML.",
@@ -225,22 +229,22 @@ codes! {
     LogChanged = "log-changed", NotNow,
         "A line of the log is not the one that its id was computed from.",
         "The line was edited, or damaged on the disk.",
-        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+        "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     LogIncomplete = "log-incomplete", NotNow,
-        "An event of the log follows one that the log does not hold.",
+        "An event of the log follows an event that is missing from the log.",
         "Lines were removed from the log, or only some were copied.",
-        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+        "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     LogInconsistent = "log-inconsistent", NotNow,
-        "An event of the log does not follow from those before it.",
-        "Its number or its changes do not fit; orch writes no such event.",
-        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+        "An event of the log contradicts the events before it.",
+        "Its number or its changes do not match the events before it; orch never writes such an event.",
+        "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     LogInvalid = "log-invalid", NotNow,
-        "A line of the log is no event.",
+        "A line of the log is not an event.",
         "The line was written by hand, or cut off by a crash.",
-        "Bring the log back: `git restore -- PATH`, or `orch recover TASK`.";
+        "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     MarkdownHeadings = "markdown-headings", Finding,
-        "A Markdown file has more headings than are read.",
-        "The number is limited.",
+        "A Markdown file has too many headings.",
+        "The number of headings is limited.",
         "Split the file; the headings after the limit do not count.";
     MessageUnreadable = "message-unreadable", Usage,
         "The file with the commit message cannot be read.",
@@ -280,7 +284,7 @@ codes! {
         "Give one: `--reason WHY`.";
     NoRepository = "no-repository", Usage,
         "There is no git repository here.",
-        "Neither the start directory nor one above it is a git repository. Tasks can be judged and moved, but nothing is committed.",
+        "Neither the start directory nor one above it is a git repository. Tasks can be evaluated and moved, but nothing is committed.",
         "Run `git init`, or start orch elsewhere with `-C DIR`.";
     NoRoot = "no-root", Usage,
         "No root has a place for a task of this id.",
@@ -291,7 +295,7 @@ codes! {
         "The command asks for what was not given as an option.",
         "Give the answers as options, or start it in a terminal.";
     NotAFile = "not-a-file", Finding,
-        "Something other than a file stands where a file belongs.",
+        "A path that should be a file is something else.",
         "It is a pipe, a device, a socket or a directory.",
         "Remove it and write a regular file.";
     NotAPatch = "not-a-patch", Finding,
@@ -325,7 +329,7 @@ codes! {
     NotSpent = "not-spent", No,
         "The artifact need not be confirmed.",
         "It is fresh, or it is stale for a reason that a confirmation does not remove.",
-        "Run `orch explain TASK`. Write the file anew if it should say something else.";
+        "Run `orch explain TASK`. If the file should say something else, rewrite it.";
     NotTerminal = "not-terminal", No,
         "The task is not finished, so it cannot be reopened.",
         "`orch reopen` leaves a terminal phase.",
@@ -340,7 +344,7 @@ codes! {
         "Run `orch suggest TASK` to see what it waits for.";
     NothingToApply = "nothing-to-apply", NotNow,
         "There was nothing to record.",
-        "The task changed between the judgement and the write.",
+        "The task changed between the decision and the write.",
         "Run `orch suggest TASK`, and decide again.";
     NulByte = "nul-byte", Finding,
         "A file contains a NUL byte.",
@@ -360,23 +364,23 @@ codes! {
         "Except them at the end of .gitattributes: `FILE -filter -ident`.";
     PathNotUtf8 = "path-not-utf8", Finding,
         "A path is not UTF-8.",
-        "The name of a file or directory uses another encoding. The file is passed over.",
+        "The name of a file or directory uses another encoding. The file is ignored.",
         "Rename it.";
     PhaseAlias = "phase-alias", Finding,
         "The recorded phase has another name now.",
         "The workflow lists the recorded name among the `aliases` of a phase.",
-        "Nothing has to be done; the next transition records the new name.";
+        "No action is needed; the next transition records the new name.";
     RecordLost = "record-lost", NotNow,
         "The log of the task is gone.",
         "`transcript.jsonl` was deleted or emptied, while `state.json` or HEAD says that there was one.",
-        "Bring it back: `git restore -- PATH`, or `orch recover TASK`.";
+        "Restore it: `git restore -- PATH`, or `orch recover TASK`.";
     RefsUnreadable = "refs-unreadable", Usage,
         "The list of refs cannot be read.",
         "`orch check --stdin-refs` could not read its standard input as text.",
         "Call it from a pre-push or pre-receive hook.";
     Refused = "refused", No,
         "The answer or the result was refused.",
-        "It does not fit what the task asks now, or what the schema of its state accepts.",
+        "It does not match what the task asks now, or the schema of its state rejects it.",
         "Run `orch suggest TASK`, and give what it lists.";
     RemovedAndMoved = "removed-and-moved", NotNow,
         "One branch removed a task, and the other moved it.",
@@ -384,16 +388,16 @@ codes! {
         "Decide: `git add FILE` keeps it, `git rm FILE` removes it.";
     RepositoryInsideTask = "repository-inside-task", NotNow,
         "A repository lies inside a task.",
-        "A repository was created or cloned in the directory of the task, so a commit could not carry what is in it.",
+        "A repository was created or cloned in the directory of the task, so a commit could not contain its files.",
         "Move it out of the task, or remove its `.git`.";
     ResultUnsaved = "result-unsaved", Finding,
         "The result of an executor could not be kept safely on the disk.",
         "Writing it or syncing it failed. It still counts for the run that is going on.",
         "Check the disk. If the machine stops now, the work may be done again.";
     Resumed = "resumed", Finding,
-        "A run takes in a result that was finished before it began.",
+        "A run uses a result that was finished before the run began.",
         "An earlier run was cut off after its executor had finished.",
-        "Nothing has to be done.";
+        "No action is needed.";
     RunInterrupted = "run-interrupted", Finding,
         "The process that ran the task is gone.",
         "It was killed, or the machine stopped. The run resumes after the last recorded step.",
@@ -405,17 +409,17 @@ codes! {
     RunUnreadable = "run-unreadable", Usage,
         "The record of a run cannot be read.",
         "`run.json` was edited, cut off, or written by a newer version.",
-        "Remove the file that the message names; the next run begins anew.";
+        "Remove the file that the message names; the next run starts from scratch.";
     RunUnrecorded = "run-unrecorded", Finding,
         "The start of an executor could not be recorded.",
         "`run.json` in `.orch` of the task cannot be written.",
         "Check the disk and the permissions of the directory.";
     SchemaCycle = "schema-cycle", Finding,
         "A part of a schema refers only to itself.",
-        "Following `$ref` leads back to the same place, so no value could ever be judged.",
+        "Following `$ref` leads back to the same place, so no value could ever be validated.",
         "Say what the value must be, or remove the reference.";
     SchemaExample = "schema-example", Finding,
-        "A schema refuses its own example.",
+        "A schema rejects its own example.",
         "The schema or the example was changed without the other.",
         "Correct one of the two.";
     SchemaInvalid = "schema-invalid", Finding,
@@ -427,7 +431,7 @@ codes! {
         "It is probably misspelled, and would be ignored.",
         "Use the keyword that the hint names.";
     SchemaMismatch = "schema-mismatch", Finding,
-        "A value does not fit the schema of its artifact.",
+        "A value does not match the schema of its artifact.",
         "The value at this place has another type or form than the schema asks for, or a required key is missing.",
         "Correct the value. `orch schema NAME` prints the schema, `--example` an example.";
     SchemaRemoteRef = "schema-remote-ref", Finding,
@@ -439,8 +443,8 @@ codes! {
         "`commit.gpgSign` is on, and the signing program failed or asks for a passphrase. An unsigned commit is never made instead.",
         "Correct `user.signingKey` and `gpg.format`, or unlock the key. To sign nothing here: `git config commit.gpgSign false`.";
     SkillExpression = "skill-expression", Finding,
-        "A condition of a skill configuration is refused.",
-        "It is no expression that can be translated, compares different types, or names an unknown field.",
+        "A condition of a skill configuration is rejected.",
+        "It cannot be translated, compares different types, or names an unknown field.",
         "Correct the condition at the place that the message names.";
     SkillKey = "skill-key", Finding,
         "A key of a skill configuration is unknown or missing.",
@@ -455,41 +459,41 @@ codes! {
         "It changes a field that decides whether it runs.",
         "Allow it to repeat, or ignore the warning.";
     SkillType = "skill-type", Finding,
-        "The type of a field is not understood.",
-        "It is none of the types that the translation knows, so the field may hold anything.",
+        "The type of a field is unknown.",
+        "The translation does not know the type, so the field accepts any value.",
         "Use a known type, for example `string`, `number` or `boolean`.";
     SkillValue = "skill-value", Finding,
         "A value in a skill configuration is missing or of the wrong kind.",
-        "A required list, object or text is absent or something else.",
+        "A required list, object or text is absent or has another type.",
         "Correct the value at the place that the finding names.";
     StagedOther = "staged-other", Finding,
         "Another version of a committed file is staged.",
-        "You had staged other bytes than those the transition recorded; they are left staged.",
+        "You had staged other content than the transition recorded; it stays staged.",
         "Commit them, or unstage them with `git restore --staged FILE`.";
     StateDefaults = "state-defaults", Finding,
-        "The schema of the state refuses the values that a new task starts with.",
-        "A default is missing or does not fit its type.",
+        "The schema of the state rejects the initial values of a new task.",
+        "A default is missing or has the wrong type.",
         "Correct the defaults or the schema under `[state]` of the workflow.";
     StateEdited = "state-edited", Finding,
-        "`state.json` was edited by hand, and the log decides.",
-        "Its seal is broken, or it says something else than the log.",
-        "Nothing has to be done: the next transition writes it anew. To change a state, use the commands of orch.";
+        "`state.json` was edited by hand; the log decides.",
+        "Its seal is broken, or it differs from the log.",
+        "No action is needed; the next transition rewrites it. To change a state, use the commands of orch.";
     StateFolded = "state-folded", Finding,
-        "The state was folded from the log, because `state.json` does not hold it.",
-        "A merge or a rebase left it out of date, it has conflict markers, or it was deleted.",
-        "Nothing has to be done: the next transition writes it anew. During a merge: `orch resolve`.";
+        "The state was folded from the log, because `state.json` is out of date.",
+        "A merge or a rebase changed it, it has conflict markers, or it was deleted.",
+        "No action is needed; the next transition rewrites it. During a merge: `orch resolve`.";
     StateInvalid = "state-invalid", NotNow,
         "`state.json` does not have the form that orch writes.",
         "A value is missing or of the wrong type, often because the file was edited by hand.",
-        "Take it back from git: `git restore FILE`, or rebuild it: `orch recover TASK`.";
+        "Restore it from git: `git restore FILE`, or rebuild it: `orch recover TASK`.";
     StateSchema = "state-schema", NotNow,
-        "The next state would not fit the schema of the workflow.",
-        "A rule sets a value that the schema under `[state]` refuses.",
+        "The next state would violate the schema of the workflow.",
+        "A rule sets a value that the schema under `[state]` rejects.",
         "Correct the rule or the schema: `orch workflow check NAME`.";
     StateSeal = "state-seal", NotNow,
         "`state.json` was changed after it was written.",
-        "Its seal does not fit its content, because the file was edited by hand.",
-        "Take it back: `git restore FILE`, or rebuild it: `orch recover TASK`.";
+        "Its seal does not match its content, because the file was edited by hand.",
+        "Restore it: `git restore FILE`, or rebuild it: `orch recover TASK`.";
     StateUnusable = "state-unusable", No,
         "The state of the task cannot be used.",
         "`state.json` is damaged or missing; `orch check TASK` says how.",
@@ -503,7 +507,7 @@ codes! {
         "The directory cannot be written, or the disk is full.",
         "Check the disk. `orch suggest TASK` prints the same.";
     Symlink = "symlink", Finding,
-        "A symbolic link stands where a file or directory belongs.",
+        "A path that should be a file or directory is a symbolic link.",
         "git stores the link, not what it leads to, so it cannot be evidence.",
         "Put the file or directory itself there.";
     SystemUnreadable = "system-unreadable", Finding,
@@ -519,23 +523,27 @@ codes! {
         "Its directory exists and holds a state.",
         "Choose another id, or work on it: `orch suggest ID`.";
     TaskInsideTask = "task-inside-task", Usage,
-        "The new task would lie inside another task.",
+        "The new task would be inside another task.",
         "A task never contains a task.",
-        "Choose an id or a root outside of it.";
+        "Choose an id or a root outside that task.";
     Terminal = "terminal", No,
         "The task or the phase is terminal.",
         "A terminal phase is left only by reopening the task.",
         "`orch reopen TASK --reason WHY`, or name another phase with `--to`.";
+    TomlSyntax = "toml-syntax", Finding,
+        "A file is not valid TOML, or holds a number that JSON cannot hold.",
+        "The document has a syntax error, a duplicate key, or a number that is infinite or too large.",
+        "Correct the document at the place that is named.";
     TooLarge = "too-large", Finding,
-        "A file is larger than is read.",
+        "A file is larger than the limit.",
         "`limit_bytes` in orch.toml limits the size of artifacts.",
         "Make the file smaller, or raise the limit.";
     TranscriptCut = "transcript-cut", NotNow,
-        "The transcript has lost lines that HEAD holds.",
+        "The transcript lacks lines that HEAD contains.",
         "`transcript.jsonl` only grows; it was edited or truncated.",
-        "Take it back: `git restore FILE`.";
+        "Restore it: `git restore FILE`.";
     TranscriptUnreadable = "transcript-unreadable", NotNow,
-        "The transcript exists and cannot be read.",
+        "The transcript exists but cannot be read.",
         "Its permissions forbid it, or it is no regular file.",
         "Run `orch check TASK`, which says what is wrong with it.";
     Unfinished = "unfinished", Finding,
@@ -543,7 +551,7 @@ codes! {
         "Writing failed after the branch had moved; nothing is lost.",
         "The next command of orch finishes it.";
     Unjudged = "unjudged", Finding,
-        "A task could not be judged.",
+        "A task could not be evaluated.",
         "Its files or the repository could not be read; the message says why.",
         "Remove the cause, then run the command again.";
     UnknownArtifact = "unknown-artifact", Usage,
@@ -617,9 +625,9 @@ codes! {
     WorkflowChanged = "workflow-changed", Finding,
         "The workflow has changed since the last transition.",
         "Its document was edited; the present one decides.",
-        "Nothing has to be done. `orch explain TASK` shows what it decides now.";
+        "No action is needed. `orch explain TASK` shows what it decides now.";
     WorkflowChangedLate = "workflow-changed-late", Finding,
-        "A rule on `.changed` stands behind a rule that moves on.",
+        "A rule on `.changed` comes after a rule that moves on.",
         "The first rule that fires decides, so the change would be noticed too late.",
         "Put rules on `.changed` before rules on validations.";
     WorkflowCoveredRule = "workflow-covered-rule", Finding,
@@ -633,17 +641,17 @@ codes! {
     WorkflowDiagram = "workflow-diagram", Finding,
         "The diagram of a workflow does not show its rules.",
         "The rules were changed after the diagram was drawn.",
-        "`orch workflow fmt NAME` draws it anew.";
+        "Run `orch workflow fmt NAME` to redraw it.";
     WorkflowDuplicate = "workflow-duplicate", Usage,
         "A name is used twice in a workflow.",
-        "Two phases, artifacts, rules, actions or definitions share it, or an alias is taken.",
+        "Two phases, artifacts, rules, actions or definitions share it, or an alias repeats a phase name.",
         "Choose another name.";
     WorkflowEmpty = "workflow-empty", Usage,
         "A workflow declares no phase.",
         "Its document has no `toml orch` block with phases.",
-        "Write `toml orch` behind the opening backticks, and declare a `[phase.NAME]`.";
+        "Write `toml orch` after the opening backticks, and declare a `[phase.NAME]`.";
     WorkflowFaulty = "workflow-faulty", Usage,
-        "The workflow has errors, so it judges no task.",
+        "The workflow has errors, so no task can be evaluated with it.",
         "Its document or a schema that it names is wrong.",
         "`orch workflow check NAME` lists the errors.";
     WorkflowMissing = "workflow-missing", Usage,
@@ -692,7 +700,7 @@ codes! {
         "Use one of the names that the hint lists.";
     WorkflowUnknownKey = "workflow-unknown-key", Usage,
         "A workflow has a key that does not exist.",
-        "The key is misspelled, or stands in the wrong table.",
+        "The key is misspelled, or is in the wrong table.",
         "Use the key that the hint names, or remove it.";
     WorkflowUnknownPhase = "workflow-unknown-phase", Usage,
         "A rule names a phase that does not exist.",
@@ -718,4 +726,8 @@ codes! {
         "A value in a workflow is of the wrong type or has no meaning there.",
         "The key expects another type, or one of a few words.",
         "Correct the value; the message says what is expected.";
+    YamlSyntax = "yaml-syntax", Finding,
+        "A file is not one valid YAML 1.2 document that JSON can represent.",
+        "The document has a syntax error, a duplicate key, a key that is no scalar, or an infinite number; it nests deeper than 128 levels; or another document follows.",
+        "Correct the document at the place that is named.";
 }

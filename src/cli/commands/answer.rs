@@ -1,4 +1,4 @@
-//! `orch answer`: what a task waits for.
+//! `orch answer`: answers the question of a task.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

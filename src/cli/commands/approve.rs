@@ -1,4 +1,4 @@
-//! `orch approve`: a person agrees to what a rule leaves to people.
+//! `orch approve`: a person approves a transition that requires one.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -34,8 +34,9 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let at_terminal = context.caller.kind == ActorKind::Human && ui.interactive;
     let signs = context.caller.kind == ActorKind::Human && workspace.signs_commits()?;
     if !at_terminal && !signs && !args.dry_run {
-        let message = "only a person at an interactive terminal can approve, or one whose commits are signed";
-        let hint = format!("type it yourself: orch approve {}", shell_word(task.id.as_str()));
+        let message =
+            "approval requires a person at an interactive terminal, or one whose commits are signed";
+        let hint = format!("ask a person to run: orch approve {}", shell_word(task.id.as_str()));
         return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     let may = |due: &Transition| due.by_human;
@@ -56,7 +57,7 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
 fn nothing_to_approve(decision: &Decision) -> String {
     match decision.transition() {
         Some(_) => format!(
-            "nothing to approve: the rules ask for nobody; {}",
+            "nothing to approve: the due transition requires no person; {}",
             command(&["orch", "next", decision.task.as_str()])
         ),
         None => format!("nothing to approve: {}", decision.reason),

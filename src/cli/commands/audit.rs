@@ -1,4 +1,4 @@
-//! `orch audit`: replays history and says what is proven.
+//! `orch audit`: replays the history and prints a verdict on every recorded step.
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
@@ -38,7 +38,8 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     Ok(if report.finds_forgery() { ExitCode::No } else { ExitCode::Fine })
 }
 
-/// The report of a replayed range.
+/// Audits a range, or the whole history of HEAD. Returns an error if the range is not one, or git cannot read
+/// it.
 pub(super) fn report(workspace: &Workspace, range: Option<&str>) -> Result<AuditReport, Failure> {
     let audit = history::audit(workspace, range)?;
     let changes = audit.changes.iter().map(|change| {

@@ -1,4 +1,4 @@
-//! `orch check`: validates artifacts and state.
+//! `orch check`: validates artifacts and records.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -70,7 +70,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.staged {
         let message = args.message.as_deref().map(|path| {
             std::fs::read(path).map_err(|error| {
-                Failure::new(Code::MessageUnreadable, format!("{} cannot be read: {error}", path.display()))
+                Failure::new(Code::MessageUnreadable, format!("cannot read {}: {error}", path.display()))
             })
         });
         let message = message.transpose()?.map(|bytes| without_comments(&String::from_utf8_lossy(&bytes)));
@@ -85,7 +85,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     if args.stdin_refs {
         let mut lines = String::new();
         std::io::stdin().read_to_string(&mut lines).map_err(|error| {
-            Failure::new(Code::RefsUnreadable, format!("the refs cannot be read: {error}"))
+            Failure::new(Code::RefsUnreadable, format!("cannot read refs from stdin: {error}"))
         })?;
         return Ok(Checker::new(&context.bare_workspace()?, &context.caller).pushed(&lines)?);
     }
@@ -97,19 +97,19 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
     Ok(checked)
 }
 
-/// The form to print in; `--json` goes with no other.
+/// The output format. Returns an error if `--json` contradicts `--format`.
 pub(super) fn form(asked: Form, context: &Context) -> Result<Form, Failure> {
     match asked {
         Form::Github | Form::Sarif if context.global.json => {
-            let message = "`--json` and `--format` ask for different forms";
-            Err(Failure::new(Code::Usage, message).hint("leave one of them out"))
+            let message = "`--json` contradicts `--format`";
+            Err(Failure::new(Code::Usage, message).hint("remove one of the two options"))
         }
         _ if context.global.json => Ok(Form::Json),
         form => Ok(form),
     }
 }
 
-/// A message as git will store it: without comments, and without what stands below the scissors.
+/// The message as git stores it: without comments and without everything below the scissors line.
 fn without_comments(message: &str) -> String {
     let kept = message
         .lines()
@@ -117,7 +117,7 @@ fn without_comments(message: &str) -> String {
     kept.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
 
-/// Prints findings in one of their forms.
+/// Prints findings in the given format.
 pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failure> {
     let found = &checked.findings;
     match form {

@@ -1,16 +1,16 @@
-//! The codes: what `orch help CODE` prints, and the page of all of them.
+//! Error codes: `orch help CODE`, and the generated page `docs/codes.md`.
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::base::Code;
 use crate::view::{CodeView, pretty};
 
-/// Prints what a code means.
+/// Prints the explanation of a code.
 pub(super) fn explain(code: Code, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let view = view(code);
     Ok(ui.answer(&if context.global.json { pretty(&view) } else { view.text(ui.width) })?)
 }
 
-/// `docs/codes.md`: every code with its explanation.
+/// The text of `docs/codes.md`: every code with its explanation.
 #[must_use]
 pub fn codes() -> String {
     let mut page = String::from(

@@ -1,4 +1,4 @@
-//! `orch completions`: completions for a shell, by clap_complete.
+//! `orch completions`: completion scripts for shells, by clap_complete.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

@@ -1,4 +1,4 @@
-//! `orch confirm`: redone, the same bytes, and right.
+//! `orch confirm`: a person confirms that an unchanged artifact is still correct.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

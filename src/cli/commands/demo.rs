@@ -1,4 +1,4 @@
-//! `orch demo`: a whole lifecycle in a sample repository, told as it happens.
+//! `orch demo`: plays a whole lifecycle in a sample repository.
 
 mod script;
 mod stage;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// An empty or new directory; default: a new directory in the system's temporary directory.
-    // Not `directory`: that is the name of the global `-C`, which would take the value too.
+    // Not named `directory`: that is the name of the global `-C`, which would take this value too.
     #[arg(value_name = "DIRECTORY")]
     place: Option<PathBuf>,
 }
@@ -35,9 +35,9 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let occupied = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("{} is not empty", directory.display());
-        return Err(Failure::new(Code::NotEmpty, message).hint("name a directory that is not there yet"));
+        return Err(Failure::new(Code::NotEmpty, message).hint("name a new or empty directory"));
     }
-    // The story ends with a `cd` that works from everywhere.
+    // The demo ends with a `cd` to this path, which must work from everywhere.
     let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {

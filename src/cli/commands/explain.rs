@@ -1,4 +1,4 @@
-//! `orch explain`: why a task stands where it stands.
+//! `orch explain`: why a task is in its phase, rule by rule.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

@@ -1,4 +1,4 @@
-//! `orch help`: the manual of a command, what a code means, and the exit codes.
+//! `orch help`: the manual of a command, the explanation of a code, and the exit codes.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{codes, report};
@@ -30,7 +30,7 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     for word in &args.topic {
         let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         current = current.find_subcommand_mut(word).ok_or_else(|| {
-            let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
+            let failure = Failure::new(Code::Usage, format!("no help on `{word}`"));
             let codes = Code::ALL.iter().map(|code| code.as_str()).filter(|_| args.topic.len() == 1);
             match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"]).chain(codes)) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -40,13 +40,13 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     let mut manual = current.render_long_help().to_string();
     if args.topic.is_empty() {
-        manual.push_str("\nExit codes: orch help exit-codes\nWhat a code means, for example of `error[json-syntax]`: orch help json-syntax\n");
+        manual.push_str("\nExit codes: orch help exit-codes\nThe meaning of a code, for example of `error[json-syntax]`: orch help json-syntax\n");
     }
     report::text(context, ui, &manual)?;
     Ok(ExitCode::Fine)
 }
 
-/// The table of exit codes.
+/// The table of exit codes, as plain text.
 #[must_use]
 pub fn exit_codes() -> String {
     let lines = ExitCode::ALL.iter().map(|code| format!("{:>5}  {}\n", *code as u8, code.meaning()));

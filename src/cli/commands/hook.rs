@@ -1,4 +1,4 @@
-//! `orch hook`: installs, removes and shows the hooks of git that judge a commit or push.
+//! `orch hook`: installs, removes and shows the git hooks that check commits and pushes.
 
 mod script;
 mod slot;
@@ -12,7 +12,7 @@ use clap::Subcommand;
 use script::Name;
 use slot::{Did, Slot, SlotState};
 
-/// What to do with the hooks of git.
+/// The subcommands of `orch hook`.
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
     /// Install git hooks that check a commit or a push before it is made.
@@ -31,7 +31,7 @@ pub enum HookCommand {
     Status,
 }
 
-/// Which hooks; without a choice, --pre-commit.
+/// The hooks to install; the default is --pre-commit.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
     /// Check the staged files before each commit: `orch check --staged`. The default.
@@ -72,15 +72,16 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     if hooks.location == HooksLocation::Outside {
         let real = hooks.directory.canonicalize().unwrap_or_else(|_| hooks.directory.clone());
         let directory = real.display();
-        let message =
-            format!("git runs the hooks in {directory}, where other repositories may use them, too");
+        let message = format!(
+            "git takes hooks from {directory}, which is outside this repository and may serve others"
+        );
         return Err(Failure::new(Code::HooksShared, message).hint(
-            "give this repository its own: git config --local core.hooksPath .githooks; or call \
+            "give this repository its own hooks: git config --local core.hooksPath .githooks; or call \
              `orch check --staged` from the shared hook",
         ));
     }
     let slots = slots(&workspace, &hooks, &args.names())?;
-    // All or nothing: the first that cannot be installed keeps the others from it.
+    // All or nothing: if one hook cannot be installed, none is.
     if let Some(refusal) = slots.iter().find_map(Slot::refusal) {
         return Err(refusal);
     }
@@ -93,8 +94,8 @@ fn install(args: &InstallArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     answer(&workspace, &hooks, &rows, context, ui)?;
     if hooks.location == HooksLocation::WorkTree {
         ui.status(&format!(
-            "note: {} lies in the work tree: git may carry it to others, or another hook manager rewrite it; \
-             the hook names the orch of this machine",
+            "note: {} is in the work tree: it may be under version control or rewritten by a hook manager; \
+             the hook contains the path of orch on this machine",
             shown(&workspace, &hooks)
         ));
     }
@@ -133,13 +134,13 @@ fn status(context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
 }
 
 fn hooks(workspace: &Workspace) -> Result<Hooks, Failure> {
-    let store = workspace.store().ok_or_else(|| {
-        Failure::new(Code::NoRepository, "there is no git repository here").hint("git init")
-    })?;
+    let store = workspace
+        .store()
+        .ok_or_else(|| Failure::new(Code::NoRepository, "not a git repository").hint("git init"))?;
     store.hooks().map_err(Failure::from)
 }
 
-/// The places of some hooks, each with what would be written there now.
+/// The slots of these hooks, each with the text that would be installed now.
 fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slot>, Failure> {
     let orch = std::env::current_exe()?;
     let slot = |name: &Name| {
@@ -149,7 +150,7 @@ fn slots(workspace: &Workspace, hooks: &Hooks, names: &[Name]) -> Result<Vec<Slo
     Ok(names.iter().map(slot).collect())
 }
 
-/// One hook as it is now, and what was done about it.
+/// The current state of a hook, and what was done to it.
 struct Row {
     name: Name,
     state: SlotState,
@@ -165,10 +166,10 @@ impl Row {
     fn words(&self) -> String {
         let words = match (self.did, self.state) {
             (Some(Did::Removed), _) => "removed",
-            (Some(Did::Restored), _) => "removed; what was there before is back",
-            (_, SlotState::Edited) => "edited since orch wrote it; left as it is",
-            (_, SlotState::Replaced) => "another hook is in the place of orch's; left as it is",
-            (_, SlotState::Other) => "not of orch",
+            (Some(Did::Restored), _) => "removed; the previous hook is restored",
+            (_, SlotState::Edited) => "edited since orch installed it; left alone",
+            (_, SlotState::Replaced) => "replaced by another hook since orch installed it; left alone",
+            (_, SlotState::Other) => "another hook, not installed by orch",
             (_, SlotState::Absent) => "not installed",
             (_, SlotState::Outdated) => "installed, but out of date: orch hook install",
             (Some(Did::Updated), SlotState::Installed) => "updated",
@@ -182,7 +183,7 @@ impl Row {
     }
 }
 
-/// The directory as people know it.
+/// The path of the hooks directory, relative to the root of the repository if it is inside.
 fn shown(workspace: &Workspace, hooks: &Hooks) -> String {
     hooks.directory.strip_prefix(workspace.root()).unwrap_or(&hooks.directory).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! `orch init`: sets up a repository, and says what it made.
+//! `orch init`: sets up a repository and lists the files it created.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
@@ -54,7 +54,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     if context.global.json {
         ui.answer(&pretty(&InitAnswer { made: made.paths.clone() }))?;
     } else if made.paths.is_empty() {
-        ui.answer("Everything is there already.\n")?;
+        ui.answer("Everything is already set up.\n")?;
     } else {
         for path in &made.paths {
             ui.answer(&format!("made {path}\n"))?;
@@ -68,16 +68,16 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         ui.status("then: orch new my-first-task");
     }
     if !driver {
-        ui.status("to merge states without a conflict, in each clone: orch init --merge-driver");
+        ui.status("to merge task records without conflicts, run in each clone: orch init --merge-driver");
     }
     Ok(ExitCode::Fine)
 }
 
-/// Which of a task's files git ignores: what is derived, and what is half-written.
+/// The files of a task that git ignores: derived and temporary ones.
 const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\nstate.json.broken*\ntranscript.jsonl.broken*\n.orch-tmp*\n";
 
-/// How git merges the files of orch: a log is the union of both sides. A state is left as it is where
-/// `orch init --merge-driver` was run; elsewhere git knows no such driver and merges it as text.
+/// How git merges the files of orch: the log as the union of both sides, the state by orch's driver. A clone
+/// without `orch init --merge-driver` does not know that driver and merges the state as text.
 const ATTRIBUTES: &str = "state.json merge=orch\ntranscript.jsonl merge=union\n";
 const ATTRIBUTES_START: &str = "# orch:begin";
 const ATTRIBUTES_END: &str = "# orch:end";
@@ -88,7 +88,7 @@ struct Made {
 }
 
 impl Made {
-    /// Writes a file unless one is there.
+    /// Writes a file unless the path exists. Returns an error if it cannot be written.
     fn file(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         let target = self.root.join(path);
         if target.symlink_metadata().is_ok() {
@@ -97,7 +97,8 @@ impl Made {
         self.write(path, &target, text)
     }
 
-    /// Puts a block between two markers into a file, or brings the one that is there up to date.
+    /// Puts a block between two markers into a file, or updates the existing block. Returns an error if the
+    /// file cannot be read or written.
     fn block(&mut self, path: &str, block: &str, start: &str, end: &str) -> Result<(), Failure> {
         self.block_at(&self.root.join(path), path, block, start, end)
     }
@@ -138,14 +139,14 @@ impl Made {
 }
 
 fn cannot_write(path: &str, error: &str) -> Failure {
-    Failure::new(Code::Io, format!("{path} cannot be written: {error}"))
+    Failure::new(Code::Io, format!("cannot write {path}: {error}"))
 }
 
 fn join(base: &str, name: &str) -> String {
     if base.is_empty() { name.to_owned() } else { format!("{base}/{name}") }
 }
 
-/// Writes the workflow of every root, with the schemas and agent texts that it names.
+/// Writes the workflow of every root, with the schemas and agent instructions it refers to.
 fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
     let directory = workspace.config().system.to_string();
     let mut names: Vec<String> =
@@ -189,14 +190,15 @@ fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
     system.text(path)
 }
 
-/// Makes this program the merge driver of tasks' states if that is asked for; whether it is one now.
+/// Registers this program as the merge driver for task states if asked to. Returns whether one is registered
+/// now.
 ///
-/// Git itself unites the lines of a transcript.
+/// Git itself merges transcripts, as a union of lines.
 fn merge_driver(args: &InitArgs, workspace: &Workspace) -> Result<bool, Failure> {
     let Some(store) = workspace.store() else { return Ok(true) };
     if args.merge_driver {
         let orch = std::env::current_exe()?.to_string_lossy().replace('\'', r"'\''");
-        // Git starts it by the shell, and puts in the names of files.
+        // Git passes the command to the shell, after replacing `%O` and the like with file names.
         let command = format!("'{}' merge-driver %O %A %B %P", orch.replace('%', "%%"));
         store.set_merge_driver(DRIVER, &command)?;
     }

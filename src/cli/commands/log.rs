@@ -1,4 +1,4 @@
-//! `orch log`: the history of tasks, from git and the transcript.
+//! `orch log`: the timeline of tasks, from git and the log of each task.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::survey::TaskRef;

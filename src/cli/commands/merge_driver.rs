@@ -1,4 +1,4 @@
-//! `orch merge-driver`: what git calls to merge the record of a task, see gitattributes(5).
+//! `orch merge-driver`: the command that git runs to merge the record of a task; see gitattributes(5).
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::{Code, RepoPath};
@@ -22,7 +22,7 @@ pub struct MergeDriverArgs {
 
 pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.bare_workspace()?;
-    // Git names its temporary files relative to where it starts the driver.
+    // Git passes temporary files relative to the directory in which it starts the driver.
     let file = |path: &PathBuf| context.start.join(path);
     let path = RepoPath::new(&args.path).map_err(|error| Failure::new(Code::BadPath, error.to_string()))?;
     if context.writer(&workspace).merge_files(
@@ -33,6 +33,6 @@ pub fn run(args: &MergeDriverArgs, context: &Context, ui: &Ui) -> Result<ExitCod
     )? {
         return Ok(ExitCode::Fine);
     }
-    ui.problem(&format!("{path}: left in conflict; for the state of a task: orch resolve"));
+    ui.problem(&format!("cannot merge {path}; for the state of a task: orch resolve"));
     Ok(ExitCode::No)
 }

@@ -1,4 +1,4 @@
-//! One file per command: `XArgs` is its manual, `run` does it.
+//! One file per command: the doc comment of `XArgs` is the manual, and `run` executes it.
 
 pub mod answer;
 pub mod approve;

@@ -1,4 +1,4 @@
-//! `orch new`: creates a task, or adopts a directory as one.
+//! `orch new`: creates a task, or adopts an existing directory as one.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

@@ -1,4 +1,4 @@
-//! `orch next`: applies the decided transition, or an override.
+//! `orch next`: applies the transition that the rules decide, or an override.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -51,7 +51,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     decided(&workspace, &task, args, wanted.as_ref(), context, ui)
 }
 
-/// The phase of this name or alias.
+/// The phase with this name or alias. Returns an error that lists the phases if there is none.
 fn phase(judged: &Sight, name: &str) -> Result<PhaseId, Failure> {
     let workflow = judged.workflow();
     if let Some(phase) = workflow.phase_named(name) {
@@ -84,15 +84,14 @@ fn decided(
         }
         Some(TaskOutcome::Nothing(judged)) => {
             if judged.untracked {
-                let message =
-                    format!("no state of `{}` is on this branch, so nothing is recorded for it", task.id);
+                let message = format!("task `{}` is untracked: its record is not on this branch", task.id);
                 return Err(Failure::new(Code::Untracked, message).as_no().hint(command(&[
                     "orch",
                     "new",
                     task.id.as_str(),
                 ])));
             }
-            // Somebody was quicker, perhaps a watch.
+            // Another process, such as a watch, was faster.
             if let Some(wanted) = wanted.filter(|wanted| args.expect.is_some() && is_in(&judged, wanted)) {
                 let text = format!("{} is already in {wanted}", task.id);
                 report::nothing(context, ui, &judged.decision, &text)?;
@@ -104,12 +103,12 @@ fn decided(
     }
 }
 
-/// Whether a task is recorded in this phase.
+/// Whether the record of the task says that it is in this phase.
 fn is_in(judged: &Sight, phase: &PhaseId) -> bool {
     !judged.untracked && judged.decision.phase.as_ref() == Some(phase)
 }
 
-/// Nothing was applied: say why, and with which code.
+/// Returns the error, or prints the reason, why no transition was applied.
 fn refused(
     decision: &Decision,
     wanted: Option<&PhaseId>,
@@ -120,7 +119,7 @@ fn refused(
         decision.transition().filter(|due| due.by_human && wanted.is_none_or(|phase| due.to == *phase));
     if asks_a_person.is_some() {
         let rule = decision.rule.as_ref().map_or("?", |rule| rule.as_str());
-        let message = format!("rule `{rule}` asks for a person");
+        let message = format!("rule `{rule}` requires a person");
         let hint = command(&["orch", "approve", decision.task.as_str()]);
         return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
@@ -129,7 +128,7 @@ fn refused(
         let unmet: Vec<String> =
             moves.map(|candidate| format!("{}: {}", candidate.rule, candidate.unmet.join("; "))).collect();
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
-        let message = format!("the rules do not lead to `{phase}` now: {because}");
+        let message = format!("the rules do not move the task to `{phase}` now: {because}");
         let task = shell_word(decision.task.as_str());
         let hint = format!("orch explain {task}, or: orch next {task} --override WHY --to {phase}");
         return Err(Failure::new(Code::NotEnabled, message).hint(hint));

@@ -1,4 +1,4 @@
-//! `orch pause`: a run ends after the action that is going on.
+//! `orch pause`: ends a run after the action in progress.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

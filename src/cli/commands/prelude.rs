@@ -1,4 +1,4 @@
-//! What every command file needs.
+//! Imports that every command file needs.
 
 pub(super) use super::super::ui::Ui;
 pub(super) use super::super::{Context, ExitCode, Failure};

@@ -1,4 +1,4 @@
-//! `orch prompt`: the whole instruction for the current phase.
+//! `orch prompt`: the complete instruction for the current phase.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

@@ -1,4 +1,4 @@
-//! `orch recover`: brings back a lost or broken record.
+//! `orch recover`: restores a lost or broken record.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
@@ -23,17 +23,17 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let task = workspace.task(&args.task)?;
     let (from, text, exit) = match context.writer(&workspace).recover(&task)? {
         Recovered::NotNeeded => {
-            ("none", "the record is whole; nothing was done".to_owned(), ExitCode::Nothing)
+            ("none", "the record is intact; nothing was changed".to_owned(), ExitCode::Nothing)
         }
         Recovered::FromGit(commit) => {
-            ("git", format!("transcript.jsonl is restored from commit {}", commit.short()), ExitCode::Fine)
+            ("git", format!("restored transcript.jsonl from commit {}", commit.short()), ExitCode::Fine)
         }
         Recovered::FromFiles => {
-            let text = "the record begins anew, with what the files of the task hold".to_owned();
+            let text = "rebuilt the state from the files of the task; the log starts anew".to_owned();
             ("files", text, ExitCode::Fine)
         }
         Recovered::FromTranscript => {
-            ("transcript", "state.json is folded anew from transcript.jsonl".to_owned(), ExitCode::Fine)
+            ("transcript", "folded state.json from transcript.jsonl".to_owned(), ExitCode::Fine)
         }
     };
     if context.global.json {

@@ -1,10 +1,11 @@
-//! The reference of the command line, generated from its definition; a test keeps the page equal.
+//! The reference of the command line, generated from the definition of the commands.
 
 use super::help::exit_codes;
 use crate::cli::Cli;
 use clap::{Command, CommandFactory};
 
-/// `docs/cli.md`: every command with its manual, and the exit codes.
+/// The text of `docs/cli.md`: the manual of every command, and the exit codes. A test compares it with the
+/// file.
 #[must_use]
 pub fn reference() -> String {
     let mut command = Cli::command().term_width(100);

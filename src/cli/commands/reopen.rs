@@ -1,4 +1,4 @@
-//! `orch reopen`: opens a finished task again.
+//! `orch reopen`: reopens a finished task.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

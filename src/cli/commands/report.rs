@@ -1,4 +1,4 @@
-//! What several commands share: whom they mean, and how they tell what was applied.
+//! Shared by several commands: finding the tasks they name, and printing what was applied.
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
@@ -11,7 +11,8 @@ use crate::view::{
     pretty,
 };
 
-/// The task that a command line names, or means without naming it.
+/// The named task, or the one that the directory, the branch or a single open task identifies. Returns an
+/// error if no task, or more than one, matches.
 pub(super) fn meant(
     workspace: &Workspace,
     context: &Context,
@@ -26,7 +27,8 @@ pub(super) fn meant(
     }
 }
 
-/// The tasks that a command line names; where it names none, every task, and what only looks like one.
+/// The named tasks and no findings; without names, every task, and findings about directories that only look
+/// like tasks. Returns an error if a name matches no task.
 pub(super) fn named_or_all(
     workspace: &Workspace,
     names: &[String],
@@ -38,7 +40,7 @@ pub(super) fn named_or_all(
     Ok((named, Vec::new()))
 }
 
-/// Judges tasks, passing over none: a task that cannot be judged is among the diagnostics.
+/// Evaluates tasks. A task that cannot be evaluated becomes a diagnostic.
 pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>, Vec<Diagnostic>) {
     let mut judged = Vec::new();
     let mut problems = Vec::new();
@@ -56,7 +58,7 @@ pub(super) fn judge_all(workspace: &Workspace, tasks: &[TaskRef]) -> (Vec<Sight>
     (judged, problems)
 }
 
-/// Directories that claim the same id.
+/// A finding for each task id that two directories share.
 pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
     let mut ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     ids.sort_unstable();
@@ -70,7 +72,8 @@ pub(super) fn duplicates(tasks: &[TaskRef]) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// The subjects of judged tasks, with the commits of their states.
+/// The subjects of evaluated tasks, each with the commit that contains its state. Returns an error if git
+/// cannot be read.
 pub(super) fn subjects<'a>(
     workspace: &'a Workspace,
     judged: &'a [Sight],
@@ -79,7 +82,7 @@ pub(super) fn subjects<'a>(
     Ok(judged.iter().zip(commits).map(|(one, commit)| workspace.subject(one, commit)).collect())
 }
 
-/// Tells what was applied to a task: the transitions, then what comes next.
+/// Prints what was applied to a task: its transitions, then what comes next.
 pub(super) fn applied(
     workspace: &Workspace,
     context: &Context,
@@ -115,7 +118,7 @@ pub(super) fn applied(
     Ok(())
 }
 
-/// Tells what came of an order about a run.
+/// Prints the outcome of a control request.
 pub(super) fn controlled(
     workspace: &Workspace,
     context: &Context,
@@ -133,7 +136,8 @@ pub(super) fn controlled(
         }
         Controlled::Nothing => {
             let judged = workspace.look(task)?;
-            let text = format!("nothing of `{}` is running, so there is nothing to {order}", task.id);
+            let text =
+                format!("`{}` has no active or interrupted run, so there is nothing to {order}", task.id);
             nothing(context, ui, &judged.decision, &text)?;
             return Ok(ExitCode::Nothing);
         }
@@ -147,14 +151,17 @@ pub(super) fn controlled(
         ui.answer(&line.text(ui.paint, ui.width))?;
     }
     if let Controlled::Told(run) = controlled {
-        ui.answer(&format!("{}: the process {} that runs it was told to {order}\n", task.id, run.pid))?;
+        ui.answer(&format!(
+            "{}: sent the {order} request to process {}, which drives the run\n",
+            task.id, run.pid
+        ))?;
     } else if transitions.is_empty() {
-        ui.answer(&format!("{}: {order} is noted\n", task.id))?;
+        ui.answer(&format!("{}: recorded the {order} request\n", task.id))?;
     }
     Ok(ExitCode::Fine)
 }
 
-/// The transitions that were applied to a task.
+/// The lines to print for the transitions that were applied to a task.
 pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     let workflow = applied.judged.workflow();
     let lines = applied.steps.iter().zip(entries(applied)).map(|((transition, commit), entry)| {
@@ -171,7 +178,8 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     lines.collect()
 }
 
-/// For each step that was committed, its entry in the record: the last ones of the state that followed.
+/// The history entry of each committed step, in the order of the steps: the last entries of the resulting
+/// state.
 fn entries(applied: &Applied) -> Vec<Option<&HistoryEntry>> {
     let history = applied.judged.state().map(|state| state.history.as_slice()).unwrap_or_default();
     let is_of = |entry: &HistoryEntry, made: &Transition| {
@@ -186,7 +194,7 @@ fn entries(applied: &Applied) -> Vec<Option<&HistoryEntry>> {
     found
 }
 
-/// Prints an answer that is a text: as it is, or as the `text` of one JSON document.
+/// Prints an answer that is plain text: unchanged, or as the `text` of one JSON document.
 pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure> {
     if context.global.json {
         return Ok(ui.answer(&pretty(&TextAnswer { text: text.to_owned() }))?);
@@ -194,7 +202,7 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
     Ok(ui.answer(text)?)
 }
 
-/// Tells that there was nothing to apply.
+/// Prints that there was nothing to apply, and why.
 pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
     if context.global.json {
         ui.answer(&pretty(&NothingDue {
@@ -208,7 +216,7 @@ pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &st
     Ok(())
 }
 
-/// Carries out a person's order and tells what came of it.
+/// Executes a person's order and prints what was applied.
 pub(super) fn carry_out(
     context: &Context,
     ui: &Ui,

@@ -1,4 +1,4 @@
-//! `orch resolve`: settles what a merge left of tasks' records.
+//! `orch resolve`: resolves the records of tasks that two branches moved.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement, Writer};
@@ -56,7 +56,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             Ok(Some(Resolved::Settled(settlement))) => rows.push(settled(task, &settlement)),
             Ok(Some(Resolved::Disputed(dispute))) => rows.push(disputed(&dispute)),
             Ok(None) => {}
-            // One task does not keep the others from being settled.
+            // A failure in one task does not prevent the others from being resolved.
             Err(error) if tasks.len() > 1 => rows.push(failed(task, &error)),
             Err(error) => return Err(error.into()),
         }
@@ -81,7 +81,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     })
 }
 
-/// What comes next.
+/// Prints what to do next.
 fn advise(answer: &Resolutions, next: Option<&str>, writer: &Writer<'_>, ui: &Ui) -> Result<(), Failure> {
     for option in answer.tasks.iter().flat_map(|task| &task.options) {
         ui.status(&format!("hint: {}", command(&option.argv)));
@@ -101,14 +101,15 @@ fn advise(answer: &Resolutions, next: Option<&str>, writer: &Writer<'_>, ui: &Ui
 
 fn settled(task: &TaskRef, settlement: &Settlement) -> Resolution {
     let reason = match settlement.how {
-        ResolvedBy::Moved(side) => format!("only {} had moved", name(side)),
+        ResolvedBy::Moved(side) => format!("only {} had moved the task", name(side)),
         ResolvedBy::Merged => {
-            "both sides had moved; the rules go on from the earlier phase, with the merged files".to_owned()
+            "both sides had moved the task; the rules continue from the earlier phase with the merged files"
+                .to_owned()
         }
         ResolvedBy::Chosen(side) => {
-            format!("{} was chosen, and what the other used up stays used up", name(side))
+            format!("{} was chosen; everything that the other side used up stays used up", name(side))
         }
-        ResolvedBy::Renewed => "the log was whole; state.json is folded from it anew".to_owned(),
+        ResolvedBy::Renewed => "the log was intact; folded state.json from it".to_owned(),
     };
     Resolution {
         task: task.id.to_string(),
@@ -173,8 +174,8 @@ fn disputed(dispute: &Dispute) -> Resolution {
         ours: story(&dispute.ours),
         theirs: story(&dispute.theirs),
         options: vec![
-            option(MergeSide::Ours, "keep the side that HEAD holds"),
-            option(MergeSide::Theirs, "keep the side that is merged in"),
+            option(MergeSide::Ours, "keep the side in HEAD"),
+            option(MergeSide::Theirs, "keep the side being merged"),
         ],
         ..unsettled(&dispute.task, dispute.conflict.to_string())
     }

@@ -1,4 +1,4 @@
-//! `orch resume`: a paused run goes on.
+//! `orch resume`: continues a paused run.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

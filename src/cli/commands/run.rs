@@ -1,4 +1,4 @@
-//! `orch run`: the loop that drives a task.
+//! `orch run`: drives a task.
 
 mod ask;
 mod live;
@@ -65,7 +65,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     go(&workspace, &task, &options, context, ui)
 }
 
-/// Drives a task to its end, asking a person in between where there is one.
+/// Drives a task until the run ends, and prompts for answers in between if the terminal is interactive.
 pub(super) fn go(
     workspace: &Workspace,
     task: &TaskRef,
@@ -91,7 +91,7 @@ impl Attendant for RunTerminal<'_> {
         self.context.interrupts.drives(stop.clone());
         self.context.interrupts.instead(move || {
             flag.stop();
-            tell("the run is brought to its end; Ctrl-C once more ends it at once".to_owned());
+            tell("ending the run; press Ctrl-C again to end it at once".to_owned());
         });
     }
 
@@ -118,7 +118,7 @@ impl Attendant for RunTerminal<'_> {
     }
 }
 
-/// Says how a run ended.
+/// Prints how a run ended.
 fn finish(
     workspace: &Workspace,
     context: &Context,

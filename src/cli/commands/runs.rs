@@ -1,4 +1,4 @@
-//! `orch runs`: who runs what.
+//! `orch runs`: the last run of every task.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::drive::{self, RunInfo};

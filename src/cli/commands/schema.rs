@@ -22,11 +22,11 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let dashed = args.name.replace('_', "-");
     let found = [&args.name, &dashed].into_iter().find_map(|name| system.schema(name));
     let Some(text) = found else {
-        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.name));
+        let failure = Failure::new(Code::UnknownSchema, format!("no schema is named `{}`", args.name));
         let names: Vec<&str> = system.names("schemas", ".schema.json").collect();
         return Err(match nearest(&args.name, names.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint(format!("there are: {}", names.join(", "))),
+            None => failure.hint(format!("the schemas are {}", names.join(", "))),
         });
     };
     if !args.example {
@@ -34,8 +34,8 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         return Ok(ExitCode::Fine);
     }
     let Some(example) = scan::example(text) else {
-        let message = format!("schema `{}` gives no example that it accepts", args.name);
-        return Err(Failure::new(Code::NoExample, message).hint("add one to its `examples`"));
+        let message = format!("cannot derive an example from schema `{}`", args.name);
+        return Err(Failure::new(Code::NoExample, message).hint("add one to the schema's `examples`"));
     };
     ui.answer(&format!("{example:#}\n"))?;
     Ok(ExitCode::Fine)

@@ -1,4 +1,4 @@
-//! `orch status`: one line a task.
+//! `orch status`: one line per task.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

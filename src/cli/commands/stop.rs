@@ -1,4 +1,4 @@
-//! `orch stop`: a run ends now.
+//! `orch stop`: ends a run and its executor now.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;

@@ -1,4 +1,4 @@
-//! `orch suggest`: what comes next, and why.
+//! `orch suggest`: what to do next, and why.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -53,7 +53,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     Ok(answer.exit(args))
 }
 
-/// What is suggested, or why nothing is.
+/// The suggestions, and the text to print if there are none.
 struct Answer {
     envelope: Suggestions,
     nothing: String,
@@ -84,9 +84,9 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
     let nothing = match (tasks.is_empty(), all_done, args.whom) {
         (true, ..) => "There are no tasks yet.".to_owned(),
         (_, true, _) => format!("{}, nothing to do: all done.", counted(judged.len(), "task")),
-        (_, _, Some(Whom::Agent)) => "Nothing waits for an agent.".to_owned(),
-        (_, _, Some(Whom::Human)) => "Nothing waits for a person.".to_owned(),
-        (_, _, None) => "Nothing is suggested.".to_owned(),
+        (_, _, Some(Whom::Agent)) => "No task waits for an agent.".to_owned(),
+        (_, _, Some(Whom::Human)) => "No task waits for a person.".to_owned(),
+        (_, _, None) => "There is nothing to suggest.".to_owned(),
     };
     judged.retain(|one| named || !one.decision.is_done());
     let subjects = report::subjects(workspace, &judged)?;
@@ -99,13 +99,13 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
     Ok(Answer { envelope: Suggestions::new(workspace.repository(), &kept, None, &problems), nothing })
 }
 
-/// Returns when the suggestions differ from what they are now.
+/// Waits until the suggestions change, and prints them.
 fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let until = args.timeout.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));
     let before: OnceCell<Answer> = OnceCell::new();
     let begin = || answer(workspace, args).map(|now| drop(before.set(now)));
     let news = || {
-        // The settings may have changed too, so everything is opened anew.
+        // The settings may have changed too, so the workspace is opened again.
         let now = answer(&context.workspace(ui)?, args)?;
         let is_same = |before: &Answer| before.envelope.suggestions == now.envelope.suggestions;
         Ok((!before.get().is_some_and(is_same)).then_some(now))

@@ -1,4 +1,4 @@
-//! `orch watch`: the agent.
+//! `orch watch`: commits transitions as files change.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -48,7 +48,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     Ok(ExitCode::Fine)
 }
 
-/// Looks at everything once.
+/// Evaluates all tasks once and applies what is due.
 fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut watching = Watching::new(workspace, context.caller.clone(), args.dry_run);
     let mut code = ExitCode::Fine;
@@ -63,7 +63,7 @@ fn once(workspace: Workspace, args: &WatchArgs, context: &Context, ui: &Ui) -> R
     Ok(code)
 }
 
-/// Shows what came of an event.
+/// Prints an effect of the watch.
 fn tell(workspace: &Workspace, effect: WatchEffect, context: &Context, ui: &Ui) -> Result<(), Failure> {
     happenings(workspace, effect).into_iter().try_for_each(|happening| show(happening, context, ui))
 }
@@ -77,7 +77,7 @@ fn show(happening: Happening, context: &Context, ui: &Ui) -> Result<(), Failure>
     Ok(ui.answer(&text)?)
 }
 
-/// An effect as what is shown of it.
+/// Converts an effect of the watch to the events that are printed.
 fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
     let finding = |diagnostic: &Diagnostic| Happening::Finding { finding: Box::new(Finding::of(diagnostic)) };
     match effect {
@@ -108,7 +108,7 @@ fn happenings(workspace: &Workspace, effect: WatchEffect) -> Vec<Happening> {
     }
 }
 
-/// What is to be done about a task now.
+/// The suggestion for a task now.
 fn stands(workspace: &Workspace, judged: &Sight) -> Happening {
     let subject = workspace.subject(judged, None);
     Happening::Suggestion { suggestion: Box::new(Suggestion::of(&subject)) }

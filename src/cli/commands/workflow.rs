@@ -1,4 +1,4 @@
-//! `orch workflow`: list, show, check, format, draw and make workflows.
+//! `orch workflow`: lists, shows, checks, formats, draws and creates workflows.
 
 mod interview;
 mod new;
@@ -13,7 +13,7 @@ use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
 use std::sync::Arc;
 
-/// What to do with workflows.
+/// The subcommands of `orch workflow`.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowCommand {
     /// List the workflows with their source and their numbers of phases and rules.
@@ -169,7 +169,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         let path = workspace.root().join(workspace.workflow_path(name));
         if !path.is_file() {
             if !args.workflows.is_empty() {
-                let message = format!("workflow `{name}` ships inside orch; there is no file to format");
+                let message = format!("workflow `{name}` is built into orch; there is no file to format");
                 return Err(Failure::new(Code::NotAFile, message));
             }
             continue;
@@ -188,7 +188,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
         let answer = FormattedAnswer { written: !args.check, paths: stale.clone() };
         ui.answer(&pretty(&answer))?;
     } else {
-        let what = if args.check { "the diagram is out of date" } else { "drawn anew" };
+        let what = if args.check { "the diagram is out of date" } else { "redrew the diagram" };
         for path in &stale {
             ui.answer(&format!("{path}: {what}\n"))?;
         }

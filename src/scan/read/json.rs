@@ -1,4 +1,4 @@
-//! JSON without surprises: duplicate keys and lossy numbers are told, faults have a place.
+//! Strict JSON: duplicate keys and inexact numbers are reported, and every problem has a position.
 
 use super::{ReadResult, conflict, text};
 use crate::base::{Code, Diagnostic, Place, RepoPath};
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
 use std::fmt;
 
-/// Parses one JSON document. The value is there unless a problem is an error.
+/// Parses one JSON document. The value is `None` exactly if a problem is an error.
 #[must_use]
 pub fn parse_json(path: &RepoPath, bytes: &[u8]) -> (Option<Value>, Vec<Diagnostic>) {
     let text = match text(path, bytes) {
@@ -21,7 +21,7 @@ pub fn parse_json(path: &RepoPath, bytes: &[u8]) -> (Option<Value>, Vec<Diagnost
     }
 }
 
-/// Parses JSON Lines into an array; a problem carries the line.
+/// Parses JSON Lines into an array; each problem has its line.
 pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     let text = match text(path, bytes) {
         Ok(text) => text,
@@ -51,7 +51,37 @@ pub(super) fn lines(path: &RepoPath, bytes: &[u8]) -> ReadResult {
     ReadResult { data: (!broken).then_some(Value::Array(values)), problems }
 }
 
-/// What the parse noticed beside the value.
+/// Returns the offset and the length of the value at `pointer`, or of its member `key`; of a container,
+/// its first byte.
+pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(usize, usize)> {
+    let found = match key {
+        Some(key) => key_span(text, pointer, key),
+        None => span(text, pointer).map(|(start, length)| {
+            let is_container = text[start..].starts_with(['{', '[']);
+            (start, if is_container { 1 } else { length })
+        }),
+    };
+    // A value that is not there is missing from the document as a whole.
+    Some(found.unwrap_or_default())
+}
+
+/// The same in JSON Lines, where the first part of the pointer is the number of the value.
+pub(super) fn locate_in_lines(text: &str, pointer: &str) -> Option<(usize, usize)> {
+    let mut parts = pointer.splitn(3, '/').skip(1);
+    let index: usize = parts.next().and_then(|index| index.parse().ok()).unwrap_or(0);
+    let rest = parts.next().map_or_else(String::new, |rest| format!("/{rest}"));
+    let mut offset = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = offset;
+        offset += line.len();
+        (start, line)
+    });
+    let (start, line) = lines.filter(|(_, line)| !line.trim().is_empty()).nth(index)?;
+    let (inner, length) = span(line, &rest).unwrap_or_default();
+    Some((start + inner, length))
+}
+
+/// What the parser noticed apart from the value.
 #[derive(Default)]
 struct Noticed {
     duplicate: Option<(String, String)>,
@@ -76,7 +106,7 @@ fn parse(path: &RepoPath, text: &str) -> Result<(Value, Vec<Diagnostic>), Box<Di
                 let (start, length) = span(text, &pointer).unwrap_or_default();
                 let mut place = Place::at(path.as_str(), text, start, length);
                 place.pointer = Some(pointer);
-                let message = "the integer is too large to be kept exactly";
+                let message = "the integer is too large to be represented exactly";
                 Diagnostic::warning(Code::JsonBigInteger, message).at(place).hint("write it as a string")
             });
             Ok((value, lossy.into_iter().collect()))
@@ -95,27 +125,27 @@ fn syntax(path: &RepoPath, text: &str, error: &serde_json::Error) -> Diagnostic 
     let plain = message.split(" at line ").next().unwrap_or(&message);
     if plain.contains("recursion limit") {
         let place = Place::at(path.as_str(), text, offset, 1);
-        return Diagnostic::error(Code::JsonDepth, "it nests deeper than 128 levels")
+        return Diagnostic::error(Code::JsonDepth, "the JSON nests deeper than 128 levels")
             .at(place)
-            .hint("flatten it");
+            .hint("flatten the structure");
     }
     let rest = &text[offset..];
     let hint = if error.is_eof() {
         offset = text.trim_end().len();
-        "it ends early: was it cut off?"
+        "the file ends early: was it truncated?"
     } else if ["NaN", "Infinity", "-Infinity"].iter().any(|word| rest.starts_with(word)) {
-        "JSON has no NaN and no Infinity; write null or a string"
+        "JSON has neither NaN nor Infinity; write null or a string"
     } else if rest.starts_with('\'') {
-        "strings stand in double quotes"
+        "strings need double quotes"
     } else if rest.starts_with(['}', ']']) {
-        "is there a comma too many before it?"
+        "is there an extra comma before it?"
     } else if rest.starts_with('/') {
-        "JSON has no comments"
+        "JSON does not allow comments"
     } else {
-        "orch schema NAME --example shows one that is valid"
+        "orch schema NAME --example prints a valid example"
     };
     let place = Place::at(path.as_str(), text, offset, 1);
-    Diagnostic::error(Code::JsonSyntax, format!("it is not JSON: {plain}")).at(place).hint(hint)
+    Diagnostic::error(Code::JsonSyntax, format!("the file is not valid JSON: {plain}")).at(place).hint(hint)
 }
 
 fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic {
@@ -124,11 +154,11 @@ fn duplicate(path: &RepoPath, text: &str, object: &str, key: &str) -> Diagnostic
     let quoted = Value::from(key).to_string();
     let second = text[first..].find(&quoted).map_or(first, |offset| first + offset);
     let place = Place::at(path.as_str(), text, second, quoted.len());
-    let message = format!("key `{key}` stands twice in one object");
+    let message = format!("key `{key}` occurs twice in one object");
     Diagnostic::error(Code::JsonDuplicateKey, message).at(place).hint("keep one of the two")
 }
 
-/// Builds a value and notices what `serde_json` would swallow.
+/// Builds a value and notices what `serde_json` would accept silently.
 struct Seed<'n>(&'n RefCell<Noticed>);
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -140,7 +170,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
 }
 
 impl Seed<'_> {
-    /// Runs `inner` with a segment appended to the pointer.
+    /// Calls `inner` with a segment appended to the pointer.
     fn below<T>(&self, segment: &str, inner: impl FnOnce() -> T) -> T {
         let before = self.0.borrow().pointer.len();
         {
@@ -178,7 +208,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        // An integer beyond 64 bits arrives here, already rounded.
+        // An integer beyond 64 bits arrives here already rounded.
         if value.fract() == 0.0 && value.abs() >= 9_007_199_254_740_992.0 {
             let mut noticed = self.0.borrow_mut();
             if noticed.lossy.is_none() {

@@ -1,4 +1,4 @@
-//! A JUnit XML report: tests, failures, errors, skipped, counted from the test cases themselves.
+//! A JUnit XML report: tests, failures, errors and skipped tests, counted from the test cases.
 
 use super::ReadResult;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
@@ -6,7 +6,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde_json::{Value, json};
 
-/// How many failed tests are named.
+/// How many failed tests are listed by name.
 const MAX_NAMED: usize = 50;
 
 #[derive(Default, Clone)]
@@ -17,7 +17,7 @@ struct Counts {
     skipped: u64,
 }
 
-/// What a suite says of itself in its attributes.
+/// The counts that a suite declares in its attributes.
 #[derive(Default)]
 struct Claims {
     tests: Option<u64>,
@@ -25,11 +25,11 @@ struct Claims {
     errors: Option<u64>,
 }
 
-/// A `testsuite` or `testsuites`; its counts cover the suites inside it.
+/// A `testsuite` or `testsuites`; its counts include the suites inside it.
 #[derive(Default)]
 struct Suite {
     name: String,
-    /// Whether it is a `testsuite`, which a report lists.
+    /// Whether it is a `testsuite`, which the report lists.
     listed: bool,
     claims: Claims,
     counts: Counts,
@@ -37,7 +37,7 @@ struct Suite {
 
 #[derive(Default)]
 struct Report {
-    /// All there is, whatever suite it stands in.
+    /// The counts of the whole report.
     all: Counts,
     suites: Vec<Suite>,
     open: Vec<usize>,
@@ -47,7 +47,7 @@ struct Report {
     problems: Vec<String>,
 }
 
-/// Reads a report. Document type declarations are refused, so that no entity can expand.
+/// Reads a report. Rejects document type declarations, so that no entity can expand.
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut reader = Reader::from_str(text);
     let mut report = Report::default();
@@ -59,9 +59,17 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
             ReadResult::refused(Diagnostic::error(Code::JunitSyntax, message).at(place).hint(hint))
         };
         match reader.read_event() {
-            Err(error) => return refuse(format!("it is not XML: {error}"), "was it cut off?"),
+            Err(error) => {
+                return refuse(
+                    format!("the report is not well-formed XML: {error}"),
+                    "was the file truncated?",
+                );
+            }
             Ok(Event::DocType(_)) => {
-                return refuse("it declares a document type".to_owned(), "a report needs none; remove it");
+                return refuse(
+                    "the report declares a document type".to_owned(),
+                    "remove the DOCTYPE declaration",
+                );
             }
             Ok(Event::Start(element)) => {
                 depth += 1;
@@ -75,13 +83,15 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
                 depth -= 1;
                 report.end(element.local_name().as_ref());
             }
-            Ok(Event::Eof) if depth != 0 => return refuse("it ends early".to_owned(), "was it cut off?"),
+            Ok(Event::Eof) if depth != 0 => {
+                return refuse("the report ends early".to_owned(), "was the file truncated?");
+            }
             Ok(Event::Eof) => break,
             Ok(_) => {}
         }
     }
     if report.suites.is_empty() {
-        let message = "it is no JUnit report: it has no `testsuite`";
+        let message = "the file is not a JUnit report: it has no `testsuite`";
         return ReadResult::refused(
             Diagnostic::error(Code::NotJunit, message).at(Place::file(path)).hint("write a JUnit XML report"),
         );
@@ -89,7 +99,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let odd = |message: &String| {
         Diagnostic::warning(Code::JunitCounts, message.as_str())
             .at(Place::file(path))
-            .hint("tests count where they stand; of failures and errors, the larger number counts")
+            .hint("the listed tests count; of failures and errors, the larger number counts")
     };
     let problems = report.problems.iter().map(odd).collect();
     ReadResult { data: Some(report.value()), problems }
@@ -113,7 +123,7 @@ impl Report {
                 });
             }
             "testcase" => {
-                // One inside another must not hide how the outer one ended.
+                // A nested test case must not hide the result of the outer one.
                 self.end_case();
                 let class = attribute(element, "classname").unwrap_or_default();
                 let name = attribute(element, "name").unwrap_or_default();
@@ -133,7 +143,7 @@ impl Report {
         match &mut self.case {
             Some((_, marked @ None)) => *marked = Some(outcome),
             Some(_) => {}
-            // Outside any test case, as runners write what broke before a test could start.
+            // Outside any test case: runners report this way what failed before a test could start.
             None if outcome == "skipped" => {}
             None => self.innermost().add(outcome),
         }
@@ -159,8 +169,8 @@ impl Report {
         }
     }
 
-    /// A suite that claims more failures than it shows must not pass as green; a test that it claims
-    /// and does not show has passed nowhere.
+    /// A suite that declares more failures than it lists must not pass as green. A test that is declared but
+    /// not listed does not count as passed.
     fn end_suite(&mut self) {
         let Some(suite) = self.open.pop().and_then(|index| self.suites.get_mut(index)) else { return };
         let Suite { name, claims, counts, .. } = suite;
@@ -172,7 +182,8 @@ impl Report {
             if let Some(claimed) = claimed.filter(|claimed| *claimed != counted)
                 && self.problems.len() < MAX_NAMED
             {
-                self.problems.push(format!("suite `{name}` declares {claimed} {what} but holds {counted}"));
+                self.problems
+                    .push(format!("suite `{name}` declares {claimed} {what} but contains {counted}"));
             }
         }
         counts.failures = counts.failures.max(claims.failures.unwrap_or(0));
@@ -181,7 +192,7 @@ impl Report {
         self.innermost().include(&counts);
     }
 
-    /// The counts of the suite that is open, else of the whole report.
+    /// The counts of the innermost open suite, or else of the whole report.
     fn innermost(&mut self) -> &mut Counts {
         match self.open.last().and_then(|index| self.suites.get_mut(*index)) {
             Some(suite) => &mut suite.counts,
@@ -231,7 +242,7 @@ impl Counts {
     }
 }
 
-/// A count in an attribute; one too large to be true is the largest there is, not none.
+/// Parses a count. A number that is too large becomes the maximum rather than nothing.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -274,7 +285,7 @@ mod tests {
         assert_eq!((&data["tests"], &data["errors"]), (&json!(1), &json!(1)));
     }
 
-    /// Each report with its failures, errors and tests as they count, and the number of warnings.
+    /// Each report with the resulting failures, errors and tests, and the number of warnings.
     #[test]
     fn what_a_suite_claims_against_itself_counts() {
         for (text, counted, warnings) in [
@@ -284,7 +295,7 @@ mod tests {
             ("<testsuite failures='1'><testcase><failure/></testcase></testsuite>", [1, 0, 1], 0),
             ("<testsuite failures='0'><testcase><failure/></testcase></testsuite>", [1, 0, 1], 1),
             ("<testsuite tests='9'/>", [0, 0, 0], 1),
-            // The outer suite's claim covers the inner ones, and the whole covers them all.
+            // The declaration of the outer suite includes the inner ones, and the report includes all suites.
             (
                 "<testsuites failures='3'><testsuite failures='3'><testsuite failures='2'/>\
                  <testcase><failure/></testcase></testsuite></testsuites>",

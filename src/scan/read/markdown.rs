@@ -1,39 +1,42 @@
-//! What a Markdown document says about itself: front matter, headings, check boxes, words.
+//! What a Markdown document contains: front matter, headings, check boxes, words.
 
-use super::ReadResult;
+use super::{ReadResult, yaml};
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value, json};
 
-/// How many headings are kept of one document.
+/// How many headings of one document are kept.
 const MAX_HEADINGS: usize = 10_000;
 
 /// Reads a document. `words` counts the words outside front matter and headings.
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let (front, body_start) = front_matter(text);
     let mut problems = Vec::new();
-    let front_matter = match front.map(yaml) {
+    let front_matter = match front.map(members) {
         None => Value::Null,
         Some(Ok(members)) => Value::Object(members),
-        Some(Err(line)) => {
-            let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
-            let message = "this line of the front matter is not understood";
+        Some(Err((line, column, message))) => {
+            // The opening `---` is line 1.
+            let place = Place { line: Some(line + 1), column: Some(column), ..Place::file(path) };
             problems.push(
-                Diagnostic::warning(Code::FrontMatter, message)
+                Diagnostic::error(Code::FrontMatter, format!("the front matter cannot be read: {message}"))
                     .at(place)
-                    .hint("use `key: value` and flat lists"),
+                    .hint(
+                        "write `key: value` in YAML between the two `---` lines, or begin with an empty line",
+                    ),
             );
-            Value::Null
+            return ReadResult { data: None, problems };
         }
     };
     let seen = body(&text[body_start..], text[..body_start].matches('\n').count());
     if let Some(line) = seen.cut_at {
         let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
-        let message = format!("it has more than {MAX_HEADINGS} headings; from here on they are left out");
+        let message =
+            format!("the document has more than {MAX_HEADINGS} headings; the rest is ignored from here on");
         problems.push(
             Diagnostic::warning(Code::MarkdownHeadings, message)
                 .at(place)
-                .hint("split it into several documents"),
+                .hint("split the file into several documents"),
         );
     }
     let title =
@@ -51,7 +54,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
 #[derive(Default)]
 struct MarkdownBody {
     headings: Vec<Value>,
-    /// The line of the first heading that is one too many.
+    /// The line of the first heading beyond the limit.
     cut_at: Option<u32>,
     total: usize,
     done: usize,
@@ -61,7 +64,7 @@ struct MarkdownBody {
 fn body(text: &str, lines_before: usize) -> MarkdownBody {
     let mut seen = MarkdownBody::default();
     let mut heading: Option<(HeadingLevel, String, usize)> = None;
-    // Counted onwards from heading to heading, for a document may have very many.
+    // Lines are counted incrementally from heading to heading, because a document may have many headings.
     let (mut counted, mut line) = (0, lines_before + 1);
     let options = Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
@@ -98,7 +101,7 @@ fn body(text: &str, lines_before: usize) -> MarkdownBody {
     seen
 }
 
-/// The front matter between two `---` lines at the very start, and where the body begins.
+/// The front matter between two `---` lines at the very start, and the offset of the body.
 fn front_matter(text: &str) -> (Option<&str>, usize) {
     let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
         return (None, 0);
@@ -114,66 +117,22 @@ fn front_matter(text: &str) -> (Option<&str>, usize) {
     (None, 0)
 }
 
-/// The plain part of YAML: `key: scalar`, `key: [a, b]`, and `key:` followed by `- item` lines or
-/// one level of indented members. The error is the number of the line that is anything else.
-fn yaml(text: &str) -> Result<Map<String, Value>, u32> {
-    let mut members = Map::new();
-    let mut open: Option<String> = None;
-    for (index, line) in text.lines().enumerate() {
-        // The opening `---` is line 1.
-        let number = u32::try_from(index + 2).unwrap_or(u32::MAX);
-        let trimmed = line.trim();
-        if trimmed.is_empty() || trimmed.starts_with('#') {
-            continue;
-        }
-        let indented = line.starts_with([' ', '\t']) || trimmed.starts_with("- ");
-        match (&open, indented) {
-            (Some(key), true) => {
-                let slot = members.entry(key.clone()).or_insert(Value::Null);
-                if let Some(item) = trimmed.strip_prefix("- ") {
-                    if slot.is_null() {
-                        *slot = Value::Array(Vec::new());
-                    }
-                    slot.as_array_mut().ok_or(number)?.push(scalar(item));
-                } else {
-                    let (name, value) = trimmed.split_once(':').ok_or(number)?;
-                    if slot.is_null() {
-                        *slot = Value::Object(Map::new());
-                    }
-                    slot.as_object_mut().ok_or(number)?.insert(name.trim().to_owned(), scalar(value));
-                }
-            }
-            (_, false) => {
-                let (key, value) = trimmed.split_once(':').ok_or(number)?;
-                let key = key.trim().trim_matches(['"', '\'']).to_owned();
-                members.insert(key.clone(), scalar(value));
-                open = value.trim().is_empty().then_some(key);
-            }
-            (None, true) => return Err(number),
-        }
+/// The members of front matter, or the line, the column and the kind of the fault.
+fn members(front: &str) -> Result<Map<String, Value>, (u32, u32, String)> {
+    match yaml::parse(front) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err((1, 1, "it is not a mapping".to_owned())),
+        Err(fault) => Err((fault.line, fault.column, fault.message)),
     }
-    Ok(members)
 }
 
-fn scalar(text: &str) -> Value {
-    let text = text.trim();
-    let quoted = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    if let Some(inner) = quoted('"').or_else(|| quoted('\'')) {
-        return Value::from(inner);
-    }
-    if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return inner.split(',').map(str::trim).filter(|item| !item.is_empty()).map(scalar).collect();
-    }
-    match text {
-        "" | "~" | "null" => Value::Null,
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        _ => text
-            .parse::<i64>()
-            .map(Value::from)
-            .or_else(|_| text.parse::<f64>().map(Value::from))
-            .unwrap_or_else(|_| Value::from(text)),
-    }
+/// Returns the line and the column of a value in the front matter.
+pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<(u32, u32)> {
+    let (front, _) = front_matter(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let inner = pointer.strip_prefix("/front_matter")?;
+    let (line, column) = yaml::locate(front?, inner, key)?;
+    Some((line + 1, column))
 }
 
 #[cfg(test)]
@@ -206,10 +165,17 @@ mod tests {
     }
 
     #[test]
-    fn odd_front_matter_is_told_with_its_line() {
-        let verdict = read(&RepoPath::new("f.md").expect("valid"), "---\na: 1\nwhat is this\n---\nx\n");
-        assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(3));
-        assert!(verdict.data.is_some());
+    fn front_matter_is_yaml() {
+        let data = data("---\na: |\n  two\n  lines\nb: {c: [1]}\n---\nx\n");
+        assert_eq!(data["front_matter"], json!({"a": "two\nlines\n", "b": {"c": [1]}}));
+        let deep = format!("a: {}{}", "[".repeat(20_000), "]".repeat(20_000));
+        for (front, line) in [("a: 1\nwhat is this", 3), ("a: 1\na: 2", 3), ("just words", 2), (&deep, 2)] {
+            let text = format!("---\n{front}\n---\nx\n");
+            let verdict = read(&RepoPath::new("f.md").expect("valid"), &text);
+            assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(line));
+            assert!(verdict.data.is_none() && verdict.problems[0].is_error());
+        }
+        assert_eq!(locate("---\na:\n  b: 1\n---\n", "/front_matter/a/b", None), Some((3, 6)));
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! From the bytes of an artifact to a JSON value, by its format.
+//! Reads the bytes of an artifact into a JSON value, by its format.
 
+mod csv;
 mod json;
 mod junit;
 mod markdown;
 mod patch;
+mod toml;
+mod yaml;
 
 pub use json::parse_json;
 
@@ -11,12 +14,15 @@ use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::workflow::Format;
 use serde_json::{Value, json};
 
-/// What a reader made of some bytes.
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The result of reading some bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadResult {
-    /// The value; `None` where there is none.
+    /// The value; `None` if the bytes could not be read.
     pub data: Option<Value>,
-    /// What is wrong or odd.
+    /// Errors and warnings.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -30,13 +36,13 @@ impl ReadResult {
     }
 }
 
-/// Reads bytes by a format. An empty file is never valid.
+/// Reads bytes in a format. An empty file is never valid.
 #[must_use]
 pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        let hint = "write it, or remove it";
+        let hint = "write the file, or remove it";
         return ReadResult::refused(
-            Diagnostic::error(Code::Empty, "it is empty").at(Place::file(path)).hint(hint),
+            Diagnostic::error(Code::Empty, "the file is empty").at(Place::file(path)).hint(hint),
         );
     }
     match format {
@@ -45,13 +51,35 @@ pub fn read(format: Format, path: &RepoPath, bytes: &[u8]) -> ReadResult {
             ReadResult { data, problems }
         }
         Format::Jsonl => json::lines(path, bytes),
-        Format::Markdown => with_text(path, bytes, markdown::read),
+        // Some editors of Markdown write a byte order mark; no reader of Markdown minds it.
+        Format::Markdown => with_text(path, bytes.strip_prefix(MARK).unwrap_or(bytes), markdown::read),
         Format::Junit => with_text(path, bytes, junit::read),
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().count()}))
         }),
         Format::Patch => with_text(path, bytes, patch::read),
+        Format::Yaml => with_text(path, bytes, yaml::read),
+        Format::Toml => with_text(path, bytes, toml::read),
+        Format::Csv => with_text(path, bytes, csv::read),
     }
+}
+
+/// The place of the value at `pointer` (RFC 6901) in a file, or of the name of its member `key`; the file
+/// alone where its format or its text does not tell.
+#[must_use]
+pub fn locate(format: Format, path: &RepoPath, text: &str, pointer: &str, key: Option<&str>) -> Place {
+    let span = |(start, length)| Place::at(path.as_str(), text, start, length);
+    let position = |(line, column)| Place { line: Some(line), column: Some(column), ..Place::file(path) };
+    let place = match format {
+        Format::Json => json::locate(text, pointer, key).map(span),
+        Format::Jsonl => json::locate_in_lines(text, pointer).map(span),
+        Format::Markdown => markdown::locate(text, pointer, key).map(position),
+        Format::Yaml => yaml::locate(text, pointer, key).map(position),
+        Format::Toml => toml::locate(text, pointer, key).map(|bytes| span((bytes.start, bytes.len()))),
+        Format::Csv => csv::locate(text, pointer).map(|start| span((start, 1))),
+        Format::Junit | Format::Text | Format::Patch => None,
+    };
+    place.unwrap_or_else(|| Place::file(path))
 }
 
 fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> ReadResult) -> ReadResult {
@@ -64,34 +92,37 @@ fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> Re
     }
 }
 
-/// The bytes as text, or what keeps them from being one.
+/// The bytes as text, or the reason that they are not text.
 fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
-    let refuse =
-        |diagnostic: Diagnostic| Err(Box::new(diagnostic.hint("save it as UTF-8 without a byte order mark")));
+    let refuse = |diagnostic: Diagnostic| {
+        Err(Box::new(diagnostic.hint("save the file as UTF-8 without a byte order mark")))
+    };
     let file = || Place::file(path);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return refuse(Diagnostic::error(Code::Utf16, "it is UTF-16, not UTF-8").at(file()));
+        return refuse(Diagnostic::error(Code::Utf16, "the file is UTF-16, not UTF-8").at(file()));
     }
-    if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
-        return refuse(Diagnostic::error(Code::ByteOrderMark, "it begins with a byte order mark").at(file()));
+    if bytes.starts_with(MARK) {
+        return refuse(
+            Diagnostic::error(Code::ByteOrderMark, "the file begins with a byte order mark").at(file()),
+        );
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => match text.find('\0') {
             Some(offset) => {
                 let place = Place::at(path.as_str(), text, offset, 1);
-                refuse(Diagnostic::error(Code::NulByte, "it holds a NUL byte").at(place))
+                refuse(Diagnostic::error(Code::NulByte, "the file contains a NUL byte").at(place))
             }
             None => Ok(text),
         },
         Err(error) => {
             let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             let place = Place::at(path.as_str(), &before, before.len(), 1);
-            refuse(Diagnostic::error(Code::NotUtf8, "it is not UTF-8").at(place))
+            refuse(Diagnostic::error(Code::NotUtf8, "the file is not UTF-8").at(place))
         }
     }
 }
 
-/// Conflict markers that a merge left behind.
+/// The finding for the first merge conflict in a text, if there is one.
 #[must_use]
 pub fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
     if !text.contains("<<<<<<< ") {
@@ -105,11 +136,11 @@ pub fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
         }
         if let Some(start) = start.filter(|_| line.starts_with(">>>>>>> ")) {
             let place = Place::at(path.as_str(), text, start, "<<<<<<<".len());
-            let message = "it holds the conflict markers of a merge";
+            let message = "the file contains the conflict markers of a merge";
             return Some(
                 Diagnostic::error(Code::ConflictMarkers, message)
                     .at(place)
-                    .hint("resolve the conflict, then save it"),
+                    .hint("resolve the conflict, then save the file"),
             );
         }
         offset += line.len();
@@ -121,7 +152,7 @@ pub fn conflict(path: &RepoPath, text: &str) -> Option<Diagnostic> {
 mod tests {
     use super::*;
 
-    /// What each kind of bad bytes is called, and where it is.
+    /// The code and the position of each kind of bad bytes.
     #[test]
     fn bad_bytes_have_a_code_and_a_place() {
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
@@ -158,6 +189,16 @@ mod tests {
             );
             assert!(first.hint.is_some(), "{first}");
         }
+    }
+
+    #[test]
+    fn markdown_may_begin_with_a_byte_order_mark() {
+        let path = RepoPath::new("f.md").expect("valid");
+        let text = "\u{feff}---\na: {b: 1}\n---\n# T\n";
+        let data = read(Format::Markdown, &path, text.as_bytes()).data.expect("valid");
+        assert_eq!((&data["front_matter"]["a"], &data["headings"][0]["line"]), (&json!({"b": 1}), &json!(4)));
+        let place = locate(Format::Markdown, &path, text, "/front_matter/a/b", None);
+        assert_eq!((place.line, place.column), (Some(2), Some(8)));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! What a unified diff touches: files, and lines added and removed.
+//! What a unified diff touches: its files, and the lines added and removed.
 
 use super::ReadResult;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::json;
 
-/// Reads a diff as git or `diff -u` write it (see git-diff(1), "Generating patch text").
+/// Reads a diff as git or `diff -u` writes it (see git-diff(1), "Generating patch text").
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut files: Vec<String> = Vec::new();
     let (mut added, mut removed, mut hunks) = (0_usize, 0_usize, 0_usize);
-    // Lines left in the current hunk, before and after.
+    // The lines left in the current hunk, old and new.
     let mut left = (0_u64, 0_u64);
     for line in text.lines() {
         if left.0 > 0 || left.1 > 0 {
@@ -36,11 +36,11 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         }
     }
     if files.is_empty() && hunks == 0 {
-        let message = "it holds no diff: no file and no hunk";
+        let message = "the file is not a diff: it has no file header and no hunk";
         return ReadResult::refused(
             Diagnostic::error(Code::NotAPatch, message)
                 .at(Place::file(path))
-                .hint("write it with: git diff > FILE"),
+                .hint("write the file with: git diff > FILE"),
         );
     }
     ReadResult::of(json!({
@@ -52,7 +52,7 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     }))
 }
 
-/// The file that a header line names.
+/// The file name in a header line.
 fn named(line: &str) -> Option<String> {
     for prefix in ["+++ ", "--- "] {
         if let Some(name) = line.strip_prefix(prefix) {
@@ -64,7 +64,7 @@ fn named(line: &str) -> Option<String> {
             return Some(unquoted(name));
         }
     }
-    // Of a binary file or a mere change of mode there is only this line.
+    // For a binary file or a mode change there is only this line.
     let (_, after) = line.strip_prefix("diff --git ")?.rsplit_once(" b/")?;
     Some(after.trim_end_matches('"').to_owned())
 }
@@ -78,7 +78,7 @@ fn side(name: &str) -> Option<String> {
     Some(name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(&name).to_owned())
 }
 
-/// A name without the quotes and octal escapes that git puts around odd ones.
+/// A name without the quotes and octal escapes that git adds to unusual names.
 fn unquoted(name: &str) -> String {
     let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
         return name.to_owned();

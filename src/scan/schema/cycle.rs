@@ -1,4 +1,4 @@
-//! Schemas that refer to nothing but themselves: to say what a value must be, they ask what it must be.
+//! Schemas that only refer to themselves, so that they never say what a value must be.
 
 use super::keywords::{inner, subschemas};
 use crate::base::{Code, Diagnostic, Place};
@@ -6,14 +6,14 @@ use crate::scan::span::span;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// A finding for every reference that leads back to where it came from without a step into the value.
+/// A finding for every reference that leads back to its origin without descending into the value.
 pub(super) fn cycles(path: &str, text: &str, schema: &Value) -> Vec<Diagnostic> {
     let nodes = subschemas(schema);
     let steps = steps(&nodes);
     let mut found = Vec::new();
     let mut done: HashSet<&str> = HashSet::new();
     for (start, _) in &nodes {
-        // Depth first, with the way here and how many of the steps from each place were taken.
+        // Depth first; `way` holds the path to here and the number of steps already taken from each place.
         let mut way: Vec<(&str, usize)> =
             if done.contains(start.as_str()) { vec![] } else { vec![(start, 0)] };
         let mut on_way: HashSet<&str> = way.iter().map(|(place, _)| *place).collect();
@@ -41,14 +41,14 @@ pub(super) fn cycles(path: &str, text: &str, schema: &Value) -> Vec<Diagnostic> 
     found
 }
 
-/// A way from one schema to another that judges the same value.
+/// A step from one schema to another that validates the same value.
 struct CycleStep {
-    /// Where it is said: the value of a reference, or the schema that stands within.
+    /// Where the step begins: the pointer of a `$ref` value, or of the nested schema.
     from: String,
     target: String,
 }
 
-/// How much of a long way round is shown.
+/// How many places of a long cycle are shown.
 const MAX_SHOWN: usize = 6;
 
 fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
@@ -57,11 +57,11 @@ fn finding(target: &str, way: &[(&str, usize)]) -> Diagnostic {
     if turn.len() > MAX_SHOWN {
         shown.push("…".to_owned());
     }
-    let message = format!("the schema asks only itself what is valid: {} → `#{target}`", shown.join(" → "));
+    let message = format!("the schema only refers to itself: {} → `#{target}`", shown.join(" → "));
     Diagnostic::error(Code::SchemaCycle, message).hint("say what the value must be, or remove the reference")
 }
 
-/// From each schema, the schemas that judge the same value.
+/// For each schema, the schemas that validate the same value.
 fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<CycleStep>> {
     let names = SchemaNames::new(nodes);
     let of = |(pointer, schema): &'n (String, &Value)| {
@@ -79,11 +79,11 @@ fn steps<'n>(nodes: &'n [(String, &Value)]) -> HashMap<&'n str, Vec<CycleStep>> 
     nodes.iter().map(of).collect()
 }
 
-/// What references name: documents within the document by `$id`, places in them by anchor.
+/// The targets of references: embedded documents by `$id`, and places in them by anchor.
 struct SchemaNames<'n> {
-    /// Where a document begins, and its `$id`; the whole is the first.
+    /// The pointer and the `$id` of each embedded document; the whole document comes first.
     documents: Vec<(&'n str, &'n str)>,
-    /// A document's place and an anchor in it, to the place of the anchor.
+    /// The pointer of each anchor, by the pointer of its document and its name.
     anchors: HashMap<(&'n str, &'n str), &'n str>,
 }
 
@@ -105,7 +105,7 @@ impl<'n> SchemaNames<'n> {
         names
     }
 
-    /// Where the innermost document begins that a place lies in.
+    /// The pointer of the innermost embedded document that contains a place.
     fn document_of(&self, pointer: &str) -> &'n str {
         let around = |start: &str| {
             pointer.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -114,13 +114,13 @@ impl<'n> SchemaNames<'n> {
         starts.max_by_key(|start| start.len()).unwrap_or_default()
     }
 
-    /// The place that a reference at `pointer` means; `None` if it leads out.
+    /// The place that a reference at `pointer` means; `None` if it is in another document.
     fn target(&self, reference: &str, pointer: &str) -> Option<String> {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let document = if document.is_empty() {
             self.document_of(pointer)
         } else {
-            // An `$id` may be given in full or from the same directory on.
+            // An `$id` may be given in full or relative to its directory.
             let named = |id: &str| {
                 id == document || id.strip_suffix(document).is_some_and(|rest| rest.ends_with('/'))
             };
@@ -134,7 +134,7 @@ impl<'n> SchemaNames<'n> {
     }
 }
 
-/// A URI fragment with its `%XX` read.
+/// A URI fragment with its `%XX` sequences decoded.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -158,7 +158,7 @@ fn percent_decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Each schema with where its cycles are told and the way they take.
+    /// Each schema with the position of its cycles and the places that they visit.
     #[test]
     fn a_schema_that_asks_only_itself_is_told() {
         for (text, expected) in [

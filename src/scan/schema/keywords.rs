@@ -1,4 +1,4 @@
-//! The keywords of JSON Schema, and the schemas that stand within a schema.
+//! The keywords of JSON Schema, and the schemas nested in a schema.
 
 use serde_json::{Map, Value};
 
@@ -66,17 +66,17 @@ pub(super) const KEYWORDS: [&str; 60] = [
     "$recursiveRef",
 ];
 
-/// A schema within another one.
+/// A schema nested in another one.
 pub(super) struct Subschema<'s> {
-    /// Where it stands, as a JSON pointer from the top.
+    /// JSON pointer from the root of the document.
     pub pointer: String,
     /// The schema.
     pub schema: &'s Value,
-    /// Whether it judges the same value as the schema around it, not a part of that value.
+    /// Whether it validates the same value as the enclosing schema, not a part of that value.
     pub same_value: bool,
 }
 
-/// The schemas that stand directly within a schema, in the order of the text.
+/// The schemas nested directly in a schema, in document order.
 pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Subschema<'s>> {
     let mut found = Vec::new();
     for (key, value) in schema.as_object().into_iter().flatten() {
@@ -119,7 +119,7 @@ pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Subschema<'s>> 
     found
 }
 
-/// A schema and every schema within it, each with its JSON pointer, in the order of the text.
+/// A schema and all schemas nested in it, each with its JSON pointer, in document order.
 pub(super) fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), schema)];
@@ -130,7 +130,7 @@ pub(super) fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// A segment of a JSON pointer.
+/// A name as a segment of a JSON pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

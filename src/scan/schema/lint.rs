@@ -1,4 +1,4 @@
-//! Slips in a schema that validators accept in silence.
+//! Mistakes in a schema that validators accept silently.
 
 use super::Schema;
 use super::keywords::{KEYWORDS, subschemas};
@@ -6,7 +6,8 @@ use crate::base::{Code, Diagnostic, Place, nearest};
 use crate::scan::span::{key_span, span};
 use serde_json::Value;
 
-/// Slips in a schema that validators accept in silence: misspelt keywords, examples it refuses.
+/// Finds mistakes in a schema that validators accept silently: misspelt keywords, and examples that the
+/// schema rejects.
 #[must_use]
 pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
     let schema = match Schema::compile(path, text) {
@@ -25,9 +26,11 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
             let (start, length) = span(text, &pointer).unwrap_or_default();
             let place = Place::at(path, text, start, length.min(1));
             let message =
-                format!("the schema refuses its own example: {} {}", problem.pointer, problem.message);
+                format!("the schema rejects its own example: {} {}", problem.pointer, problem.message);
             found.push(
-                Diagnostic::warning(Code::SchemaExample, message).at(place).hint("mend the one or the other"),
+                Diagnostic::warning(Code::SchemaExample, message)
+                    .at(place)
+                    .hint("correct the schema or the example"),
             );
         }
     }
@@ -42,9 +45,9 @@ fn misspelt(path: &str, text: &str, schema: &Value, pointer: &str, found: &mut V
         let (start, length) = key_span(text, pointer, key).unwrap_or_default();
         let hint = match nearest(key, KEYWORDS) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "it is ignored; names of your own begin with `x-`".to_owned(),
+            None => "unknown keywords are ignored; prefix your own with `x-`".to_owned(),
         };
-        let message = format!("`{key}` is no keyword of JSON Schema");
+        let message = format!("`{key}` is not a JSON Schema keyword");
         let place = Place::at(path, text, start, length);
         found.push(Diagnostic::warning(Code::SchemaKeyword, message).at(place).hint(hint));
     }
@@ -63,7 +66,7 @@ mod tests {
         let found: Vec<String> = lint("s.json", &slip).into_iter().map(|one| one.message).collect();
         assert_eq!(
             found,
-            ["`requird` is no keyword of JSON Schema", "`minimun` is no keyword of JSON Schema"]
+            ["`requird` is not a JSON Schema keyword", "`minimun` is not a JSON Schema keyword"]
         );
         let example = json!({"type": "string", "examples": [1]}).to_string();
         assert_eq!(lint("s.json", &example)[0].code, Code::SchemaExample);

@@ -1,6 +1,6 @@
-//! JSON Schemas: compiled when first needed, validated in plain words, linted for slips.
+//! JSON Schemas: compiled on first use, checked for mistakes, with validation errors in plain words.
 //!
-//! This is the only room that names the schema crate. Nothing is ever fetched.
+//! This is the only room that uses the schema crate. No reference is ever fetched.
 
 mod cycle;
 mod keywords;
@@ -8,7 +8,7 @@ mod lint;
 
 pub use lint::lint;
 
-use super::span::{key_span, span};
+use super::read::locate;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, nearest, shell_word};
 use crate::workflow::{Format, SchemaText};
 use jsonschema::error::ValidationErrorKind;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most problems reported of one document.
+/// The most problems reported for one document.
 const MAX_PROBLEMS: usize = 20;
 
 /// A compiled schema.
@@ -26,12 +26,12 @@ pub struct Schema {
     value: Value,
 }
 
-/// Something that a schema does not accept.
+/// A part of a value that a schema rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: String,
-    /// The key that should not be there, if that is what is wrong.
+    /// The unexpected key, if the problem is one.
     pub key: Option<String>,
     /// What is wrong, in plain words.
     pub message: String,
@@ -40,16 +40,16 @@ pub struct Problem {
 }
 
 impl Schema {
-    /// Compiles a schema of JSON Schema 2020-12; the diagnostics say why it cannot be used.
+    /// Compiles a JSON Schema 2020-12. Returns diagnostics if the schema cannot be used.
     pub fn compile(path: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let fault = |code, message: String, hint: &str| {
             let place = Place { path: path.to_owned(), ..Place::default() };
             vec![Diagnostic::error(code, message).at(place).hint(hint)]
         };
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            fault(Code::SchemaInvalid, format!("the schema is not JSON: {error}"), "mend the schema")
+            fault(Code::SchemaInvalid, format!("the schema is not valid JSON: {error}"), "correct the schema")
         })?;
-        // The validator would take such a schema for one that accepts everything.
+        // The validator would treat such a schema as one that accepts everything.
         let cycles = cycle::cycles(path, text, &value);
         if !cycles.is_empty() {
             return Err(cycles);
@@ -63,17 +63,17 @@ impl Schema {
             Err(error) if is_remote(&value) => Err(fault(
                 Code::SchemaRemoteRef,
                 format!("the schema refers to another document: {error}"),
-                "orch fetches nothing; copy the definition into `$defs`",
+                "orch never fetches schemas; copy the definition into `$defs`",
             )),
             Err(error) => Err(fault(
                 Code::SchemaInvalid,
                 format!("the schema cannot be used: {error}"),
-                "mend the schema",
+                "correct the schema",
             )),
         }
     }
 
-    /// Everything that the schema does not accept, at most a handful.
+    /// Everything in `data` that the schema rejects, at most 20 problems.
     #[must_use]
     pub fn validate(&self, data: &Value) -> Vec<Problem> {
         if self.validator.is_valid(data) {
@@ -83,7 +83,7 @@ impl Schema {
         found.take(MAX_PROBLEMS).collect()
     }
 
-    /// What one refusal says: one problem, or one for each of several unexpected keys.
+    /// The problems that one validation error yields: one, or one per unexpected key.
     fn problems(&self, error: &ValidationError<'_>, data: &Value) -> Vec<Problem> {
         let here = data.pointer(error.instance_path().as_str()).and_then(Value::as_object);
         let unexpected: Vec<&String> = match (error.kind(), here) {
@@ -92,7 +92,7 @@ impl Schema {
                 | ValidationErrorKind::UnevaluatedProperties { unexpected },
                 _,
             ) => unexpected.iter().collect(),
-            // Where a schema names no key at all, every key is one too many.
+            // If a schema names no key at all, every key is unexpected.
             (ValidationErrorKind::FalseSchema, Some(members))
                 if error.schema_path().as_str().ends_with("/additionalProperties") =>
             {
@@ -106,7 +106,7 @@ impl Schema {
             Problem {
                 pointer: error.instance_path().to_string(),
                 key: Some((*key).clone()),
-                message: format!("`{key}` is not known here"),
+                message: format!("key `{key}` is not allowed here"),
                 hint: near.map(|near| format!("did you mean `{near}`?")),
             }
         };
@@ -138,23 +138,26 @@ impl Schema {
                 let near = here.as_str().and_then(|text| nearest(text, texts.iter().copied()));
                 Problem {
                     hint: near.map(|near| format!("did you mean `{near}`?")),
-                    ..plain(format!("it is {}, but must be one of {}", found(here), words(options)))
+                    ..plain(format!("found {}, but the value must be one of {}", found(here), words(options)))
                 }
             }
             ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
                 let wanted = self.alternatives(error);
                 plain(if wanted.is_empty() {
-                    "it fits none of the forms that the schema allows".to_owned()
+                    "the value matches none of the forms that the schema allows".to_owned()
                 } else {
-                    format!("it fits none of the forms that the schema allows: {}", wanted.join("; or "))
+                    format!(
+                        "the value matches none of the forms that the schema allows: {}",
+                        wanted.join("; or ")
+                    )
                 })
             }
-            ValidationErrorKind::FalseSchema => plain("nothing is allowed here".to_owned()),
+            ValidationErrorKind::FalseSchema => plain("no value is allowed here".to_owned()),
             _ => plain(error.to_string()),
         }
     }
 
-    /// What each alternative of an `anyOf` or `oneOf` asks for, as far as it says so.
+    /// What each alternative of an `anyOf` or `oneOf` requires, as far as the schema says.
     fn alternatives(&self, error: &ValidationError<'_>) -> Vec<String> {
         let Some(Value::Array(forms)) = self.at(error) else { return Vec::new() };
         forms
@@ -181,7 +184,7 @@ impl Schema {
         self.value.pointer(&error.schema_path().to_string()).cloned()
     }
 
-    /// The keys that the schema knows of the object whose keyword failed.
+    /// The keys that the schema defines for the object whose keyword failed.
     fn known_keys(&self, error: &ValidationError<'_>) -> HashSet<String> {
         let path = error.schema_path().to_string();
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -190,7 +193,7 @@ impl Schema {
     }
 }
 
-/// A schema, or why it cannot be used.
+/// A compiled schema, or why it cannot be used.
 type Compiled = Result<Schema, Vec<Diagnostic>>;
 
 /// Compiled schemas, shared between tasks and threads.
@@ -200,7 +203,7 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// What a schema does not accept of a document, with places in its bytes.
+    /// Validates a document; the resulting diagnostics have positions in `bytes`.
     #[must_use]
     pub fn validate(
         &self,
@@ -223,8 +226,8 @@ impl Schemas {
             .collect()
     }
 
-    /// What a schema does not accept of a value that lies in no file of its own; nothing where the
-    /// schema itself cannot be used, which its own check tells.
+    /// Validates a value that is not in a file of its own. Returns no problem if the schema itself cannot be
+    /// used, because a separate check reports that.
     #[must_use]
     pub fn refuses(&self, schema: &SchemaText, data: &Value) -> Vec<Problem> {
         self.compiled(schema).as_ref().as_ref().map_or_else(|_| Vec::new(), |schema| schema.validate(data))
@@ -247,45 +250,15 @@ fn diagnostic(
     format: Format,
     text: &str,
 ) -> Diagnostic {
-    let place = match format {
-        Format::Json => {
-            let at = match &problem.key {
-                Some(key) => key_span(text, &problem.pointer, key),
-                None => span(text, &problem.pointer).map(|(start, length)| {
-                    let is_container = text[start..].starts_with(['{', '[']);
-                    (start, if is_container { 1 } else { length })
-                }),
-            };
-            let (start, length) = at.unwrap_or_default();
-            Place::at(path.as_str(), text, start, length)
-        }
-        Format::Jsonl => jsonl_place(&problem, path, text),
-        _ => Place::file(path),
-    };
+    let place = locate(format, path, text, &problem.pointer, problem.key.as_deref());
     let place = Place { pointer: Some(problem.pointer), ..place };
-    let hint = problem
-        .hint
-        .unwrap_or_else(|| format!("orch schema {} --example shows a valid one", shell_word(&schema.name)));
+    let hint = problem.hint.unwrap_or_else(|| {
+        format!("orch schema {} --example prints a valid example", shell_word(&schema.name))
+    });
     Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
 }
 
-fn jsonl_place(problem: &Problem, path: &RepoPath, text: &str) -> Place {
-    let mut parts = problem.pointer.splitn(3, '/').skip(1);
-    let index: usize = parts.next().and_then(|index| index.parse().ok()).unwrap_or(0);
-    let rest = parts.next().map_or_else(String::new, |rest| format!("/{rest}"));
-    let mut offset = 0;
-    let lines = text.split_inclusive('\n').map(|line| {
-        let start = offset;
-        offset += line.len();
-        (start, line)
-    });
-    let line = lines.filter(|(_, line)| !line.trim().is_empty()).nth(index);
-    let Some((start, line)) = line else { return Place::file(path) };
-    let (inner, length) = span(line, &rest).unwrap_or_default();
-    Place::at(path.as_str(), text, start + inner, length)
-}
-
-/// The first example at the top of a schema that the schema accepts.
+/// The first entry of the top-level `examples` of a schema that the schema accepts.
 #[must_use]
 pub fn example(text: &str) -> Option<Value> {
     let schema = Schema::compile("", text).ok()?;
@@ -368,7 +341,10 @@ mod tests {
         for (text, expected) in [
             ("{\n  \"ok\": \"yes\"}", "f.json:2:9 expected boolean, found string \"yes\""),
             ("{\"kind\": \"final\"}", "f.json:1:1 `ok` is missing"),
-            ("{\"ok\": true, \"knd\": 1}", "f.json:1:14 `knd` is not known here (did you mean `kind`?)"),
+            (
+                "{\"ok\": true, \"knd\": 1}",
+                "f.json:1:14 key `knd` is not allowed here (did you mean `kind`?)",
+            ),
             ("{\"ok\": true, \"kind\": \"fnal\"}", "must be one of draft or final (did you mean `final`?)"),
         ] {
             let found = check(&strict, text);
@@ -383,7 +359,7 @@ mod tests {
         let open = json!({"allOf": [{"properties": {"kind": {}}}], "unevaluatedProperties": false,
             "properties": {"name": {}}});
         let text = "{\"knd\": 1, \"name\": 2,\n\"nmae\": 3, \"zebra\": 4}";
-        let other = "orch schema s --example shows a valid one";
+        let other = "orch schema s --example prints a valid example";
         for (schema, hints) in [
             (inner.clone(), ["did you mean `kind`?", "did you mean `name`?", other]),
             (
@@ -392,7 +368,7 @@ mod tests {
             ),
             (open, [other, "did you mean `name`?", other]),
         ] {
-            let told = |place, key, hint| format!("f.json:{place} `{key}` is not known here ({hint})");
+            let told = |place, key, hint| format!("f.json:{place} key `{key}` is not allowed here ({hint})");
             let expected = [
                 told("1:2", "knd", hints[0]),
                 told("2:1", "nmae", hints[1]),
@@ -407,10 +383,10 @@ mod tests {
         for schema in [nothing, strict] {
             let found = check(&schema, &many);
             assert_eq!(found.len(), MAX_PROBLEMS);
-            assert_eq!(found[1], format!("f.json:1:11 `key1` is not known here ({other})"));
+            assert_eq!(found[1], format!("f.json:1:11 key `key1` is not allowed here ({other})"));
         }
         let found = check(&json!({"properties": {"a": false}}), "{\"a\": 1}");
-        assert_eq!(found, [format!("f.json:1:7 nothing is allowed here ({other})")]);
+        assert_eq!(found, [format!("f.json:1:7 no value is allowed here ({other})")]);
     }
 
     #[test]

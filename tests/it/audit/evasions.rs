@@ -1,7 +1,7 @@
 //! Ways around the audit, and honest work that looks like one.
 
 use super::records::{LOG, put, relinked, state, tell_lines};
-use super::{last, skip, standings, started};
+use super::{last, skip, standings, started, uncommit};
 use crate::harness::World;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ fn a_workflow_that_nobody_has_excuses_nothing_but_the_step() {
     // A number that was left out says that a step is hidden, whoever decided.
     world.write(LOG, relinked(&lines, by_that(last_line as u64 + 2)));
     world.git(&["add", "-A"]);
-    world.orch(&["check", "--staged"]).ends(1).says("its `seq` should be");
+    world.orch(&["check", "--staged"]).ends(1).says("`seq` should be");
     tell_lines(&world, &relinked(&lines, by_that(last_line as u64 + 1)));
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
@@ -86,7 +86,7 @@ fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
     world.patch("t", 1);
     laxer(&world);
     world.orch(&["next", "t"]).succeeds();
-    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    uncommit(&world);
     world.git(&["add", "-A"]);
     world.orch(&["check", "--staged"]).ends(1).says("unverifiable");
     world.commit("a rule, and what it allows");

@@ -1,8 +1,9 @@
 //! Honest pasts that look odd, and forgeries that look honest: what random histories have found.
 
 use super::records::{LOG, relinked, retell, state, tell_lines};
-use super::{last, standings, started};
+use super::{edit_last_entry, last, skip, standings, started};
 use crate::harness::World;
+use orch::base::{ArtifactName, Digest};
 use serde_json::json;
 
 #[test]
@@ -25,11 +26,43 @@ fn whoever_goes_back_may_move_on_from_there() {
 }
 
 #[test]
+fn a_record_that_was_taken_back_may_be_continued() {
+    let world = started("plan_review");
+    skip(&world, "codegen", "plan-accepted");
+    world.commit("skipped");
+    last(&world, "forged");
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    last(&world, "restored");
+    // The audit reports the skip once, in its own commit.
+    world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/t"]);
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "again"]).succeeds();
+    let change = last(&world, "overridden");
+    assert!(change["why"].as_str().expect("why").starts_with("after going back to"), "{change:#}");
+}
+
+#[test]
+fn a_digest_that_the_state_names_excuses_no_step_that_uses_it_up() {
+    let (plan, nowhere) = (ArtifactName::new("plan").expect("valid"), Digest::of_blob(b"nowhere"));
+    let world = started("codegen");
+    let mut tampered = state(&world);
+    let planning = tampered.actors.get_mut("planning").expect("there");
+    planning.left_with.insert(plan.clone(), Some(nowhere));
+    retell(&world, &tampered);
+    world.commit("planning was left with something that is nowhere");
+    last(&world, "forged");
+    skip(&world, "review", "code-ready");
+    let mut skipped = state(&world);
+    skipped.actors.get_mut("planning").expect("there").spent.insert(plan, vec![nowhere]);
+    retell(&world, &skipped);
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "again"]).succeeds();
+    let change = last(&world, "forged");
+    assert_eq!(change["steps"].as_array().map(Vec::len), Some(2), "{change:#}");
+}
+
+#[test]
 fn the_old_steps_told_otherwise_are_no_going_back() {
     let world = started("codegen");
-    let mut state = state(&world);
-    state.history.last_mut().expect("an entry").actor.name = "Bob".to_owned();
-    retell(&world, &state);
+    edit_last_entry(&world, |entry| entry.actor.name = "Bob".to_owned());
     world.commit("it was Bob");
     let change = last(&world, "forged");
     assert!(change["why"].as_str().expect("why").contains("only grows, lost an event"), "{change:#}");
@@ -60,6 +93,33 @@ fn a_revert_finds_a_finished_task_as_it_was_left() {
     world.orch(&["reopen", "t", "--to", "accept", "--reason", "look again"]).succeeds();
     world.git(&["revert", "--no-edit", "HEAD"]);
     last(&world, "restored");
+}
+
+#[test]
+fn a_damaged_record_returns_only_with_its_files() {
+    for (phase, standing) in [("done", "forged"), ("review", "unverifiable")] {
+        let world = started(phase);
+        let whole = world.read(LOG);
+        world.write(LOG, whole.replacen("\"Ann\"", "\"Bob\"", 1));
+        world.commit("the first line was changed");
+        last(&world, "forged");
+        world.write(LOG, &whole);
+        world.commit("the log as it was, and the files as they were");
+        last(&world, "restored");
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        world.write(LOG, &whole);
+        world.patch("t", 9);
+        world.commit("the log as it was, with another patch");
+        let change = last(&world, standing);
+        assert!(change["why"].as_str().expect("why").contains("the files are not"), "{change:#}");
+        // Lines in another order are the same record.
+        world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        let turned: Vec<&str> = whole.split_inclusive('\n').rev().collect();
+        world.write(LOG, turned.concat());
+        world.patch("t", 9);
+        world.commit("the lines turned round, with another patch");
+        assert_ne!(super::last_change(&world)["standing"], "proven");
+    }
 }
 
 #[test]
@@ -141,7 +201,7 @@ fn a_state_holds_nothing_that_no_transition_puts_there() {
         "\"approved_by\": \"everybody\", \"kind\": \"create\"",
         1,
     );
-    let digest = orch::base::Digest::of_blob(unsealed.as_bytes());
+    let digest = Digest::of_blob(unsealed.as_bytes());
     let rev = unsealed.lines().find(|line| line.starts_with("  \"rev\"")).expect("a rev").to_owned();
     let sealed = unsealed.replace(&rev, &format!("{rev}\n  \"seal\": \"{digest}\","));
     world.write("tasks/t/state.json", sealed);

@@ -19,7 +19,7 @@ fn a_skip_is_refused_and_says_why() {
     let world = at("plan_review");
     let before = traces(&world);
     let refused = world.orch(&["next", "t", "--to", "test"]).ends(1);
-    assert!(refused.stderr.contains("the rules do not lead to `test` now"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the rules do not move the task to `test` now"), "{}", refused.stderr);
     assert!(
         refused.stderr.contains("review/plan-review.json"),
         "it says what is missing: {}",

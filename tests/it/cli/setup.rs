@@ -12,7 +12,7 @@ fn init_makes_what_it_names_and_a_second_one_changes_nothing() {
     }
     world.commit("Set up orch");
     let again = world.orch(&["init"]).succeeds();
-    assert_eq!(again.stdout, "Everything is there already.\n");
+    assert_eq!(again.stdout, "Everything is already set up.\n");
     assert_eq!(world.dirty(), "");
 }
 

@@ -21,7 +21,7 @@ fn a_directory_of_hooks_in_the_work_tree_is_used_and_noted() {
         let root = scene.world.root();
         let configured = hooks_path.replace("[ROOT]", root.to_str().expect("UTF-8"));
         scene.world.git(&["config", "core.hooksPath", &configured]);
-        scene.world.orch(&["hook", "install"]).succeeds().says("lies in the work tree");
+        scene.world.orch(&["hook", "install"]).succeeds().says("is in the work tree");
         assert!(scene.world.path(".githooks/pre-commit").is_file(), "{hooks_path}");
         // Git itself agrees, from wherever it is started.
         scene.git(&["-C", "tasks", "commit", "-q", "--allow-empty", "-m", "x"]).succeeds();
@@ -100,6 +100,6 @@ fn a_git_directory_named_by_the_environment_is_found() {
 fn outside_git_there_are_no_hooks() {
     let world = World::without_git();
     for command in ["install", "uninstall", "status"] {
-        world.orch(&["hook", command]).ends(2).reports("no git repository");
+        world.orch(&["hook", command]).ends(2).reports("not a git repository");
     }
 }

@@ -47,14 +47,14 @@ fn installing_twice_changes_nothing() {
 fn new_settings_are_installed_over_the_old_ones() {
     let scene = Scene::new();
     scene.world.orch(&["hook", "install"]).succeeds();
-    scene.world.write("orch.toml", "[hook]\non_fault = \"block\"\ntimeout_seconds = 3\n");
+    scene.world.write("orch.toml", "[hook]\non_missing = \"block\"\ntimeout_seconds = 3\n");
     scene.world.orch(&["hook", "status"]).ends(1).says("out of date");
     scene.world.orch(&["hook", "install"]).succeeds().says("updated");
     let text = scene.world.read(FILE);
-    assert!(text.contains("\non_fault=block\n") && text.contains("\nlimit=3\n"), "{text}");
+    assert!(text.contains("\non_missing=block\n") && text.contains("\nlimit=3\n"), "{text}");
     scene.world.orch(&["hook", "status"]).succeeds();
     // Faulty settings are not installed, but never keep anybody from getting rid of the hook.
-    scene.world.write("orch.toml", "[hook]\non_fault = 3\n");
+    scene.world.write("orch.toml", "[hook]\non_missing = 3\n");
     scene.world.orch(&["hook", "install"]).ends(2).reports("orch.toml:2");
     assert_eq!(scene.world.read(FILE), text);
     scene.world.orch(&["hook", "uninstall"]).succeeds().says("removed");
@@ -131,7 +131,10 @@ fn an_edited_hook_is_left_alone() {
     scene.world.orch(&["hook", "install", "--commit-msg", "--pre-commit"]).ends(1);
     assert!(!scene.world.path(".git/hooks/commit-msg").exists(), "all or nothing");
     let uninstalled = scene.world.orch(&["hook", "uninstall"]).ends(1);
-    assert!(uninstalled.stdout.contains("pre-commit  edited since orch wrote it; left"), "{uninstalled:?}");
+    assert!(
+        uninstalled.stdout.contains("pre-commit  edited since orch installed it; left"),
+        "{uninstalled:?}"
+    );
     assert!(uninstalled.stdout.contains("pre-push    removed"), "{uninstalled:?}");
     assert_eq!(scene.world.read(FILE), edited);
 }
@@ -144,9 +147,9 @@ fn a_hook_put_in_the_place_of_ours_is_left_alone() {
     program(&scene.world.path(FILE), "echo theirs");
     let both = || [FILE, BEFORE].map(|path| looks(&scene.world.path(path)));
     let there = both();
-    scene.world.orch(&["hook", "status"]).ends(1).says("another hook is in the place of orch's");
+    scene.world.orch(&["hook", "status"]).ends(1).says("replaced by another hook since orch installed it");
     scene.world.orch(&["hook", "install"]).ends(1).reports("pre-commit.before-orch");
-    scene.world.orch(&["hook", "uninstall"]).ends(1).says("left as it is");
+    scene.world.orch(&["hook", "uninstall"]).ends(1).says("left alone");
     assert_eq!(both(), there);
 }
 
@@ -155,8 +158,8 @@ fn a_hook_that_never_was_ours_is_none_of_our_business() {
     let scene = Scene::new();
     scene.hook("pre-commit", "exit 0");
     let before = looks(&scene.world.path(FILE));
-    scene.world.orch(&["hook", "status"]).ends(1).says("not of orch");
-    scene.world.orch(&["hook", "uninstall"]).ends(3).says("not of orch");
+    scene.world.orch(&["hook", "status"]).ends(1).says("another hook, not installed by orch");
+    scene.world.orch(&["hook", "uninstall"]).ends(3).says("another hook, not installed by orch");
     assert_eq!(looks(&scene.world.path(FILE)), before);
 }
 
@@ -169,6 +172,6 @@ fn what_ours_made_room_for_comes_back_even_if_ours_is_gone() {
     scene.world.remove(FILE);
     scene.world.orch(&["hook", "install"]).succeeds().says("pre-commit.before-orch runs first");
     scene.world.remove(FILE);
-    scene.world.orch(&["hook", "uninstall"]).succeeds().says("is back");
+    scene.world.orch(&["hook", "uninstall"]).succeeds().says("the previous hook is restored");
     assert_eq!(looks(&scene.world.path(FILE)), before);
 }

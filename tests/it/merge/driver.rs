@@ -96,5 +96,5 @@ fn init_adds_to_attributes_that_are_there() {
     world.write("tasks/.gitattributes", text.replace("merge=orch", "merge=text"));
     world.orch(&["init"]).succeeds().says("made tasks/.gitattributes");
     assert_eq!(world.read("tasks/.gitattributes"), text);
-    world.orch(&["init"]).succeeds().says("Everything is there already.");
+    world.orch(&["init"]).succeeds().says("Everything is already set up.");
 }

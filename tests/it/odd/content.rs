@@ -222,7 +222,7 @@ fn linked_artifact() {
     std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t/planning/plan.json"))
         .expect("linked");
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["check", "t"]).ends(1).says("git stores the link, not what it leads to");
+    world.orch(&["check", "t"]).ends(1).says("git stores the link, not its target");
     world.orch(&["next", "t"]).ends(3);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
 }

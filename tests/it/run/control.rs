@@ -49,7 +49,7 @@ fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
     assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["work"]), (&"running".into(), &"polish".into()));
     task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
     assert_eq!(task.world.orch_json(&["suggest", "t"])["suggestions"][0]["owner"], "process");
-    task.world.orch(&["pause", "t"]).succeeds().says("was told to pause");
+    task.world.orch(&["pause", "t"]).succeeds().says("sent the pause request to process");
     may_end(&task.world);
     assert_eq!(child.wait().expect("ends").code(), Some(3));
     // What was going on is recorded, and the rule that answers to a pause was applied.
@@ -67,7 +67,7 @@ fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
 fn a_pause_may_be_taken_back() {
     let (task, mut child) = begun();
     task.world.orch(&["pause", "t"]).succeeds();
-    task.world.orch(&["resume", "t"]).succeeds().says("was told to resume");
+    task.world.orch(&["resume", "t"]).succeeds().says("sent the resume request to process");
     may_end(&task.world);
     assert_eq!(child.wait().expect("ends").code(), Some(0));
     assert_eq!(task.state()["status"], "done");

@@ -147,7 +147,7 @@ fn nothing_is_read_by_a_shell() {
     assert!(!shell.world.path("tasks/pwned").exists());
     shell.world.remove("word.txt");
     shell.is_clean();
-    task.world.orch(&["run", "t", "--auto", "--", "/no/such/program"]).says("cannot be started");
+    task.world.orch(&["run", "t", "--auto", "--", "/no/such/program"]).says("cannot start `");
     task.is_clean();
 }
 

@@ -32,7 +32,7 @@ fn goes_on(task: &Loop) {
 #[test]
 fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
     let task = with("    git checkout -q --detach\n", "time = \"4s\"");
-    task.run().ends(1).says("held: ").says("exhausted");
+    task.run().ends(1).says("cannot record the step yet: ").says("exhausted");
     assert!(!task.story().contains(&"run polish".to_owned()));
     task.world.git(&["checkout", "-q", "main"]);
     // Its time is used up; the result was paid for within it.
@@ -51,7 +51,7 @@ fn a_stop_ends_a_run_that_is_held_and_keeps_the_result() {
         task.world.path("polished").exists() && processes_in(&task.world.root()).len() == 1
     });
     assert!(kept().count() > 0);
-    task.world.orch(&["stop", "t"]).succeeds().says("was told to stop");
+    task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
     assert_eq!(child.wait().expect("ends").code(), Some(3));
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "stopped");
     assert_eq!(task.state()["status"], "running", "nothing could be recorded");
@@ -117,7 +117,7 @@ fn what_answers_to_an_order_is_recorded_once_what_held_it_is_gone() {
     eventually("polish has ended", || {
         task.world.path("polished").exists() && processes_in(&task.world.root()).len() == 1
     });
-    task.world.orch(&["stop", "t"]).succeeds().says("was told to stop");
+    task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
     task.world.remove(".git/index.lock");
     assert_eq!(child.wait().expect("ends").code(), Some(3));
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "stopped");
@@ -141,7 +141,7 @@ fn whoever_cleans_up_can_still_be_seen_and_stopped() {
             (&"running".into(), &"polish".into())
         );
         task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
-        task.world.orch(&["stop", "t"]).succeeds().says("was told to stop");
+        task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
         assert_eq!(child.wait().expect("ends").code(), Some(3), "{cleans}");
         task.is_clean();
     }

@@ -43,14 +43,14 @@ fn a_program_that_cannot_be_started_counts_for_nothing() {
     task.world.commit("a file");
     let head = task.world.git(&["rev-parse", "HEAD"]);
     for program in ["no-such-program", "./no-such-file", "./not-executable", "./tasks"] {
-        task.world.orch(&["run", "t", "--auto", "--", program]).ends(2).says("cannot be started");
+        task.world.orch(&["run", "t", "--auto", "--", program]).ends(2).says("cannot start `");
     }
     assert_eq!(task.world.git(&["rev-parse", "HEAD"]), head);
     assert!(!task.world.path("tasks/t/.orch").exists());
     // What is seen only when it is started takes its turn back, and counts as nobody's failure.
     task.world.write("script", "#!/no/such/interpreter\n");
     std::fs::set_permissions(task.world.path("script"), std::fs::Permissions::from_mode(0o755)).expect("set");
-    task.world.orch(&["run", "t", "--auto", "--", "./script"]).ends(2).says("cannot be started");
+    task.world.orch(&["run", "t", "--auto", "--", "./script"]).ends(2).says("cannot start `");
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["turns"], 0);
     assert_eq!(task.run_json()["ending"], "completed");
 }
@@ -63,7 +63,7 @@ fn a_record_that_cannot_be_read_never_gives_a_new_budget() {
     let whole = task.world.read(path);
     for (text, why) in [
         ("", "EOF"),
-        ("{}", "no record of a run"),
+        ("{}", "not the record of a run"),
         (&whole.replace("\"version\": 1", "\"version\": 9"), "another version"),
         (&whole.replace("\"cost\": 0.0", "\"cost\": null"), "expected f64 at line"),
         (&whole.replace("\"cost\": 0.0,", ""), "missing field `cost`"),

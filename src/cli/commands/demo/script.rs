@@ -1,4 +1,4 @@
-//! The scenes of the demo: each writes what somebody would write, then lets the rules speak.
+//! The scenes of the demo: each writes what an actor would write, then applies the rules.
 
 use super::super::init;
 use super::super::prelude::{Context, Failure, Ui};
@@ -14,7 +14,7 @@ const CODE_REVIEW: &str = "review/code-review.json";
 const TESTS: &str = "eval/junit.xml";
 const DECISION: &str = "accept/decision.json";
 
-/// Plays every scene in `directory`, which is empty.
+/// Plays every scene in `directory`, which must be empty.
 pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let mut stage = Stage::open(directory, context, ui)?;
     set_up(&mut stage)?;
@@ -32,7 +32,7 @@ pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), F
 fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "A developer creates a task",
-        "A task is a directory. Its files say how far it is; nobody has to.",
+        "A task is a directory. orch reads its progress from its files.",
     )?;
     stage.file("src/login.rs", "pub fn login() -> bool { true }\n")?;
     init::run(&init::InitArgs::default(), &stage.context, &stage.ui.muted())?;
@@ -41,12 +41,12 @@ fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
 }
 
 fn planning(stage: &mut Stage<'_>) -> Result<(), Failure> {
-    stage.scene("A planner saves a draft", "Work in progress moves nothing, however often it is saved.")?;
+    stage.scene("A planner saves a draft", "A draft moves nothing, however often it is saved.")?;
     plan(stage, "draft", &[])?;
     stage.settle()?;
     stage.scene(
-        "The planner calls the plan final",
-        "That is the signal: the move is committed with the plan it rests on.",
+        "The planner marks the plan as final",
+        "That satisfies the rule: the move is committed together with the plan.",
     )?;
     plan(stage, "final", &[])?;
     stage.settle()
@@ -55,7 +55,7 @@ fn planning(stage: &mut Stage<'_>) -> Result<(), Failure> {
 fn plan_review(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "A reviewer blocks the plan",
-        "Back to planning. The same plan again would not do: it is used up.",
+        "Back to planning. The rejected plan is used up: it does not count again.",
     )?;
     let issue = json!({"id": "R1", "severity": "blocking", "message": "no test is planned"});
     stage.report("reviewer", PLAN_REVIEW, json!({"ok": false, "issues": [issue]}))?;
@@ -72,7 +72,7 @@ fn plan_review(stage: &mut Stage<'_>) -> Result<(), Failure> {
 
 fn skip(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
-        "Somebody wants to skip ahead to the tests",
+        "Someone tries to skip ahead to the tests",
         "Refused: there is nothing to test yet. `orch explain` shows the rule.",
     )?;
     stage.ask_for("test", "code-ready")
@@ -92,13 +92,13 @@ fn code(stage: &mut Stage<'_>) -> Result<(), Failure> {
 fn failing_tests(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "The test run fails",
-        "Back to the code. The failing report is used up, so it cannot send the task back twice.",
+        "Back to codegen. The failing report is used up, so it cannot send the task back again.",
     )?;
     tests(stage, &[("accepts", true), ("rejects_blank", false)])?;
     stage.settle()?;
     stage.scene(
         "A better patch, its review, a passing run",
-        "New bytes are fresh evidence; nothing had to be deleted or reset.",
+        "New bytes are fresh evidence; nothing has to be deleted or reset.",
     )?;
     patch(stage, "!password.trim().is_empty()")?;
     stage.settle()?;
@@ -110,8 +110,8 @@ fn failing_tests(stage: &mut Stage<'_>) -> Result<(), Failure> {
 
 fn edited_plan(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
-        "Somebody edits the plan after all that",
-        "Its review judged another plan and is stale now, and so is all that followed.",
+        "Someone edits the plan after all that",
+        "Its review judged another plan and is now stale, and so is everything after it.",
     )?;
     plan(stage, "final", &["tests/login.rs", "src/session.rs"])?;
     stage.settle()?;
@@ -124,7 +124,7 @@ fn edited_plan(stage: &mut Stage<'_>) -> Result<(), Failure> {
 fn override_review(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "A person waives the code review",
-        "People may overrule the rules. The reason is recorded for good.",
+        "A person can override the rules. The reason stays in the history.",
     )?;
     stage.overrule("one line, reviewed while pairing")
 }
@@ -132,7 +132,7 @@ fn override_review(stage: &mut Stage<'_>) -> Result<(), Failure> {
 fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "The tests pass, and a person accepts",
-        "`done` is final: only `orch reopen` with a reason leads out of it.",
+        "`done` is final: the only way out is `orch reopen` with a reason.",
     )?;
     tests(stage, &[("accepts", true), ("rejects_blank", true), ("needs_session", true)])?;
     stage.settle()?;
@@ -146,20 +146,23 @@ fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
 }
 
 fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {
-    stage.scene("What is left", "One commit for each move. Each is derived anew, from its commit alone.")?;
+    stage.scene(
+        "The result",
+        "Each move is one commit. The audit re-derives each move from its commit alone.",
+    )?;
     stage.audit()?;
     stage.say("")?;
     stage.say("Look around:")?;
     stage.say(&format!("  cd {}", stage.directory.display()))?;
     for (command, what) in [
         ("git show --stat".to_owned(), "the last move: reason, evidence, files"),
-        (format!("orch log {TASK}"), "every move with the blobs it rests on"),
+        (format!("orch log {TASK}"), "every move with its evidence"),
         (format!("orch reopen {TASK} --to test --reason why"), "the only way out of done"),
-        (format!("orch explain {TASK}"), "and then: every rule, what it saw"),
+        (format!("orch explain {TASK}"), "after that: every rule and the values it saw"),
     ] {
         stage.command(&command, what)?;
     }
-    stage.say("Then `orch init` in a repository of your own. Not on the PATH yet? `make install`.")
+    stage.say("Next: run `orch init` in your own repository. If orch is not on your PATH: `make install`.")
 }
 
 fn plan(stage: &Stage<'_>, status: &str, more: &[&str]) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! The repository in which the demo is played, and the voice that tells it. What moves is moved by the workspace.
+//! The repository and the output of the demo. Tasks are moved by the same writer as in every other command.
 
 use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
@@ -14,10 +14,10 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The task of the story.
+/// The id of the demo's task.
 pub(super) const TASK: &str = "fix-login";
 
-/// A repository in which a story is told.
+/// The repository in which the demo is played.
 pub(super) struct Stage<'a> {
     pub(super) directory: &'a Path,
     pub(super) context: Context,
@@ -28,10 +28,10 @@ pub(super) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Creates the repository in `directory`, and opens with a line of what is to come.
+    /// Creates the repository in `directory` and prints an introduction.
     pub(super) fn open(directory: &'a Path, context: &Context, ui: &'a Ui) -> Result<Self, Failure> {
         Store::create(directory)?;
-        // Where the answer is one JSON document, the story is told beside it.
+        // With `--json`, stdout is one JSON document, so the demo prints to stderr.
         let aside = context.global.json;
         let global = Global { directory: None, json: false, quiet: true, ..context.global.clone() };
         let caller = Caller { name: Some("Demo".to_owned()), ..context.caller.clone() };
@@ -54,7 +54,7 @@ impl<'a> Stage<'a> {
         Ok(self.context.writer(&workspace).commit_everything(message)?)
     }
 
-    /// The title of the next scene, and why it matters.
+    /// Prints the number and title of the next scene, and its point.
     pub(super) fn scene(&mut self, title: &str, why: &str) -> Result<(), Failure> {
         self.scene += 1;
         self.say("")?;
@@ -70,7 +70,7 @@ impl<'a> Stage<'a> {
         Ok(self.ui.answer(&format!("{text}\n"))?)
     }
 
-    /// A command worth typing, and what it shows.
+    /// Prints a command to try and what it shows.
     pub(super) fn command(&self, command: &str, what: &str) -> Result<(), Failure> {
         self.say(&format!("  {}  # {what}", self.ui.paint.paint(Style::Command, &format!("{command:<44}"))))
     }
@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
         self.stands(&workspace)
     }
 
-    /// Applies what the rules decide, as the watch would, and says where the task stands.
+    /// Applies what the rules decide, as the watch would, and prints the current phase of the task.
     pub(super) fn settle(&self) -> Result<(), Failure> {
         let workspace = self.workspace()?;
         let task = workspace.task(TASK)?;
@@ -104,14 +104,14 @@ impl<'a> Stage<'a> {
         self.stands(&workspace)
     }
 
-    /// Asks to move to `phase`, which is refused, and shows the part of the explanation about `rule`.
+    /// Tries to move to `phase`, which is refused, and prints the part of the explanation about `rule`.
     pub(super) fn ask_for(&self, phase: &str, rule: &str) -> Result<(), Failure> {
         let words = ["orch", "next", TASK, "--to", phase];
         self.typed(&words.join(" "))?;
         let cli =
             Cli::try_parse_from(words).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
         if let Some(Command::Next(args)) = cli.command
-            && let Err(Failure::Said { error, .. }) = next::run(&args, &self.context, &self.ui.muted())
+            && let Err(Failure::Reported { error, .. }) = next::run(&args, &self.context, &self.ui.muted())
         {
             self.say(&format!("  {} {error}", self.ui.paint.paint(Style::Bad, "error:")))?;
             if let Some(hint) = error.hint() {
@@ -136,7 +136,7 @@ impl<'a> Stage<'a> {
         self.say("  …")
     }
 
-    /// A person moves the task on against the rules.
+    /// Overrides the rules as a person would.
     pub(super) fn overrule(&self, reason: &str) -> Result<(), Failure> {
         self.typed(&format!("orch next {TASK} --override '{reason}'"))?;
         let workspace = self.workspace()?;
@@ -147,7 +147,7 @@ impl<'a> Stage<'a> {
         self.stands(&workspace)
     }
 
-    /// Every move, derived anew from its commit.
+    /// Prints the audit, which re-derives every move from its commit.
     pub(super) fn audit(&self) -> Result<(), Failure> {
         self.typed("orch audit")?;
         let report = super::super::audit::report(&self.workspace()?, None)?;
@@ -173,7 +173,7 @@ impl<'a> Stage<'a> {
         self.say(&format!("  {who} writes {path}"))
     }
 
-    /// Writes a report of the task, with the `of` map that `orch suggest` hands out for it.
+    /// Writes a report of the task, with the `of` map that `orch suggest` prints for it.
     pub(super) fn report(&self, who: &str, path: &str, mut value: Value) -> Result<(), Failure> {
         let workspace = self.workspace()?;
         let judged = workspace.look(&workspace.task(TASK)?)?;
@@ -218,7 +218,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// A commit id as git's one-line log shows it.
+/// Abbreviates a commit id as `git log --oneline` does.
 fn short(commit: &str) -> String {
     commit.chars().take(7).collect()
 }

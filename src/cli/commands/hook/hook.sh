@@ -1,34 +1,41 @@
 #!/bin/sh
 # orch-hook: @SEAL@
-# Written by `orch hook install`; `orch hook uninstall` puts back what was here before. Its settings
-# are those of [hook] in orch.toml. A hook of your own belongs into @NAME@.before-orch, which runs first.
+# Written by `orch hook install`; `orch hook uninstall` restores the previous hook. The settings below
+# come from [hook] in orch.toml. Put your own hook into @NAME@.before-orch, which runs first.
 
 name=@NAME@
-on_fault=@ON_FAULT@
+on_missing=@ON_MISSING@
 limit=@LIMIT@
 recorded=@RECORDED@
 
-# Ends the hook where orch cannot judge. Its answers, also that a setting is wrong, are no faults.
+what=commit
+[ "$name" != pre-push ] || what=push
+
+# Ends the hook because orch has not finished its check. Content that crashes orch must not pass unchecked.
 fault() {
-  what=commit
-  [ "$name" != pre-push ] || what=push
-  if [ "$on_fault" = block ]; then
-    printf '%s: %s; the %s is refused (on_fault = "block")\n' "$name" "$1" "$what" >&2
+  printf '%s: %s; the %s is rejected; report it, and skip the hook with --no-verify\n' "$name" "$1" "$what" >&2
+  exit 1
+}
+
+# Ends the hook because there is no orch.
+missing() {
+  if [ "$on_missing" = block ]; then
+    printf '%s: %s; the %s is rejected (on_missing = "block")\n' "$name" "$1" "$what" >&2
     exit 1
   fi
-  printf '%s: %s; the %s passes unjudged (on_fault = "pass")\n' "$name" "$1" "$what" >&2
+  printf '%s: %s; the %s is accepted unchecked (on_missing = "pass")\n' "$name" "$1" "$what" >&2
   exit 0
 }
 
-# Both hooks must see every line that git says to a pre-push hook. The dot keeps the last newline.
+# Both hooks must see every line that git passes to a pre-push hook. The dot preserves the last newline.
 input=
 if [ "$name" = pre-push ]; then
   input=$(cat && printf .)
   input=${input%.}
 fi
 
-# A hook manager that was here before and is installed again takes this place, and runs this hook from
-# another one. It is at work already then, and must never be run in a circle.
+# A hook manager that is installed again takes the place of this hook and runs this hook from another
+# path. The manager is already running then, so this hook must not run it again.
 before=${0%/*}/$name.before-orch
 chain=$name:$PWD
 if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ] &&
@@ -41,7 +48,7 @@ if [ -f "$before" ] && [ -x "$before" ] && [ "${ORCH_HOOK_CHAIN-}" != "$chain" ]
 fi
 
 orch=$(command -v orch) || orch=$recorded
-[ -x "$orch" ] || fault "orch is missing: neither on PATH nor at $recorded"
+[ -x "$orch" ] || missing "orch is missing: neither on PATH nor at $recorded"
 
 case $name in
   pre-commit) set -- --staged ;;
@@ -49,8 +56,8 @@ case $name in
   pre-push) set -- --stdin-refs ;;
 esac
 
-# Beside orch runs a clock that ends it when its time is up; it only judges, so that is safe. What the
-# shell itself says about ended processes is dropped.
+# A timer runs beside orch and kills it when the time is up, which is safe because orch only reads.
+# Messages of the shell about ended processes are dropped.
 {
   printf %s "$input" | "$orch" check "$@" 2>&3 3>&- &
   work=$!
@@ -62,16 +69,16 @@ esac
     wait "$nap"
     kill -9 "$work"
   ) </dev/null >/dev/null 3>&- &
-  clock=$!
-  trap 'kill "$clock"; kill -9 "$work"; exit 130' HUP INT TERM
+  timer=$!
+  trap 'kill "$timer"; kill -9 "$work"; exit 130' HUP INT TERM
   wait "$work"
   code=$?
-  kill "$clock"
-  wait "$clock"
+  kill "$timer"
+  wait "$timer"
   ended=$code-$?
 } 3>&2 2>/dev/null
 
-# The clock ends with 0 only if nobody stopped it before it rang.
-[ "$ended" != 137-0 ] || fault "orch took longer than $limit s"
+# The timer exits with 0 only if it was not stopped before the time was up.
+[ "$ended" != 137-0 ] || fault "orch took longer than $limit s (timeout_seconds)"
 [ "$code" -lt 64 ] || fault "orch crashed (exit code $code)"
 exit "$code"

@@ -1,9 +1,9 @@
-//! The text of a hook: made from the settings, sealed, and told from the texts of others.
+//! The text of a hook: generated from the settings, sealed with a digest, and recognised by that seal.
 
 use crate::base::Digest;
 use crate::config;
 
-/// A hook of git that `orch` can install.
+/// A git hook that `orch` can install.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     PreCommit,
@@ -14,11 +14,11 @@ pub(super) enum Name {
 /// Who wrote a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
-    /// `orch`, in whatever version, and nobody changed it since.
+    /// `orch`, of any version; unchanged since.
     Orch,
-    /// `orch`, and somebody changed it since.
+    /// `orch`, and someone changed it since.
     Edited,
-    /// Somebody else.
+    /// Someone else.
     Other,
 }
 
@@ -38,31 +38,31 @@ const SHEBANG: &str = "#!/bin/sh\n";
 const MARK: &str = "# orch-hook: ";
 const UNSEALED: &str = "@SEAL@";
 
-/// The text of a hook. `recorded` is where `orch` lies now, for when it is not on the PATH.
+/// The text of a hook. `recorded` is the current path of `orch`, for when it is not on the `PATH`.
 pub(super) fn text(name: Name, settings: config::Hook, recorded: &str) -> String {
     let text = include_str!("hook.sh")
         .replace("@NAME@", name.as_str())
-        .replace("@ON_FAULT@", settings.on_fault.as_str())
+        .replace("@ON_MISSING@", settings.on_missing.as_str())
         .replace("@LIMIT@", &settings.timeout_seconds.to_string())
-        // Last, for a path may hold anything.
+        // Replaced last, because a path may contain any of the other placeholders.
         .replacen("@RECORDED@", &quoted(recorded), 1);
     let seal = Digest::of_blob(text.as_bytes()).to_string();
     text.replacen(UNSEALED, &seal, 1)
 }
 
-/// Who wrote these bytes, which lie in the place of a hook.
+/// Identifies who wrote a hook from its name and bytes.
 pub(super) fn author(name: Name, bytes: &[u8]) -> Author {
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let marked = text.strip_prefix(SHEBANG).and_then(|text| text.strip_prefix(MARK));
     let Some((seal, rest)) = marked.and_then(|text| text.split_once('\n')) else { return Author::Other };
     let unsealed = format!("{SHEBANG}{MARK}{UNSEALED}\n{rest}");
     let is_whole = Digest::of_blob(unsealed.as_bytes()).to_string() == seal;
-    // A whole hook of another name has been copied here.
+    // An unchanged hook with another name was copied here.
     let is_named = rest.lines().any(|line| line.strip_prefix("name=") == Some(name.as_str()));
     if is_whole && is_named { Author::Orch } else { Author::Edited }
 }
 
-/// A text as one word of the shell.
+/// Quotes a text as one shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn the_settings_stand_in_the_text() {
-        let settings = config::Hook { on_fault: config::OnFault::Block, timeout_seconds: 7 };
+        let settings = config::Hook { on_missing: config::OnMissing::Block, timeout_seconds: 7 };
         let text = text(Name::CommitMsg, settings, "/it's @NAME@/orch");
-        for line in ["name=commit-msg", "on_fault=block", "limit=7", r"recorded='/it'\''s @NAME@/orch'"] {
+        for line in ["name=commit-msg", "on_missing=block", "limit=7", r"recorded='/it'\''s @NAME@/orch'"] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert_eq!(text.matches('@').count(), 2 + text.matches("$@").count(), "{text}");

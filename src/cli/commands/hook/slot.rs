@@ -1,4 +1,4 @@
-//! The place of one hook: what is there, putting ours in, and putting back what was there before.
+//! The slot of one hook: its current contents, installing ours, and restoring the previous hook.
 
 use super::script::{Author, Name, author};
 use crate::base::Code;
@@ -8,33 +8,33 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// The place of one hook in a directory of hooks.
+/// The slot of one hook in a hooks directory.
 pub(super) struct Slot {
     pub(super) name: Name,
     file: PathBuf,
-    /// Where the hook that was there before waits, and is run first.
+    /// Where the previous hook is kept; ours runs it first.
     before: PathBuf,
-    /// What `orch` would write there now.
+    /// The text that `orch` would install now.
     text: String,
 }
 
-/// What is in the place of a hook.
+/// The contents of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotState {
     Absent,
-    /// Ours, as it would be written now.
+    /// Ours and up to date.
     Installed,
-    /// Ours, of another version or other settings.
+    /// Ours, from another version or with other settings.
     Outdated,
-    /// Ours, and changed by somebody.
+    /// Ours, but changed by someone.
     Edited,
-    /// Another one, put there after ours had made room for an earlier one.
+    /// Another hook, which replaced ours after ours had kept a previous one.
     Replaced,
-    /// Another one.
+    /// Another hook.
     Other,
 }
 
-/// What was done about a hook.
+/// What was done to a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Did {
     Installed,
@@ -42,7 +42,7 @@ pub(super) enum Did {
     Unchanged,
     Removed,
     Restored,
-    /// It is not as `orch` wrote it, so it was left alone.
+    /// Left alone, because it is not as `orch` installed it.
     Left,
 }
 
@@ -58,7 +58,7 @@ impl SlotState {
         }
     }
 
-    /// Whether somebody changed ours, or took its place.
+    /// Whether someone changed or replaced our hook.
     pub(super) fn is_disturbed(self) -> bool {
         matches!(self, Self::Edited | Self::Replaced)
     }
@@ -100,24 +100,26 @@ impl Slot {
         }
     }
 
-    /// Whether another hook waits to be run first.
+    /// Whether a previous hook is kept, to run first.
     pub(super) fn has_before(&self) -> bool {
         is_there(&self.before)
     }
 
-    /// Why ours cannot be installed here, if so.
+    /// The error if our hook cannot be installed here.
     pub(super) fn refusal(&self) -> Option<Failure> {
         let (name, file, before) = (self.name.as_str(), self.file.display(), self.before.display());
         let (code, message, hint) = match self.state() {
             SlotState::Edited => (
                 Code::HookEdited,
-                format!("the {name} hook of orch was edited since it was installed"),
-                format!("move your own lines to {before}, remove {file}, and install again"),
+                format!("the {name} hook of orch was edited after it was installed"),
+                format!("move your lines to {before}, remove {file}, then: orch hook install"),
             ),
             SlotState::Replaced => (
                 Code::HookReplaced,
-                format!("another {name} hook was put in the place of orch's, which runs {name}.before-orch"),
-                format!("keep one of {file} and {before}, and install again"),
+                format!(
+                    "the {name} hook of orch, which runs {name}.before-orch, was replaced by another hook"
+                ),
+                format!("remove one of {file} and {before}, then: orch hook install"),
             ),
             _ => return None,
         };
@@ -145,7 +147,7 @@ impl Slot {
         match self.state() {
             SlotState::Edited | SlotState::Replaced => Ok(Some(Did::Left)),
             SlotState::Other => Ok(None),
-            // Also where ours is gone already: what it made room for comes back.
+            // Restores the previous hook even if someone has removed ours.
             _ if self.has_before() => rename(&self.before, &self.file).map(|()| Some(Did::Restored)),
             SlotState::Absent => Ok(None),
             SlotState::Installed | SlotState::Outdated => {
@@ -156,7 +158,7 @@ impl Slot {
     }
 }
 
-/// Whether anything has this name, also a link that leads nowhere.
+/// Whether the path exists, including as a dangling symbolic link.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

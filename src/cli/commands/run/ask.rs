@@ -1,10 +1,10 @@
-//! Asking the person at the terminal what the rules wait for.
+//! Prompts a person at the terminal for what the rules wait for.
 
 use crate::cli::Ui;
 use crate::drive::{self, Asked, Standstill};
 use crate::survey::Sight;
 
-/// What a person answers; `None` where nothing is asked, or they would rather end the run.
+/// Prompts for answers; `None` if there is no question, or if the person ends the run.
 pub(super) fn ask(judged: &Sight, ui: &Ui) -> Option<Vec<Asked>> {
     match drive::standstill(judged)? {
         Standstill::Pick(actions) => {
@@ -14,7 +14,7 @@ pub(super) fn ask(judged: &Sight, ui: &Ui) -> Option<Vec<Asked>> {
                 let title = workflow.action(action).and_then(|action| action.title.as_deref());
                 ui.problem(&format!("  {}. {action}  {}", at + 1, title.unwrap_or_default()));
             }
-            let typed = ui.ask("which one? (nothing: end the run) ")?;
+            let typed = ui.ask("which one? (leave empty to end the run) ")?;
             let numbered = typed.parse::<usize>().ok().and_then(|at| actions.get(at.checked_sub(1)?));
             let value = numbered.map_or(typed, ToString::to_string);
             (!value.is_empty()).then(|| vec![Asked { key: "action".to_owned(), value }])

@@ -1,4 +1,4 @@
-//! What is shown while a task is driven: status, on stderr; the answer comes at the end.
+//! The progress of a run, printed to stderr. The answer follows at the end.
 
 use super::super::report::transition_lines;
 use super::screen::Screen;
@@ -9,19 +9,19 @@ use crate::drive::Happened;
 use crate::view::layout::one_line;
 use crate::view::{Style, TransitionLine};
 
-/// The faces of the line that turns while an executor works.
+/// The frames of the spinner that is shown while an executor works.
 const FACES: [char; 4] = ['|', '/', '-', '\\'];
 
-/// Shows what happens, and gathers what was recorded.
+/// Prints progress and collects the recorded transitions.
 pub(super) struct RunDisplay<'u> {
     ui: &'u Ui,
     screen: Screen,
-    /// Whether the answer is one document, which the recorded lines are a part of.
+    /// Whether the answer is one JSON document, which then contains the transitions.
     json: bool,
-    /// What is performed now.
+    /// The work in progress, as the spinner shows it.
     work: String,
     ticks: usize,
-    /// Everything that was recorded, in order.
+    /// All recorded transitions, in order.
     pub transitions: Vec<TransitionLine>,
 }
 
@@ -35,7 +35,7 @@ impl<'u> RunDisplay<'u> {
         let ui = self.ui;
         let paint = |style, text: &str| ui.paint_status.paint(style, text);
         match happened {
-            Happened::Begun { run, resumed: true } => self.say(format!("run {run} goes on")),
+            Happened::Begun { run, resumed: true } => self.say(format!("run {run} continues")),
             Happened::Begun { .. } => {}
             Happened::Turn { work, turn, turns, log } => {
                 self.work = format!("{} (turn {turn} of {turns})", work.name());
@@ -57,14 +57,14 @@ impl<'u> RunDisplay<'u> {
             Happened::Done { .. } => {}
             Happened::Failed { work, why, wait } => {
                 let next = match wait {
-                    Some(wait) if wait.milliseconds() > 0 => format!("; again in {wait}"),
-                    Some(_) => "; again".to_owned(),
+                    Some(wait) if wait.milliseconds() > 0 => format!("; retrying in {wait}"),
+                    Some(_) => "; retrying".to_owned(),
                     None => String::new(),
                 };
                 self.say(format!("{} failed: {}{next}", paint(Style::Bad, work.name()), one_line(why)));
             }
             Happened::Held(error) => {
-                self.say(format!("held: {error}"));
+                self.say(format!("cannot record the step yet: {error}"));
                 if let Some(hint) = error.hint() {
                     self.say(format!("hint: {hint}"));
                 }
@@ -73,7 +73,7 @@ impl<'u> RunDisplay<'u> {
         }
     }
 
-    /// Tells what was recorded.
+    /// Prints and collects the recorded transitions.
     pub(super) fn applied(&mut self, applied: &Applied) {
         for line in transition_lines(applied) {
             if !self.json {
@@ -86,12 +86,12 @@ impl<'u> RunDisplay<'u> {
         }
     }
 
-    /// Tells something from another thread.
+    /// Returns a function that prints a status line from another thread.
     pub(super) fn voice(&self) -> impl FnOnce(String) + Send + use<> {
         self.screen.voice()
     }
 
-    /// Waits until everything is shown, and takes away what only passes by.
+    /// Waits until everything is printed, and clears the progress line.
     pub(super) fn end(&mut self) {
         self.screen.end();
     }

@@ -1,5 +1,5 @@
-//! The terminal of a run, written to by a thread of its own: one that is held up (by a pager, a pipe that
-//! nobody reads, Ctrl-S) holds up neither the run nor its limits.
+//! The terminal of a run. A separate thread writes to it, so that a blocked terminal (a pager, a full pipe,
+//! Ctrl-S) stalls neither the run nor its limits.
 
 use crate::cli::Ui;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many lines may wait to be shown.
+/// The maximum number of lines waiting to be printed.
 const WAITING: usize = 1000;
 
-/// How long a terminal that is full is waited for while an executor runs; what it prints after that is in
-/// its log alone, until there is room again.
+/// How long a run waits for a full queue while an executor prints. After that, lines go only to the
+/// executor's log until the queue has room again.
 const FULL: Duration = Duration::from_millis(100);
 
-/// How long one that takes nothing is waited for in the end.
+/// How long to wait for a blocked terminal at the end.
 const STUCK: Duration = Duration::from_secs(1);
 
-/// What is to be shown.
+/// Something to print.
 enum Shown {
-    /// A line that the next one is written over.
+    /// A progress line, which the next output overwrites.
     Passing(String),
     /// A line of status.
     Status(String),
-    /// A line that the user must see.
+    /// A line that is printed even with `--quiet`.
     Problem(String),
-    /// That everything before it was shown.
+    /// Sent back when everything before it has been printed.
     End(Sender<()>),
 }
 
-/// Where a run is shown.
+/// The queue of the thread that prints.
 pub(super) struct Screen {
     send: Sender<Shown>,
     waiting: Arc<AtomicUsize>,
-    /// How many lines there was no room for.
+    /// The number of executor lines dropped because the queue was full.
     missed: usize,
 }
 
@@ -47,14 +47,14 @@ impl Screen {
         Self { send, waiting, missed: 0 }
     }
 
-    /// Shows what goes on, where nothing else waits to be shown.
+    /// Shows progress, unless other lines are waiting.
     pub(super) fn passing(&self, text: String) {
         if self.waiting.load(Ordering::SeqCst) == 0 {
             self.send(Shown::Passing(text));
         }
     }
 
-    /// Shows a line that an executor has printed, if there is room.
+    /// Prints a line of an executor, or drops it if the queue is full.
     pub(super) fn line(&mut self, text: String) {
         let until = Instant::now() + FULL;
         while self.missed == 0 && !self.has_room() && Instant::now() < until {
@@ -71,25 +71,25 @@ impl Screen {
         self.waiting.load(Ordering::SeqCst) < WAITING
     }
 
-    /// Shows a line of status.
+    /// Prints a line of status.
     pub(super) fn status(&mut self, text: String) {
         self.tell_missed();
         self.send(Shown::Status(text));
     }
 
-    /// Shows a line that the user must see.
+    /// Prints a line that the user must see.
     pub(super) fn problem(&mut self, text: String) {
         self.tell_missed();
         self.send(Shown::Problem(text));
     }
 
-    /// Shows a line of status from another thread.
+    /// Returns a function that prints a status line from another thread.
     pub(super) fn voice(&self) -> impl FnOnce(String) + Send + use<> {
         let (send, waiting) = (self.send.clone(), Arc::clone(&self.waiting));
         move |text| say(&send, &waiting, Shown::Status(text))
     }
 
-    /// Waits until everything is shown, unless the terminal takes nothing any more.
+    /// Waits until everything is printed, unless the terminal is blocked.
     pub(super) fn end(&mut self) {
         self.tell_missed();
         let (send, shown) = channel();
@@ -107,7 +107,7 @@ impl Screen {
     fn tell_missed(&mut self) {
         let missed = std::mem::take(&mut self.missed);
         if missed > 0 {
-            self.send(Shown::Status(format!("  [{missed} lines are in the log alone]")));
+            self.send(Shown::Status(format!("  [{missed} lines were not shown; they are in the log]")));
         }
     }
 
@@ -118,11 +118,11 @@ impl Screen {
 
 fn say(send: &Sender<Shown>, waiting: &AtomicUsize, shown: Shown) {
     waiting.fetch_add(1, Ordering::SeqCst);
-    // Who shows it is there as long as somebody has something to show.
+    // The receiving thread lives as long as any sender.
     let _ = send.send(shown);
 }
 
-/// Writes what is to be shown, until nobody is left who could show anything.
+/// Prints until every sender is gone.
 fn write(ui: &Ui, receive: &Receiver<Shown>, waiting: &AtomicUsize) {
     for shown in receive {
         if !matches!(shown, Shown::Passing(_)) {

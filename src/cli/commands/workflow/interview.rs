@@ -1,28 +1,28 @@
-//! The questions that `orch workflow new` asks a person, and the configuration that they make.
+//! The questions of `orch workflow new`, and the skill configuration made of the answers.
 
 use crate::scaffold::{self, SkillFault, Strategy};
 use serde_json::{Value, json};
 
-/// Where the configuration holds its fields.
+/// The JSON pointer of the fields in the configuration.
 const FIELDS: &str = "/autonomous_config/state_schema/fields";
-/// Where it holds its actions.
+/// The JSON pointer of the actions.
 const ACTIONS: &str = "/autonomous_config/actions";
 
-/// Somebody who can be asked and told.
+/// A person who answers questions.
 pub(super) trait Words {
-    /// Asks a question; `None` when there is nobody any more.
+    /// Asks a question; `None` at the end of input.
     fn ask(&mut self, question: &str) -> Option<String>;
-    /// Tells something.
+    /// Prints a text.
     fn say(&mut self, text: &str);
 }
 
-/// Asks for everything that a workflow needs; `None` if the answers end before that.
+/// Asks for everything that a workflow needs; `None` if the input ends before that.
 pub(super) fn interview(
     name: &str,
     strategy: Option<Strategy>,
     words: &mut dyn Words,
 ) -> Option<(Value, Strategy)> {
-    let description = needed(words, "What is it for, in a sentence?")?;
+    let description = needed(words, "What does it do, in one sentence?")?;
     let title = words.ask(&format!("Its title? [{name}]"))?;
     let title = if title.trim().is_empty() { name.to_owned() } else { title.trim().to_owned() };
     let mut config = json!({
@@ -30,7 +30,7 @@ pub(super) fn interview(
         "execution_mode": "autonomous",
         "autonomous_config": {"state_schema": {"fields": []}, "actions": [], "termination_conditions": []},
     });
-    words.say("What does it remember? One field a line, such as `items: string[]`; an empty line ends.");
+    words.say("What does its state contain? One field per line, such as `items: string[]`; an empty line ends the list.");
     list(
         words,
         "field",
@@ -38,7 +38,7 @@ pub(super) fn interview(
         &mut config,
         |name, kind| json!({"name": name, "type": if kind.is_empty() { "any" } else { kind }}),
     )?;
-    words.say("What is done, in this order? One action a line, such as `review: read what was written`.");
+    words.say("Which actions does it run, in order? One per line, such as `review: read the draft`; an empty line ends the list.");
     list(
         words,
         "action",
@@ -50,15 +50,15 @@ pub(super) fn interview(
         Some(strategy) => strategy,
         None => picked(words)?,
     };
-    words.say("Conditions look like `items.length > 0 && !done`; an empty line ends.");
+    words.say("Conditions look like `items.length > 0 && !done`; an empty line ends the list.");
     for index in 0..count(&config, ACTIONS) {
         let pointer = format!("{ACTIONS}/{index}");
         let id = config.pointer(&format!("{pointer}/id")).and_then(Value::as_str).unwrap_or_default();
-        let question = format!("What must hold before `{id}`?");
+        let question = format!("Which condition must hold before `{id}` runs?");
         conditions(words, &question, &format!("{pointer}/preconditions"), (&mut config, strategy))?;
     }
     let ends = "/autonomous_config/termination_conditions";
-    let question = "What ends it, besides that nothing is left to do?";
+    let question = "Which condition ends the workflow, apart from having no action left?";
     conditions(words, question, ends, (&mut config, strategy))?;
     Some((config, strategy))
 }
@@ -70,13 +70,13 @@ fn count(config: &Value, pointer: &str) -> usize {
 fn needed(words: &mut dyn Words, question: &str) -> Option<String> {
     loop {
         match words.ask(question)?.trim() {
-            "" => words.say("This is needed."),
+            "" => words.say("An answer is required."),
             answer => return Some(answer.to_owned()),
         }
     }
 }
 
-/// Lines of the form `name: what`, each made an item and checked at once, until an empty one.
+/// Reads lines of the form `name: what` until an empty one, and adds each as an item after checking it.
 fn list(
     words: &mut dyn Words,
     what: &str,
@@ -90,14 +90,14 @@ fn list(
         if !line.trim().is_empty() {
             add(config, Strategy::Priority, pointer, item(name.trim(), rest.trim()), words);
         } else if pointer == ACTIONS && count(config, pointer) == 0 {
-            words.say("At least one is needed.");
+            words.say("At least one is required.");
         } else {
             return Some(());
         }
     }
 }
 
-/// Adds an item to a list; one that cannot be used is told and left out.
+/// Adds an item to a list. If it cannot be used, prints why and leaves it out.
 fn add(config: &mut Value, strategy: Strategy, pointer: &str, item: Value, words: &mut dyn Words) {
     let Some(items) = config.pointer_mut(pointer).and_then(Value::as_array_mut) else { return };
     let text = item.as_str().unwrap_or_default().to_owned();
@@ -111,7 +111,7 @@ fn add(config: &mut Value, strategy: Strategy, pointer: &str, item: Value, words
     }
 }
 
-/// Conditions, each checked at once, until an empty line.
+/// Reads conditions until an empty line, and adds each after checking it.
 fn conditions(
     words: &mut dyn Words,
     question: &str,
@@ -127,12 +127,12 @@ fn conditions(
     }
 }
 
-/// What is wrong since there is something at this pointer.
+/// The first fault caused by the item at this pointer.
 fn first_fault(config: &Value, strategy: Strategy, pointer: &str) -> Option<SkillFault> {
     let (skill, faults) = scaffold::read(config);
     let is_whole = !faults.iter().any(|fault| fault.diagnostic.is_error());
     if is_whole {
-        // Without the item all was well, so whatever stands in the way comes of it.
+        // The configuration was valid without the item, so the item caused every fault.
         let found = scaffold::scaffold("new", &skill, strategy).err()?;
         return found.into_iter().find(|fault| fault.diagnostic.is_error() || fault.pointer.is_empty());
     }
@@ -156,13 +156,13 @@ fn refuse(words: &mut dyn Words, fault: &SkillFault, text: &str) {
 
 fn picked(words: &mut dyn Words) -> Option<Strategy> {
     loop {
-        let question = "What picks the next action: priority, user or state? [priority]";
+        let question = "How is the next action chosen: priority, user or state? [priority]";
         let answer = words.ask(question)?;
         match answer.trim() {
             "" => return Some(Strategy::Priority),
             other => match Strategy::named(other) {
                 Some(strategy) => return Some(strategy),
-                None => words.say("It is one of the three."),
+                None => words.say("Answer `priority`, `user` or `state`."),
             },
         }
     }

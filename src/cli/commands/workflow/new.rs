@@ -1,4 +1,4 @@
-//! `orch workflow new`: makes a workflow of a skill's configuration, or of a person's answers.
+//! `orch workflow new`: creates a workflow from a skill's configuration, or from a person's answers.
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
@@ -57,7 +57,7 @@ impl From<StrategyArg> for Strategy {
     }
 }
 
-/// A configuration and where it came from.
+/// A configuration, and the file it came from.
 struct SkillConfig {
     path: String,
     text: String,
@@ -78,7 +78,7 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
     write(args, &workspace, context, ui, &files, config.strategy)
 }
 
-/// The repository; that its settings name the workflow already is no reason not to make it.
+/// Opens the repository. That its settings already name the new workflow is not an error.
 fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, Failure> {
     context.interrupts.listen();
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
@@ -94,7 +94,7 @@ fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, 
     Ok(workspace)
 }
 
-/// The files that a skill yields; where something stands in the way, all of it is told.
+/// The files generated from a skill. If there are faults, prints all of them and returns an error.
 fn made_of(
     name: &str,
     skill: &Skill,
@@ -134,7 +134,7 @@ fn made_of(
     }
 }
 
-/// A fault at its line and column.
+/// Converts a fault to a diagnostic with line and column.
 fn placed(fault: SkillFault, config: &SkillConfig) -> Diagnostic {
     if fault.diagnostic.place.is_some() {
         return fault.diagnostic;
@@ -161,18 +161,18 @@ fn from_file(
     ui: &Ui,
 ) -> Result<SkillConfig, Failure> {
     let shown = path.display().to_string();
-    let cannot = |why: &str| Failure::new(Code::ConfigUnreadable, format!("{shown} cannot be read: {why}"));
+    let cannot = |why: &str| Failure::new(Code::ConfigUnreadable, format!("cannot read {shown}: {why}"));
     let limit = workspace.config().limit_bytes;
     let target = context.start.join(path);
     let target = target.canonicalize().map_err(|error| cannot(&error.to_string()))?;
     let opened = open_regular(&target).map_err(|error| cannot(&error.to_string()))?;
-    let file = opened.ok_or_else(|| cannot("it is not a file"))?;
+    let file = opened.ok_or_else(|| cannot("it is not a regular file"))?;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| cannot(&error.to_string()))?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
         return Err(cannot(&format!("it is larger than {limit} bytes")));
     }
-    // The reader wants a path inside the repository, and this one may lie anywhere.
+    // The parser expects a path inside the repository, but this file may be anywhere.
     let label = RepoPath::new("skill-config.json").map_err(|error| cannot(&error.to_string()))?;
     let (value, problems) = parse_json(&label, &bytes);
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -200,23 +200,26 @@ fn from_file(
 
 fn from_answers(args: &WorkflowNewArgs, workspace: &Workspace, ui: &Ui) -> Result<SkillConfig, Failure> {
     if !ui.interactive {
-        let message = "there is nobody to ask: this is no terminal";
+        let message = "cannot ask questions: stdin or stderr is not a terminal";
         let hint = command(&["orch", "workflow", "new", &args.name, "--from", "skill-config.json"]);
         return Err(Failure::new(Code::NoTerminal, message).hint(hint));
     }
-    // Whoever answers a dozen questions is not told only then that the name is taken.
+    // Check this before asking a dozen questions.
     let document = format!("workflows/{}.md", args.name);
     if workspace.system().text(&document).is_some() && !args.force {
         return Err(taken(&[format!("{}/{document}", workspace.config().system)]));
     }
     let answers = interview(&args.name, args.strategy.map(Strategy::from), &mut Terminal(ui));
     let Some((value, strategy)) = answers else {
-        return Err(Failure::new(Code::Interrupted, "not finished; nothing is written"));
+        return Err(Failure::new(
+            Code::Interrupted,
+            "the input ended before the last question; nothing was written",
+        ));
     };
     Ok(SkillConfig { path: "your answers".to_owned(), text: format!("{value:#}\n"), value, strategy })
 }
 
-/// A person at a terminal.
+/// A person at the terminal.
 struct Terminal<'a>(&'a Ui);
 
 impl Words for Terminal<'_> {
@@ -230,8 +233,8 @@ impl Words for Terminal<'_> {
 }
 
 fn taken(paths: &[String]) -> Failure {
-    let message = format!("nothing is written, for these are there already: {}", paths.join(", "));
-    Failure::new(Code::FilesExist, message).hint("choose another name, or write them anew with --force")
+    let message = format!("these files already exist, so nothing was written: {}", paths.join(", "));
+    Failure::new(Code::FilesExist, message).hint("choose another name, or overwrite them with --force")
 }
 
 fn write(
@@ -249,7 +252,7 @@ fn write(
     for (path, text) in files {
         let target = workspace.root().join(place(path));
         let is_there = target.symlink_metadata().is_ok();
-        // A text of the same name that ships would be put aside without a word.
+        // A built-in text of the same name would be shadowed silently.
         let ships = !is_there && workspace.system().text(path).is_some();
         if is_there && std::fs::read(&target).is_ok_and(|present| present == text.as_bytes()) {
             continue;
@@ -265,9 +268,8 @@ fn write(
         return Err(taken(&replaced));
     }
     for (path, target, text) in write {
-        let cannot = |error: &dyn std::fmt::Display| {
-            Failure::new(Code::Io, format!("{path} cannot be written: {error}"))
-        };
+        let cannot =
+            |error: &dyn std::fmt::Display| Failure::new(Code::Io, format!("cannot write {path}: {error}"));
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent).map_err(|error| cannot(&error))?;
         }
@@ -285,13 +287,13 @@ fn write(
         }
     }
     if made.is_empty() && replaced.is_empty() {
-        ui.answer("Everything is there already.\n")?;
+        ui.answer("Everything is up to date.\n")?;
     }
     let name = shell_word(&args.name);
-    // What nobody has committed cannot prove what a task did.
+    // An uncommitted workflow proves nothing in the audit, so commit it first.
     let place = if directory.is_empty() { "." } else { &directory };
     let add = workspace.store().map(|_| format!("git add {} && git commit, then ", shell_word(place)));
     let add = add.unwrap_or_default();
-    ui.status(&format!("then: {add}orch new my-task --workflow {name} && orch run my-task"));
+    ui.status(&format!("next: {add}orch new my-task --workflow {name} && orch run my-task"));
     Ok(ExitCode::Fine)
 }

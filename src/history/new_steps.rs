@@ -1,0 +1,200 @@
+//! The new events of a log, and what is known of the files that they were recorded on.
+
+use super::archive::Archive;
+use crate::base::{ArtifactName, Digest};
+use crate::decide::{HistoryEntry, Recorded, State};
+use crate::record::LogEvent;
+use crate::scan::FileSet;
+use crate::survey::snapshot::Snapshot;
+use crate::survey::{Loaded, TaskRef};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// An event that no log had before.
+pub(super) struct NewStep {
+    pub event: LogEvent,
+    /// The state before it; `None` for the first event of a task that is new. Where the workflow that joins
+    /// several branches is not here, that after the first of them.
+    pub before: Option<State>,
+    /// Why the branches that it follows have no state together.
+    pub disputed: Option<String>,
+    /// The state after it.
+    pub state: State,
+    /// What it recorded of artifacts.
+    pub noted: NotedDigests,
+    /// Whether it was made on another branch: it does not follow what the commit before it recorded.
+    pub is_aside: bool,
+}
+
+impl NewStep {
+    pub(super) fn entry(&self) -> &HistoryEntry {
+        &self.event.entry
+    }
+
+    /// Whether it uses up what the state before it names as what a phase was left with.
+    pub(super) fn spends_what_was_left(&self, artifact: &ArtifactName, digest: Digest) -> bool {
+        let actors = self.before.iter().flat_map(|before| before.actors.values());
+        let mut left = actors.map(|actor| actor.left_with.get(artifact));
+        self.noted.is_spent_only(artifact, digest) && left.any(|left| left == Some(&Some(digest)))
+    }
+
+    pub(super) fn recorded(&self) -> Recorded {
+        self.before.clone().map_or(Recorded::New, |state| Recorded::Known(Box::new(state)))
+    }
+}
+
+/// New events, to be derived anew.
+pub(super) struct NewSteps<'a> {
+    pub task: &'a TaskRef,
+    /// Where to look for an ancestor.
+    pub parents: &'a [Digest],
+    /// What all of the parents hold.
+    pub befores: &'a [Snapshot<'a>],
+    /// The parent whose settings and code decide.
+    pub before: Snapshot<'a>,
+    pub after: Snapshot<'a>,
+    pub archive: &'a Archive<'a>,
+    /// The events, each behind those that it follows.
+    pub steps: Vec<NewStep>,
+    /// What the task held after each step that was derived; `None` for the files of the commit.
+    pub held_after: RefCell<HashMap<Digest, Option<FileSet>>>,
+}
+
+impl NewSteps<'_> {
+    /// Reads the events that a log has beside those that end at `heads`; `foreign` is the state that the
+    /// first event of a task may have taken over. The error says why one of them is no step of any workflow.
+    pub(super) fn read(
+        &mut self,
+        added: &[Digest],
+        heads: &[Digest],
+        foreign: Option<&State>,
+    ) -> Result<(), String> {
+        let new: HashSet<&Digest> = added.iter().collect();
+        let mut aside: HashSet<Digest> = HashSet::new();
+        for id in added {
+            let step = self.read_one(id, foreign)?;
+            let (within, without): (Vec<&Digest>, Vec<&Digest>) =
+                step.event.after.iter().partition(|id| new.contains(id));
+            let goes_on = within.iter().all(|id| !aside.contains(*id));
+            let is_aside = !goes_on
+                || (within.is_empty() && step.event.after != heads)
+                || without.iter().any(|id| !heads.contains(id));
+            if is_aside {
+                aside.insert(*id);
+            }
+            self.steps.push(NewStep { is_aside, ..step });
+        }
+        Ok(())
+    }
+
+    fn read_one(&self, id: &Digest, foreign: Option<&State>) -> Result<NewStep, String> {
+        let pool = self.archive.logs();
+        let event = pool.event(id).map(|event| event.clone()).ok_or("an event is not there")?;
+        let named = |why: String| format!("step {}: {why}", event.entry.seq);
+        let state = pool.state_at(id).map_err(|why| named(why.to_string()))?;
+        let first = event.after.first().map(|first| pool.state_at(first)).transpose();
+        let first = first.map_err(|why| named(why.to_string()))?;
+        if pool.tips(&event.after) != event.after {
+            return Err(named("it does not name the events that it follows as every step does".to_owned()));
+        }
+        // Both its changes and its text follow from the two states.
+        let canonical = LogEvent::new(event.after.clone(), first.as_ref(), &state);
+        if canonical.is_none_or(|canonical| canonical.id != event.id) {
+            return Err(named("its line in transcript.jsonl holds what no step puts there".to_owned()));
+        }
+        let (before, disputed) = match event.after.len() {
+            0 => (foreign.cloned(), None),
+            1 => (first, None),
+            _ => {
+                match pool.fold(self.workflow_of(&event).as_ref().and_then(|l| l.workflow()), &event.after) {
+                    Ok(before) => (before, None),
+                    Err(why) => (first, Some(why.why())),
+                }
+            }
+        };
+        let noted = NotedDigests::since(before.as_ref(), &state);
+        Ok(NewStep { event, before, disputed, state, noted, is_aside: false })
+    }
+
+    pub(super) fn workflow_of(&self, event: &LogEvent) -> Option<Arc<Loaded>> {
+        let named = &event.workflow;
+        // The steps of a branch may follow the workflow that stood there.
+        let befores = std::iter::once(&self.before).chain(self.befores);
+        let mut settings = befores.map(|before| before.setting);
+        settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest))
+    }
+
+    /// A step behind those of the new ones that it follows.
+    pub(super) fn line(&self, index: usize) -> Vec<&NewStep> {
+        let own = &self.steps[index];
+        let mut open: Vec<&Digest> = own.event.after.iter().collect();
+        let mut line = vec![own];
+        for step in self.steps[..index].iter().rev() {
+            if open.contains(&&step.event.id) {
+                open.extend(&step.event.after);
+                line.insert(0, step);
+            }
+        }
+        line
+    }
+}
+
+/// What a step recorded of artifacts, beside the evidence that it names.
+#[derive(Default)]
+pub(super) struct NotedDigests {
+    /// What they were when a phase was entered or left; `None` if absent.
+    seen: BTreeMap<ArtifactName, Option<Digest>>,
+    /// What was used up.
+    spent: BTreeMap<ArtifactName, Digest>,
+}
+
+impl NotedDigests {
+    /// What stands in a state and not in the one before it.
+    pub(super) fn since(before: Option<&State>, after: &State) -> Self {
+        let mut noted = Self::default();
+        let earlier = |phase: &String| before.and_then(|before| before.actors.get(phase));
+        // What a phase was left with is said last: it is a file where what one was entered with is code.
+        for (phase, actor) in &after.actors {
+            for (artifact, digest) in &actor.entered_with {
+                if earlier(phase).and_then(|old| old.entered_with.get(artifact)) != Some(digest) {
+                    noted.seen.insert(artifact.clone(), *digest);
+                }
+            }
+        }
+        for (phase, actor) in &after.actors {
+            let old = earlier(phase);
+            for (artifact, digest) in &actor.left_with {
+                if old.and_then(|old| old.left_with.get(artifact)) != Some(digest) {
+                    noted.seen.insert(artifact.clone(), *digest);
+                }
+            }
+            for (artifact, digests) in &actor.spent {
+                let old = old.and_then(|old| old.spent.get(artifact)).map_or(&[][..], Vec::as_slice);
+                let newly = digests.iter().rfind(|digest| !old.contains(digest));
+                noted.spent.extend(newly.map(|digest| (artifact.clone(), *digest)));
+            }
+        }
+        noted
+    }
+
+    /// What artifacts were when a phase was entered or left.
+    pub(super) fn seen(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
+        self.seen.iter().map(|(name, digest)| (name, *digest))
+    }
+
+    /// What was used up.
+    pub(super) fn spent(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
+        self.spent.iter().map(|(name, digest)| (name, Some(*digest)))
+    }
+
+    /// Whether it was used up, and not recorded otherwise.
+    fn is_spent_only(&self, artifact: &ArtifactName, digest: Digest) -> bool {
+        self.spent.get(artifact) == Some(&digest) && self.seen.get(artifact) != Some(&Some(digest))
+    }
+
+    /// Everything that artifacts were.
+    pub(super) fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
+        self.seen().chain(self.spent()).filter_map(|(name, digest)| Some((name, digest?)))
+    }
+}

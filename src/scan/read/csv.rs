@@ -1,0 +1,89 @@
+//! CSV (RFC 4180) read as a list of objects: the first record names the members, all values are text.
+
+use super::ReadResult;
+use crate::base::{Code, Diagnostic, Place, RepoPath};
+use csv::{ByteRecord, Position, Reader, ReaderBuilder};
+use serde_json::{Map, Value};
+
+/// Reads a table.
+pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
+    let refuse = |offset: usize, message: String| {
+        let place = Place::at(path.as_str(), text, offset, 1);
+        let problem = Diagnostic::error(Code::CsvSyntax, format!("invalid CSV: {message}")).at(place);
+        ReadResult::refused(problem.hint("write one record a line, the first with the names of the columns"))
+    };
+    let mut records = Vec::new();
+    for record in reader(text).into_byte_records() {
+        match record {
+            Ok(record) => records.push(record),
+            Err(error) => {
+                return refuse(error.position().map_or(0, |at| start(text, at)), told(&error));
+            }
+        }
+    }
+    let mut records = records.into_iter();
+    let names: Vec<String> = records.next().iter().flatten().map(text_of).collect();
+    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        return refuse(0, format!("two columns are named `{}`", twice.1));
+    }
+    let row = |record: ByteRecord| -> Map<String, Value> {
+        names.iter().cloned().zip(record.iter().map(|field| Value::from(text_of(field)))).collect()
+    };
+    ReadResult::of(records.map(row).map(Value::Object).collect())
+}
+
+/// Returns the offset of the row that `pointer` leads to.
+pub(super) fn locate(text: &str, pointer: &str) -> Option<usize> {
+    let row: usize = pointer.split('/').nth(1)?.parse().ok()?;
+    let record = reader(text).into_byte_records().nth(row + 1)?.ok()?;
+    Some(start(text, record.position()?))
+}
+
+/// Where a record starts. The reader ends the one before at its CR and leaves the LF to the next.
+fn start(text: &str, at: &Position) -> usize {
+    let offset = usize::try_from(at.byte()).unwrap_or(usize::MAX);
+    let rest = text.get(offset..).unwrap_or_default();
+    text.len() - rest.trim_start_matches(['\r', '\n']).len()
+}
+
+fn reader(text: &str) -> Reader<&[u8]> {
+    ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes())
+}
+
+fn text_of(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).into_owned()
+}
+
+fn told(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("this record has {len} fields, the first has {expected_len}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn reads_rows_and_places_faults() {
+        let path = RepoPath::new("f.csv").expect("valid");
+        let good = "name,note\r\na,\"x, \"\"y\"\"\"\r\nb,\"two\r\nlines\"\r\nc,\r\n";
+        let expected = json!([
+            {"name": "a", "note": "x, \"y\""},
+            {"name": "b", "note": "two\r\nlines"},
+            {"name": "c", "note": ""},
+        ]);
+        assert_eq!(read(&path, good).data, Some(expected));
+        assert_eq!(read(&path, "name\n").data, Some(json!([])));
+        assert_eq!(locate(good, "/2/note"), Some(41));
+        for (text, place) in [("a,b\n1,2\n3\n", "f.csv:3:1"), ("a,a\n", "f.csv:1:1")] {
+            let result = read(&path, text);
+            let found = result.problems[0].place.as_ref().expect("a place").to_string();
+            assert_eq!((found.as_str(), result.data), (place, None));
+        }
+    }
+}
