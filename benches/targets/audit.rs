@@ -15,13 +15,13 @@ const TASKS: usize = 500;
 type Moment = BTreeMap<String, String>;
 
 /// Whether a part of the life of a task is played by writing a file, or by ordering something.
-enum Scene {
+pub(super) enum Scene {
     File(&'static str, String),
     Order(&'static [&'static str]),
 }
 
 /// A whole life: the tests fail four times, and after all that somebody opens the task again.
-fn scenes() -> Vec<Scene> {
+pub(super) fn scenes() -> Vec<Scene> {
     let file = |path: &'static str, text: &str| Scene::File(path, format!("{text}\n"));
     let verdict =
         |nth: usize| format!(r#"{{"ok": true, "issues": [], "finished_at": "2026-11-21T04:{nth:02}:00Z"}}"#);

@@ -1,7 +1,7 @@
 //! What a transition and a turn cost beside time: files opened, syncs, looks, and how often the rules are asked.
 
 use super::run::{EXECUTOR, LOOP};
-use super::{ORCH, PLAN, World};
+use super::{PLAN, World};
 use orch::apply::{AdvancePlan, Writer};
 use orch::drive::{self, Happened, RunOptions, StopFlag};
 use orch::survey::{Caller, Counted, Workspace};
@@ -110,15 +110,15 @@ fn traced() {
     println!("  turn        of orch run: opens {opens:.0} (the executor's included), syncs {syncs:.0}");
 }
 
-fn strace(world: &World, trace: &Path, arguments: &[&str]) -> Child {
+pub(super) fn strace(world: &World, trace: &Path, arguments: &[&str]) -> Child {
     let trace = trace.to_string_lossy();
     // Detached, so that the child is `orch` itself: killed, it ends with its tracer.
-    let options = ["-D", "-f", "-qq", "-o", &trace, "-e", "trace=openat,fsync,fdatasync", ORCH];
+    let options = ["-D", "-f", "-qq", "-o", &trace, "-e", "trace=openat,fsync,fdatasync", &world.orch];
     world.command("strace", &[&options[..], arguments].concat()).spawn().expect("strace starts")
 }
 
 /// How many files were opened and synced so far.
-fn calls(trace: &Path) -> (usize, usize) {
+pub(super) fn calls(trace: &Path) -> (usize, usize) {
     let text = fs::read_to_string(trace).unwrap_or_default();
     let count = |call: &str| text.lines().filter(|line| line.contains(call)).count();
     (count("openat("), count("fsync(") + count("fdatasync("))

@@ -2,7 +2,8 @@
 //!
 //! Whole processes are timed, medians are printed, and ratios are what counts: absolute times move
 //! with the machine, ratios within one run do not. Parts can be asked for by name:
-//! `cargo bench --bench targets -- transitions latency`.
+//! `cargo bench --bench targets -- transitions latency`. The part `against` compares with another build of
+//! `orch`, whose path is in `ORCH_BENCH_OLD`.
 
 #![expect(
     clippy::print_stdout,
@@ -10,6 +11,7 @@
     reason = "a bench is its own program: it prints, and starts what it times"
 )]
 
+mod against;
 mod audit;
 mod costs;
 mod longer;
@@ -31,7 +33,7 @@ fn main() {
         return;
     }
     println!("medians of {RUNS} runs each, in milliseconds\n");
-    let parts: [(&str, fn()); 9] = [
+    let parts: [(&str, fn()); 10] = [
         ("suggest", suggest),
         ("events", events),
         ("transitions", transitions),
@@ -41,6 +43,7 @@ fn main() {
         ("audit", audit::audit),
         ("run", run::run),
         ("costs", costs::costs),
+        ("against", against::against),
     ];
     for (name, part) in parts {
         if names.is_empty() || names.iter().any(|asked| asked == name) {
@@ -51,12 +54,18 @@ fn main() {
 
 struct World {
     directory: tempfile::TempDir,
+    /// The program that everything in it is made with.
+    orch: String,
 }
 
 impl World {
     fn new() -> Self {
+        Self::of(ORCH)
+    }
+
+    fn of(orch: &str) -> Self {
         let directory = tempfile::Builder::new().prefix("orch-bench-").tempdir().expect("a directory");
-        let world = Self { directory };
+        let world = Self { directory, orch: orch.to_owned() };
         world.run("git", &["init", "-q", "-b", "main"]);
         world.orch(&["init"]);
         world.run("git", &["add", "-A"]);
@@ -97,7 +106,7 @@ impl World {
     }
 
     fn orch(&self, arguments: &[&str]) {
-        self.run(env!("CARGO_BIN_EXE_orch"), arguments);
+        self.run(&self.orch, arguments);
     }
 
     fn time(&self, program: &str, arguments: &[&str]) -> Duration {

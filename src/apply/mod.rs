@@ -30,6 +30,10 @@ use crate::store::Store;
 use crate::survey::{Caller, Error, Workspace};
 
 /// Who writes, and where.
+///
+/// It borrows both, and costs nothing to make. A workspace belongs to one thread at a time, because the
+/// repository that it has open does; so what is sent to another thread is the workspace and the caller, and
+/// the writer is made there.
 #[derive(Clone, Copy)]
 pub struct Writer<'w> {
     /// Where.
@@ -61,5 +65,21 @@ impl<'w> Writer<'w> {
     /// Commits everything in the work directory; only for repositories that `orch` made itself.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.workspace.store.as_ref().map_or(Ok(()), |store| store.commit_everything(message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server takes an order on one thread and carries it out on another.
+    #[test]
+    fn a_writer_is_made_on_the_thread_that_its_workspace_was_sent_to() {
+        fn on_another_thread<T: Send>(order: impl FnOnce() -> T + Send) -> impl FnOnce() -> T + Send {
+            order
+        }
+        let _ = |workspace: Workspace, caller: Caller, task: crate::survey::TaskRef, order: Order| {
+            on_another_thread(move || Writer::new(&workspace, &caller).order(&task, &order, false))
+        };
     }
 }

@@ -1,7 +1,8 @@
 //! Signals: SIGINT, SIGTERM and SIGHUP end the process at once, except while it holds one of git's lock
 //! files.
 
-use crate::{run, store};
+use crate::drive::StopFlag;
+use crate::store::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
@@ -16,9 +17,23 @@ pub struct Interrupts {
     /// Called at the next signal instead of ending the process.
     instead: Arc<Mutex<Option<OnInterrupt>>>,
     heard: Arc<OnceLock<()>>,
+    /// The run whose executor ends before the process does.
+    run: Arc<Mutex<StopFlag>>,
+    /// What is closed before the process ends, so that no lock of git's stays behind.
+    gate: IndexGate,
 }
 
 impl Interrupts {
+    /// Signal handling for a process whose stores lock an index through this gate.
+    pub(super) fn new(gate: IndexGate) -> Self {
+        Self { gate, ..Self::default() }
+    }
+
+    /// From now on a signal that ends the process ends this run's executor first.
+    pub(super) fn drives(&self, run: StopFlag) {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = run;
+    }
+
     /// From now on a signal ends the process with a documented exit code and leaves no lock file behind. If
     /// the process was started with SIGHUP ignored, as `nohup` does, SIGHUP stays ignored.
     pub(super) fn listen(&self) {
@@ -27,11 +42,15 @@ impl Interrupts {
             heard.extend((!ignores_hangup()).then_some(SIGHUP));
             // If no handler can be installed, the system's default action still ends the process.
             let Ok(mut signals) = Signals::new(heard) else { return };
-            let instead = Arc::clone(&self.instead);
+            let (instead, run) = (Arc::clone(&self.instead), Arc::clone(&self.run));
+            let gate = self.gate.clone();
             thread::spawn(move || {
                 for _ in signals.forever() {
                     let then = instead.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    then.map_or_else(end, |then| then());
+                    match then {
+                        Some(then) => then(),
+                        None => end(&run.lock().unwrap_or_else(PoisonError::into_inner), &gate),
+                    }
                 }
             });
         });
@@ -57,9 +76,9 @@ fn ignores_hangup() -> bool {
     ignored >> (SIGHUP - 1) & 1 == 1
 }
 
-fn end() {
-    run::kill_now();
-    let _quiet = store::let_go();
+fn end(run: &StopFlag, gate: &IndexGate) {
+    run.kill();
+    let _quiet = gate.close();
     #[expect(clippy::exit, reason = "the user asked for it, and killing the process here loses nothing")]
     std::process::exit(super::ExitCode::Interrupted as i32);
 }

@@ -103,7 +103,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
-    let (caller, interrupts) = (Caller::from_environment(variable), Interrupts::default());
+    let caller = Caller::from_environment(variable);
+    let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let context = Context { caller, start, global: cli.global, interrupts, logging };
     let result = commands::run(cli.command, &context, &ui);
     match &result {

@@ -1,6 +1,7 @@
 //! Driving a task: decide, perform, record, again, until the pure core says that it is over.
 
 mod answer;
+mod attended;
 mod control;
 mod driver;
 mod perform;
@@ -10,9 +11,10 @@ mod watch_loop;
 mod watching;
 
 pub use answer::{Asked, Standstill, answer, standstill};
+pub use attended::{Attendant, run_attended};
 pub use control::{Controlled, control, resume};
 pub use driver::run;
-pub use runs::{RunInfo, overrule, runs};
+pub use runs::{RunInfo, runs};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
 pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 
@@ -20,7 +22,7 @@ use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
-use crate::run::{RunFiles, unstartable};
+use crate::run::{RunFiles, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
@@ -39,16 +41,24 @@ pub struct RunOptions {
 
 /// Says from another thread that the run should end.
 #[derive(Debug, Clone, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct StopFlag {
+    is_set: Arc<AtomicBool>,
+    running: RunningExecutor,
+}
 
 impl StopFlag {
     /// Wants the end.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.is_set.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends the executor that runs now at once; for a process that is about to end itself.
+    pub fn kill(&self) {
+        self.running.kill();
     }
 
     pub(super) fn is_set(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.is_set.load(Ordering::SeqCst)
     }
 }
 

@@ -86,7 +86,7 @@ impl Drive<'_> {
             looked.set(Some(Instant::now()));
             files.request().is_some_and(|control| control.request == ControlRequest::Stop)
         };
-        let performed = executor.perform(&wants_stop, &mut |live| match live {
+        let performed = executor.perform(&stop.running, &wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
                 if let Some(turn) = &mut self.turn {
                     turn.process = Some(Process::new(group, at));

@@ -32,7 +32,7 @@ pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Er
 
 /// Takes in what others have ordered since a run ended as waiting: whether it ended otherwise since, or
 /// the task stands elsewhere.
-pub fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
+pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
     let files = RunFiles::of(&writer.workspace.root, &end.judged.task.directory);
     let judged = writer.workspace.look(&end.judged.task)?;
     let is_elsewhere = judged.decision.phase != end.judged.decision.phase;

@@ -1,6 +1,6 @@
 //! One try of an executor: starts it, passes the prompt, reads its output, and waits for or forces its end.
 
-use super::group::Group;
+use super::group::{Group, RunningExecutor};
 use super::output::{Output, RESULT_CAP};
 use super::pipes::Pipes;
 use super::process_tree;
@@ -51,12 +51,13 @@ pub struct Performed {
 }
 
 impl Executor {
-    /// Starts the executor and waits for its end. `wants_stop` is polled; `hear` receives what happens and
-    /// must return quickly, because limits are not checked meanwhile. Returns an error if the log or the
-    /// result file cannot be prepared or the process cannot be waited for; a program that cannot be started
-    /// is an [`Ended::NotStarted`].
+    /// Starts the executor and waits for its end. `running` holds it meanwhile; `wants_stop` is polled; `hear`
+    /// receives what happens and must return quickly, because limits are not checked meanwhile. Returns an
+    /// error if the log or the result file cannot be prepared or the process cannot be waited for; a program
+    /// that cannot be started is an [`Ended::NotStarted`].
     pub fn perform(
         &self,
+        running: &RunningExecutor,
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
@@ -76,12 +77,14 @@ impl Executor {
             }
         };
         let group = Group::of(&child, before);
+        running.put(Some(group.clone()));
         tracing::info!(log = %self.log.display(), group = group.number(), "executor started");
         hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
         let pipes = match Pipes::of(&mut child, &self.prompt) {
             Ok(pipes) => pipes,
             Err(error) => {
                 group.kill();
+                running.put(None);
                 child.wait()?;
                 return Err(error);
             }
@@ -89,6 +92,7 @@ impl Executor {
         let mut trial = ExecutorTry::new((self.times, self.grace), group, pipes, output);
         let waited = trial.wait(&mut child, wants_stop, hear);
         let left_processes = trial.group.clear(millis(self.grace));
+        running.put(None);
         trial.finish(hear);
         let (status, cut) = waited?;
         let output = trial.output;

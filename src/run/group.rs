@@ -3,20 +3,31 @@
 use super::process_tree;
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, kill_process, kill_process_group, set_child_subreaper, test_kill_process_group,
-    waitpgid,
+    Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group, set_child_subreaper,
+    test_kill_process_group, waitpgid,
 };
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The group of the running executor, for [`kill_now`].
-static RUNNING: Mutex<Option<Group>> = Mutex::new(None);
+/// The group of the running executor, so that another thread can kill it.
+#[derive(Debug, Clone, Default)]
+pub struct RunningExecutor(Arc<Mutex<Option<Group>>>);
 
-/// Whether orphaned descendants become our children.
-static ADOPTS: AtomicBool = AtomicBool::new(false);
+impl RunningExecutor {
+    /// Kills the running executor; for a process that is about to exit.
+    pub fn kill(&self) {
+        if let Some(group) = self.put(None) {
+            Remaining { group: Some(group.leader), others: &|| group.escaped() }.kill();
+        }
+    }
+
+    /// Sets the running group, if any; returns the previous one.
+    pub(super) fn put(&self, group: Option<Group>) -> Option<Group> {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), group)
+    }
+}
 
 /// How long to wait after SIGKILL.
 const DEATH: Duration = Duration::from_secs(2);
@@ -33,9 +44,7 @@ pub(super) struct Group {
 impl Group {
     /// The group led by `child`. `before` are the children of this process that existed earlier.
     pub(super) fn of(child: &std::process::Child, before: Vec<i32>) -> Self {
-        let group = Self { leader: Pid::from_child(child), before };
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(group.clone());
-        group
+        Self { leader: Pid::from_child(child), before }
     }
 
     /// The id of the group.
@@ -57,14 +66,13 @@ impl Group {
     /// anything remained.
     pub(super) fn clear(&self, grace: Duration) -> bool {
         let left = Remaining { group: Some(self.leader), others: &|| self.escaped() };
-        let any = left.end(grace);
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        any
+        left.end(grace)
     }
 
     /// Descendants that have left the group and lost their parent, which makes them our children.
     fn escaped(&self) -> Vec<Pid> {
-        if ADOPTS.load(Ordering::SeqCst) { process_tree::adopted(&self.before) } else { Vec::new() }
+        let adopts = child_subreaper().is_ok_and(|adopts| adopts.is_some());
+        if adopts { process_tree::adopted(&self.before) } else { Vec::new() }
     }
 }
 
@@ -135,18 +143,10 @@ impl Remaining<'_> {
     }
 }
 
-/// Kills the running executor; for a process that is about to exit.
-pub fn kill_now() {
-    if let Some(group) = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Remaining { group: Some(group.leader), others: &|| group.escaped() }.kill();
-    }
-}
-
 /// From now on, orphaned descendants become children of this process, so that none escapes by leaving its
 /// group. On systems without subreapers only groups are ended.
 pub fn adopt_orphans() {
     let _ = set_child_subreaper(Some(rustix::process::getpid()));
-    ADOPTS.store(true, Ordering::SeqCst);
 }
 
 /// Ends the processes that a killed run left behind, and returns whether there were any. `number` is the

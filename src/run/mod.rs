@@ -19,7 +19,7 @@ mod trial;
 pub use crate::decide::ControlRequest;
 pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunFiles};
-pub use group::{RESULT, adopt_orphans, end_leftovers, kill_now};
+pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers};
 pub use program::unstartable;
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};
 pub use trial::{Ended, Live};

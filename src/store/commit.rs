@@ -152,7 +152,7 @@ impl Store {
     }
 }
 
-impl Transaction<'_> {
+impl<'s> Transaction<'s> {
     /// Where HEAD was when it began, and after each commit is.
     #[must_use]
     pub fn head(&self) -> &Head {
@@ -214,7 +214,7 @@ impl Transaction<'_> {
         planned: &[PlannedCommit],
         built: &[Oid],
         journal: &Journal,
-    ) -> Result<(IndexUpdate, Staged), Error> {
+    ) -> Result<(IndexUpdate<'s>, Staged), Error> {
         let store = self.store;
         let index = match store.begin_index_update() {
             Err(error) if error.class() == Class::Busy => return Err(Error::moved()),

@@ -1,6 +1,6 @@
 //! Which repository is meant: the one around a directory, or the one that the environment names.
 
-use super::Error;
+use super::{Error, IndexGate};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ pub struct Environment {
     pub index_file: Option<PathBuf>,
     /// Whether settings are given, as `git -c` does.
     pub has_settings: bool,
+    /// What the stores that are opened in it go through to lock an index.
+    pub index_gate: IndexGate,
 }
 
 impl Environment {
@@ -28,6 +30,7 @@ impl Environment {
             work_tree: given("GIT_WORK_TREE").map(PathBuf::from),
             index_file: given("GIT_INDEX_FILE").map(PathBuf::from),
             has_settings: given("GIT_CONFIG_COUNT").or_else(|| given("GIT_CONFIG_PARAMETERS")).is_some(),
+            index_gate: IndexGate::default(),
         }
     }
 

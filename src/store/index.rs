@@ -32,9 +32,9 @@ const MAX_NAMED: usize = 500;
 const TRIES: u32 = 7;
 
 /// Who holds the lock of the index until it is written.
-pub(super) enum IndexUpdate {
+pub(super) enum IndexUpdate<'s> {
     /// We do, and the index is one that we can write.
-    Ours(Box<PlainUpdate>),
+    Ours(Box<PlainUpdate<'s>>),
     /// A process of git.
     Git(GitUpdate),
     /// It is not known where git keeps its lock, so git is asked once everything else is done.
@@ -42,14 +42,14 @@ pub(super) enum IndexUpdate {
 }
 
 /// A plain index that is locked by us, as it was read under the lock.
-pub(super) struct PlainUpdate {
-    lock: IndexLock,
+pub(super) struct PlainUpdate<'s> {
+    lock: IndexLock<'s>,
     index: IndexFile,
     /// What the file system says of its file, if there is one.
     metadata: Option<Metadata>,
 }
 
-impl PlainUpdate {
+impl PlainUpdate<'_> {
     /// Writes the index with these edits and lets go of the lock; false where only git can do it.
     fn write(self, edits: &[Edit<'_>]) -> Result<bool, Error> {
         let Some(parts) = splice(&self.index, edits) else { return Ok(false) };
@@ -96,7 +96,7 @@ pub(super) fn edits_for<'c>(changes: &'c [IndexChange], staged: &Staged) -> (Vec
 impl Store {
     /// Takes git's lock of the index, for a while in which nothing else can be staged or checked
     /// out. [`Class::Busy`] means that somebody else has it.
-    pub(super) fn begin_index_update(&self) -> Result<IndexUpdate, Error> {
+    pub(super) fn begin_index_update(&self) -> Result<IndexUpdate<'_>, Error> {
         match self.lock_plain_index() {
             Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.index_is_busy()),
@@ -114,7 +114,7 @@ impl Store {
     }
 
     /// Locks the index if it is one that we can write.
-    fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate>> {
+    fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate<'_>>> {
         if self.wants_git_to_write() {
             return Ok(None);
         }
@@ -138,7 +138,7 @@ impl Store {
     /// What the index says of these paths, in which nothing may change before it is written.
     pub(super) fn staged_under(
         &self,
-        update: &IndexUpdate,
+        update: &IndexUpdate<'_>,
         changes: &[IndexChange],
     ) -> Result<Staged, Error> {
         match update {
@@ -151,7 +151,7 @@ impl Store {
     /// read; returns the paths where the user has staged something else.
     pub(super) fn finish_index_update(
         &self,
-        update: IndexUpdate,
+        update: IndexUpdate<'_>,
         changes: &[IndexChange],
         staged: &Staged,
     ) -> Result<Vec<RepoPath>, Error> {

@@ -109,7 +109,7 @@ impl Store {
         journal: &Journal,
         before: &[PathBuf],
         bytes: &Bytes<'b>,
-        (index, staged): (IndexUpdate, &Staged),
+        (index, staged): (IndexUpdate<'_>, &Staged),
     ) -> Result<(Vec<RepoPath>, Vec<PlacedFile>), Error> {
         let (changes, placed) = self.place(journal, before, bytes)?;
         Ok((self.finish_index_update(index, &changes, staged)?, placed))

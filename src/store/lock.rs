@@ -8,13 +8,13 @@
 //! Killed in this moment, we leave it lying about, as git itself does. Since it is held under the
 //! kernel lock of [`Store::begin`] only, whoever has that lock and meets a file with our content
 //! knows that its maker is dead, and removes it: every command of `orch` does, before all else. A
-//! polite end of the process waits for it to be let go, see [`let_go`].
+//! polite end of the process waits for it to be let go, see [`IndexGate`].
 
 use super::{Error, Store, durable};
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -25,29 +25,46 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
 
-/// Held as long as this process holds the lock of an index.
-static HOLDING: Mutex<()> = Mutex::new(());
+/// Held as long as a store holds the lock of its index. Stores that are opened in one environment have one
+/// gate, and whoever ends the process closes it first.
+#[derive(Debug, Clone, Default)]
+pub struct IndexGate(Arc<Mutex<()>>);
 
-/// Waits until this process holds no lock of git's, and keeps it from taking one as long as the
-/// answer lives. Gives up after two seconds: then the disk hangs, and whoever asks has to end anyway.
-#[must_use]
-pub fn let_go() -> Option<impl Drop> {
-    for _ in 0..2000 {
-        match HOLDING.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(1)),
+impl IndexGate {
+    /// Waits until no store holds a lock of git's, and keeps them from taking one as long as the answer
+    /// lives. Gives up after two seconds: then the disk hangs, and whoever asks has to end anyway.
+    #[must_use]
+    pub fn close(&self) -> Option<impl Drop> {
+        for _ in 0..2000 {
+            match self.0.try_lock() {
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(1)),
+            }
         }
+        None
     }
-    None
+
+    fn enter(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
+/// A gate is no part of what an environment says.
+impl PartialEq for IndexGate {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for IndexGate {}
+
 /// The lock of the index; dropped, it lets go and leaves the index as it is.
-pub(super) struct IndexLock {
+pub(super) struct IndexLock<'s> {
     lock: PathBuf,
     index: PathBuf,
     next: PathBuf,
-    _holding: MutexGuard<'static, ()>,
+    _holding: MutexGuard<'s, ()>,
 }
 
 impl Store {
@@ -55,12 +72,12 @@ impl Store {
     ///
     /// Fails with [`io::ErrorKind::AlreadyExists`] where somebody else has it; otherwise it cannot be
     /// had in this way, for want of hard links for instance.
-    pub(super) fn lock_index(&self) -> io::Result<IndexLock> {
+    pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
         let kept = self.own(KEPT);
         if !is_ours(&kept) {
             durable::write_atomic(&kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
         }
-        let holding = HOLDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let holding = self.environment.index_gate.enter();
         let lock = self.index_lock();
         fs::hard_link(&kept, &lock)?;
         Ok(IndexLock { lock, index: self.index(), next: self.own(NEXT), _holding: holding })
@@ -88,7 +105,7 @@ impl Store {
     }
 }
 
-impl IndexLock {
+impl IndexLock<'_> {
     /// Puts a new index in the place of the old one, under its permissions; `time` is its date, where
     /// that must not be now.
     ///
@@ -134,7 +151,7 @@ impl IndexLock {
     }
 }
 
-impl Drop for IndexLock {
+impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
         if is_ours(&self.lock) {
             // Where that fails, the next command removes it.

@@ -44,7 +44,7 @@ pub use environment::Environment;
 pub use history::trailers;
 pub use hooks::{Hooks, HooksLocation};
 pub use index::resolving;
-pub use lock::let_go;
+pub use lock::IndexGate;
 pub use log_file::LogFile;
 pub use sign::Signature;
 pub use sources::TreeSource;

@@ -6,9 +6,11 @@ mod screen;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::apply::Applied;
+use crate::base::Error;
 use crate::decide::{Ending, Mode};
-use crate::drive::{RunEnd, RunOptions, StopFlag};
-use crate::survey::{TaskRef, Workspace};
+use crate::drive::{Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, run_attended};
+use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{RunReport, TaskView, TransitionLine, pretty};
 use live::RunDisplay;
 
@@ -71,35 +73,48 @@ pub(super) fn go(
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    let mut live = RunDisplay::new(ui, context.global.json);
-    loop {
-        let stop = StopFlag::default();
-        let (flag, tell) = (stop.clone(), live.voice());
-        context.interrupts.instead(move || {
+    let mut terminal = RunTerminal { live: RunDisplay::new(ui, context.global.json), context, ui };
+    let end = run_attended(&context.writer(workspace), task, options, &mut terminal)?;
+    finish(workspace, context, ui, &end, terminal.live.transitions, false)
+}
+
+/// Who attends a run at a terminal, if there is one.
+struct RunTerminal<'a> {
+    live: RunDisplay<'a>,
+    context: &'a Context,
+    ui: &'a Ui,
+}
+
+impl Attendant for RunTerminal<'_> {
+    fn begins(&mut self, stop: &StopFlag) {
+        let (flag, tell) = (stop.clone(), self.live.voice());
+        self.context.interrupts.drives(stop.clone());
+        self.context.interrupts.instead(move || {
             flag.stop();
             tell("ending the run; press Ctrl-C again to end it at once".to_owned());
         });
-        let ended = crate::drive::run(&context.writer(workspace), task, options, &stop, &mut |happened| {
-            live.hear(happened)
-        });
-        live.end();
-        let mut end = ended?;
-        // No executor is running now, so an interrupt can end the process at once.
-        context.interrupts.at_once();
-        let asks = end.ending == Ending::Waiting && ui.interactive && !context.global.json;
-        let answers = if asks && options.mode != Some(Mode::Auto) { ask::ask(&end.judged, ui) } else { None };
-        if answers.is_some() && crate::drive::overrule(&context.writer(workspace), &mut end)? {
-            // A control request that arrived meanwhile takes precedence over the answer.
-            return finish(workspace, context, ui, &end, live.transitions, false);
+    }
+
+    fn hears(&mut self, happened: &Happened<'_>) {
+        self.live.hear(happened);
+    }
+
+    fn rests(&mut self) {
+        self.live.end();
+        // Nothing runs now that an interrupt would have to wait for.
+        self.context.interrupts.at_once();
+    }
+
+    fn answers(&mut self, judged: &Sight) -> Option<Vec<Asked>> {
+        let is_here = self.ui.interactive && !self.context.global.json;
+        if is_here { ask::ask(judged, self.ui) } else { None }
+    }
+
+    fn answered(&mut self, outcome: &Result<Applied, Error>) {
+        match outcome {
+            Ok(applied) => self.live.applied(applied),
+            Err(error) => self.ui.problem(&error.to_string()),
         }
-        if let Some(answers) = answers {
-            match crate::drive::answer(&context.writer(workspace), task, &answers, false) {
-                Ok(applied) => live.applied(&applied),
-                Err(error) => ui.problem(&error.to_string()),
-            }
-            continue;
-        }
-        return finish(workspace, context, ui, &end, live.transitions, false);
     }
 }
 

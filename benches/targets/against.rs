@@ -1,0 +1,167 @@
+//! This build beside an earlier one, in the same run: each makes its own repositories with its own commands.
+
+use super::audit::{Scene, scenes};
+use super::costs::{calls, strace};
+use super::run::{EXECUTOR, LOOP};
+use super::{ORCH, PLAN, RUNS, World, median};
+use std::time::Duration;
+
+/// How many turns one run takes.
+const TURNS: u32 = 50;
+/// How many tasks the audited repository holds.
+const LIVES: usize = 100;
+
+/// Prints old, new and their ratio for everything that must not get slower.
+pub(super) fn against() {
+    let Ok(old) = std::env::var("ORCH_BENCH_OLD") else {
+        println!("(ORCH_BENCH_OLD names no other build, so there is nothing to compare with)\n");
+        return;
+    };
+    println!("{old} against this build\n{:34} {:>8} {:>8} {:>8}", "", "old", "new", "old/new");
+    let both = [old.as_str(), ORCH];
+    suggestions(both);
+    staged(both);
+    transition(both);
+    turn(both);
+    syncs(both);
+    audited(both);
+    println!();
+}
+
+fn tell(what: &str, [old, new]: [f64; 2]) {
+    println!("  {what:32} {old:8.2} {new:8.2} {:8.2}", old / new);
+}
+
+/// The medians of what two worlds take, in turn, so that drift of the machine hits both alike.
+fn alternating(
+    worlds: &[World; 2],
+    rounds: usize,
+    mut measure: impl FnMut(&World, usize) -> Duration,
+) -> [f64; 2] {
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for round in 0..=rounds {
+        for (world, times) in worlds.iter().zip(&mut times) {
+            let time = measure(world, round);
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    times.map(median)
+}
+
+fn suggestions(both: [&str; 2]) {
+    let worlds = both.map(|orch| {
+        let world = World::of(orch);
+        (0..100).for_each(|number| world.task(&format!("t-{number:03}")));
+        world.orch(&["watch", "--once"]);
+        world
+    });
+    let time = |arguments: &[&str]| alternating(&worlds, RUNS, |world, _| world.time(&world.orch, arguments));
+    tell("suggest TASK, of 100 tasks", time(&["suggest", "t-042", "--json"]));
+    tell("suggest, all 100 tasks", time(&["suggest", "--json"]));
+    tell("help exit-codes (the process)", time(&["help", "exit-codes"]));
+}
+
+fn staged(both: [&str; 2]) {
+    let worlds = both.map(|orch| {
+        let world = World::of(orch);
+        for number in 0..15_000 {
+            world.write(&format!("src/{:03}/{number}.txt", number / 250), "x\n");
+        }
+        world.orch(&["new", "checked"]);
+        world.run("git", &["add", "-A"]);
+        world.run("git", &["commit", "-qm", "files"]);
+        world.write("tasks/checked/planning/planning.ai.json", PLAN);
+        world.run("git", &["add", "-A"]);
+        world
+    });
+    let check = |world: &World, _| world.time(&world.orch, &["check", "--staged"]);
+    tell("check --staged, of 15,000 files", alternating(&worlds, RUNS, check));
+}
+
+fn transition(both: [&str; 2]) {
+    let worlds = both.map(World::of);
+    let next = |world: &World, round: usize| {
+        let task = format!("r-{round}");
+        world.task(&task);
+        world.time(&world.orch, &["next", &task])
+    };
+    tell("one transition (orch next)", alternating(&worlds, RUNS, next));
+}
+
+/// A repository in which every turn of a run counts one further.
+fn counting(orch: &str) -> World {
+    let world = World::of(orch);
+    world.write("system/workflows/count.md", LOOP);
+    world.write("executor.sh", EXECUTOR);
+    world.write("count", "0\n");
+    world.write(".git/info/exclude", "executor.sh\ncount\n");
+    world
+}
+
+fn turn(both: [&str; 2]) {
+    let worlds = both.map(counting);
+    let turns = |world: &World, round: usize| {
+        let task = format!("t-{round}");
+        world.orch(&["new", &task, "--workflow", "count"]);
+        let run = |turns: &str| {
+            world.time(&world.orch, &["run", &task, "--max-turns", turns, "--", "sh", "executor.sh"])
+        };
+        // The start of the process, and of the run, is that of a run of one turn.
+        let (one, many) = (run("1"), run(&(TURNS + 1).to_string()));
+        many.saturating_sub(one) / TURNS
+    };
+    tell("one turn of orch run", alternating(&worlds, RUNS / 4, turns));
+}
+
+fn syncs(both: [&str; 2]) {
+    let aside = tempfile::tempdir().expect("a directory");
+    let trace = aside.path().join("trace");
+    let counted = |world: &World, arguments: &[&str]| {
+        let _ = strace(world, &trace, arguments).wait();
+        // The tracer is detached, and may still write.
+        std::thread::sleep(Duration::from_millis(300));
+        let (opens, syncs) = calls(&trace);
+        [opens as f64, syncs as f64]
+    };
+    let transition = both.map(|orch| {
+        let world = World::of(orch);
+        world.task("one");
+        counted(&world, &["next", "one"])
+    });
+    let turn = both.map(|orch| {
+        let world = counting(orch);
+        world.orch(&["new", "many", "--workflow", "count"]);
+        let run = |turns| counted(&world, &["run", "many", "--max-turns", turns, "--", "sh", "executor.sh"]);
+        let (one, many) = (run("1"), run("21"));
+        [(many[0] - one[0]) / 20.0, (many[1] - one[1]) / 20.0]
+    });
+    for (at, what) in ["opens", "syncs"].into_iter().enumerate() {
+        tell(&format!("{what} of orch next"), transition.map(|counted| counted[at]));
+        tell(&format!("{what} of one turn"), turn.map(|counted| counted[at]));
+    }
+}
+
+fn audited(both: [&str; 2]) {
+    let worlds = both.map(|orch| {
+        let world = World::of(orch);
+        let ids: Vec<String> = (0..LIVES).map(|number| format!("a-{number:03}")).collect();
+        ids.iter().for_each(|id| world.orch(&["new", id]));
+        for scene in scenes() {
+            if let Scene::File(path, text) = scene {
+                ids.iter().for_each(|id| world.write(&format!("tasks/{id}/{path}"), &text));
+                world.orch(&["watch", "--once"]);
+            }
+        }
+        world
+    });
+    let commits = worlds.each_ref().map(|world| {
+        let mut count = world.command("git", &["rev-list", "--count", "HEAD"]);
+        let answer = count.stdout(std::process::Stdio::piped()).output().expect("git starts").stdout;
+        String::from_utf8_lossy(&answer).trim().parse::<f64>().expect("a number")
+    });
+    tell("commits to audit", commits);
+    let audit = |world: &World, _| world.time(&world.orch, &["audit"]);
+    tell("audit", alternating(&worlds, 5, audit));
+}
