@@ -85,7 +85,9 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
 }
 
 fn command(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<String> {
-    let word = |text: &str| if text.contains('\0') { Err("the argument contains a NUL byte") } else { Ok(text.to_owned()) };
+    let word = |text: &str| {
+        if text.contains('\0') { Err("the argument contains a NUL byte") } else { Ok(text.to_owned()) }
+    };
     let command = reader.items("command", value, word);
     if command.first().is_some_and(String::is_empty) {
         let hint = format!("for example `{}`", example("command"));

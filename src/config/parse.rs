@@ -364,7 +364,10 @@ mod tests {
             ("setle_ms = 1", "did you mean `settle_ms`?"),
             ("[git]\napply = 'all'", "`apply` belongs to `[watch]`"),
             ("[watch]\nsettle_ms = 1", "`settle_ms` belongs to the top of the file, before the first table"),
-            ("[watch]\nelephant = 1", "the keys of `[watch]` are `apply`, `adopt`, `poll` and `reconcile_seconds`"),
+            (
+                "[watch]\nelephant = 1",
+                "the keys of `[watch]` are `apply`, `adopt`, `poll` and `reconcile_seconds`",
+            ),
             ("[executor]\ncommand = 1", "write for example `[executor.default]`"),
             ("[git]\nprotected = 'main'", "write for example `protected = [\"main\", \"release/*\"]`"),
             ("[git]\nprotected = [1]", "write for example `protected = [\"main\", \"release/*\"]`"),

@@ -73,9 +73,7 @@ impl RootPath {
                 None => parts.push(PathPart::Literal(part.to_owned())),
                 Some(("", "*")) => parts.push(PathPart::Any),
                 Some((_, after)) if after.contains('*') => {
-                    return Err(invalid(
-                        "one part has several `*`, so an id would be ambiguous",
-                    ));
+                    return Err(invalid("one part has several `*`, so an id would be ambiguous"));
                 }
                 Some((before, after)) => {
                     parts.push(PathPart::One { before: before.to_owned(), after: after.to_owned() });

@@ -137,7 +137,8 @@ impl Observer<'_> {
         }
         let Ok(path) = RepoPath::new(&entry.path) else { return Ok(()) };
         if entry.kind == EntryKind::Repository {
-            let message = "the directory is a repository of its own; its files cannot be evidence of this task";
+            let message =
+                "the directory is a repository of its own; its files cannot be evidence of this task";
             let hint = "move it out of the task, or remove its .git";
             let diagnostic =
                 Diagnostic::warning(Code::RepositoryInsideTask, message).at(Place::file(&path)).hint(hint);
@@ -171,7 +172,8 @@ impl Observer<'_> {
             if let EntryKind::Unreadable(why) = &entry.kind {
                 // The entry may be a directory that contains artifacts.
                 observed.unread.push(path.clone());
-                let diagnostic = Diagnostic::warning(Code::Unreadable, format!("the path cannot be read: {why}"));
+                let diagnostic =
+                    Diagnostic::warning(Code::Unreadable, format!("the path cannot be read: {why}"));
                 observed.facts.diagnostics.push(diagnostic.at(Place::file(&path)));
             }
             return Ok(());

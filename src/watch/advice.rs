@@ -21,7 +21,8 @@ pub(super) fn advice(error: &Error, poll_interval: Duration) -> String {
         ErrorKind::Generic(text) => (cannot(error, text), None),
         other => (cannot(error, &format!("{other:?}")), None),
     };
-    let remedy = remedy.map(|setting| format!("; to fix this, run `sudo sysctl {setting}` and restart the watch"));
+    let remedy =
+        remedy.map(|setting| format!("; to fix this, run `sudo sysctl {setting}` and restart the watch"));
     format!("{what}; polling every {poll_interval:?} instead{}", remedy.unwrap_or_default())
 }
 

@@ -275,10 +275,7 @@ fn a_poll_never_listens() {
     assert!(!world.watcher.is_listening());
     world.write("tasks/t/plan.json", "{}");
     let signals = world.until(|signals| signals.len() >= 2);
-    assert!(
-        signals.iter().all(|signal| *signal == WatchSignal::Rescan("polling")),
-        "{signals:?}"
-    );
+    assert!(signals.iter().all(|signal| *signal == WatchSignal::Rescan("polling")), "{signals:?}");
 }
 
 #[test]

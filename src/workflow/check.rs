@@ -172,7 +172,7 @@ fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnost
             findings.push(Diagnostic::warning(Code::WorkflowUnusedAsk, message).at(place));
         }
     }
-    if workflow.has_actions() && !workflow.heeds_errors() {
+    if workflow.has_actions() && !workflow.handles_errors() {
         let message = "no rule looks at `run.errors`, so actions that keep failing end the run, not the task";
         let hint =
             "begin with a rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";

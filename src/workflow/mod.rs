@@ -270,7 +270,7 @@ impl Workflow {
 
     /// Whether some rule looks at how many actions were given up, and so says what then.
     #[must_use]
-    pub fn heeds_errors(&self) -> bool {
+    pub fn handles_errors(&self) -> bool {
         let reads_errors = |chain: &[String]| chain.starts_with(&["run".to_owned(), "errors".to_owned()]);
         self.rules.iter().any(|rule| self.reads(&rule.when).into_iter().any(reads_errors))
     }

@@ -59,9 +59,17 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
             ReadResult::refused(Diagnostic::error(Code::JunitSyntax, message).at(place).hint(hint))
         };
         match reader.read_event() {
-            Err(error) => return refuse(format!("the report is not well-formed XML: {error}"), "was the file truncated?"),
+            Err(error) => {
+                return refuse(
+                    format!("the report is not well-formed XML: {error}"),
+                    "was the file truncated?",
+                );
+            }
             Ok(Event::DocType(_)) => {
-                return refuse("the report declares a document type".to_owned(), "remove the DOCTYPE declaration");
+                return refuse(
+                    "the report declares a document type".to_owned(),
+                    "remove the DOCTYPE declaration",
+                );
             }
             Ok(Event::Start(element)) => {
                 depth += 1;
@@ -75,7 +83,9 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
                 depth -= 1;
                 report.end(element.local_name().as_ref());
             }
-            Ok(Event::Eof) if depth != 0 => return refuse("the report ends early".to_owned(), "was the file truncated?"),
+            Ok(Event::Eof) if depth != 0 => {
+                return refuse("the report ends early".to_owned(), "was the file truncated?");
+            }
             Ok(Event::Eof) => break,
             Ok(_) => {}
         }
@@ -172,7 +182,8 @@ impl Report {
             if let Some(claimed) = claimed.filter(|claimed| *claimed != counted)
                 && self.problems.len() < MAX_NAMED
             {
-                self.problems.push(format!("suite `{name}` declares {claimed} {what} but contains {counted}"));
+                self.problems
+                    .push(format!("suite `{name}` declares {claimed} {what} but contains {counted}"));
             }
         }
         counts.failures = counts.failures.max(claims.failures.unwrap_or(0));

@@ -29,7 +29,8 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let seen = body(&text[body_start..], text[..body_start].matches('\n').count());
     if let Some(line) = seen.cut_at {
         let place = Place { line: Some(line), column: Some(1), ..Place::file(path) };
-        let message = format!("the document has more than {MAX_HEADINGS} headings; the rest is ignored from here on");
+        let message =
+            format!("the document has more than {MAX_HEADINGS} headings; the rest is ignored from here on");
         problems.push(
             Diagnostic::warning(Code::MarkdownHeadings, message)
                 .at(place)

@@ -66,14 +66,17 @@ fn with_text(path: &RepoPath, bytes: &[u8], read: impl Fn(&RepoPath, &str) -> Re
 
 /// The bytes as text, or the reason that they are not text.
 fn text<'b>(path: &RepoPath, bytes: &'b [u8]) -> Result<&'b str, Box<Diagnostic>> {
-    let refuse =
-        |diagnostic: Diagnostic| Err(Box::new(diagnostic.hint("save the file as UTF-8 without a byte order mark")));
+    let refuse = |diagnostic: Diagnostic| {
+        Err(Box::new(diagnostic.hint("save the file as UTF-8 without a byte order mark")))
+    };
     let file = || Place::file(path);
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return refuse(Diagnostic::error(Code::Utf16, "the file is UTF-16, not UTF-8").at(file()));
     }
     if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
-        return refuse(Diagnostic::error(Code::ByteOrderMark, "the file begins with a byte order mark").at(file()));
+        return refuse(
+            Diagnostic::error(Code::ByteOrderMark, "the file begins with a byte order mark").at(file()),
+        );
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => match text.find('\0') {

@@ -28,7 +28,9 @@ pub fn lint(path: &str, text: &str) -> Vec<Diagnostic> {
             let message =
                 format!("the schema rejects its own example: {} {}", problem.pointer, problem.message);
             found.push(
-                Diagnostic::warning(Code::SchemaExample, message).at(place).hint("correct the schema or the example"),
+                Diagnostic::warning(Code::SchemaExample, message)
+                    .at(place)
+                    .hint("correct the schema or the example"),
             );
         }
     }

@@ -146,7 +146,10 @@ impl Schema {
                 plain(if wanted.is_empty() {
                     "the value matches none of the forms that the schema allows".to_owned()
                 } else {
-                    format!("the value matches none of the forms that the schema allows: {}", wanted.join("; or "))
+                    format!(
+                        "the value matches none of the forms that the schema allows: {}",
+                        wanted.join("; or ")
+                    )
                 })
             }
             ValidationErrorKind::FalseSchema => plain("no value is allowed here".to_owned()),
@@ -263,9 +266,9 @@ fn diagnostic(
         _ => Place::file(path),
     };
     let place = Place { pointer: Some(problem.pointer), ..place };
-    let hint = problem
-        .hint
-        .unwrap_or_else(|| format!("orch schema {} --example prints a valid example", shell_word(&schema.name)));
+    let hint = problem.hint.unwrap_or_else(|| {
+        format!("orch schema {} --example prints a valid example", shell_word(&schema.name))
+    });
     Diagnostic::error(Code::SchemaMismatch, problem.message).at(place).hint(hint)
 }
 
@@ -368,7 +371,10 @@ mod tests {
         for (text, expected) in [
             ("{\n  \"ok\": \"yes\"}", "f.json:2:9 expected boolean, found string \"yes\""),
             ("{\"kind\": \"final\"}", "f.json:1:1 `ok` is missing"),
-            ("{\"ok\": true, \"knd\": 1}", "f.json:1:14 key `knd` is not allowed here (did you mean `kind`?)"),
+            (
+                "{\"ok\": true, \"knd\": 1}",
+                "f.json:1:14 key `knd` is not allowed here (did you mean `kind`?)",
+            ),
             ("{\"ok\": true, \"kind\": \"fnal\"}", "must be one of draft or final (did you mean `final`?)"),
         ] {
             let found = check(&strict, text);
