@@ -89,10 +89,10 @@ rev 4 rounds=0
 //- at plan_review
 //- order: override --to reveiw why not
 refused: unknown-phase: workflow `lifecycle` has no phase `reveiw`
-  hint: did you mean `review`? reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
+  hint: did you mean `review`? the phases reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
 //- order: override --to elephant why not
 refused: unknown-phase: workflow `lifecycle` has no phase `elephant`
-  hint: reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
+  hint: the phases reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
 
 ## an unreachable phase is refused with the reachable ones
 //- machine
@@ -119,7 +119,7 @@ because = "always"
 ```
 //- order: override --to island why not
 refused: unreachable: no rules lead from `one` to `island`
-  hint: reachable from here are two, three
+  hint: the phases reachable from here are two, three
 
 ## an order needs a reason
 //- at plan_review
