@@ -360,5 +360,5 @@ fn an_answer_is_one_of_those_that_were_offered() {
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     answer(|state| drop(state.extra.insert("score".to_owned(), json!(65)))).commit(&world);
     let change = last(&world, "forged");
-    assert!(change.to_string().contains("65 is not among what /score may be"), "{change:#}");
+    assert!(change.to_string().contains("65 is not an option for /score"), "{change:#}");
 }
