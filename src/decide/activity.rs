@@ -1,7 +1,7 @@
-//! What is recorded within a phase: results of actions, answers, orders, the begin and end of a run.
+//! Steps within a phase: results of actions, answers, orders, the start and the end of a run.
 //!
-//! Each is checked here and becomes a transition that stays where it is. The same functions yield it
-//! again when it is replayed, so that nobody's word changes more than the workflow lets it change.
+//! Each is checked here and becomes a transition that stays in its phase. Replaying a step calls the same
+//! functions, so no result or answer can change more than the workflow allows.
 
 use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::look;
@@ -15,7 +15,8 @@ use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
 
-/// The record of an accepted result: what it changes lies within what its action may write.
+/// The step that accepts a result. Returns the reason if the result changes something that its action may not
+/// write, or claims success wrongly.
 pub fn accept(
     workflow: &Workflow,
     state: &State,
@@ -33,7 +34,7 @@ pub fn accept(
     result(workflow, state, facts, (rule, action), own, reason)
 }
 
-/// The record of a result whose data is known.
+/// The step that accepts a result whose data is known.
 pub(super) fn result(
     workflow: &Workflow,
     state: &State,
@@ -55,7 +56,7 @@ pub(super) fn result(
     Ok(transition)
 }
 
-/// The record of an action that failed too often.
+/// The step for an action that failed too often.
 pub fn give_up(
     workflow: &Workflow,
     state: &State,
@@ -70,7 +71,7 @@ pub fn give_up(
     Ok(transition)
 }
 
-/// The record of a person's answer to the question that is asked now.
+/// The step for a person's answer to the question that is asked now.
 pub fn answer(
     workflow: &Workflow,
     state: &State,
@@ -78,9 +79,11 @@ pub fn answer(
     patch: &[PatchOp],
     reason: &str,
 ) -> Result<Transition, Reason> {
-    let (rule, ask) = asked(workflow, state, facts).ok_or("nothing is asked now")?;
+    let (rule, ask) = asked(workflow, state, facts).ok_or("no question is open")?;
     if let Some(pointer) = outside(patch, &ask.writes) {
-        return Err(format!("{pointer} is not what is asked for: {}", ask.writes.join(", ")).into());
+        return Err(
+            format!("the question does not ask for {pointer}, only for {}", ask.writes.join(", ")).into()
+        );
     }
     let own = patched(workflow, state, patch)?;
     answered(workflow, state, facts, rule, ask, own, reason)
@@ -104,7 +107,7 @@ pub(super) fn answered(
     Ok(transition)
 }
 
-/// The record of a person's pick among the actions that are offered now.
+/// The step for a person's choice among the actions that are offered now.
 pub fn pick(
     workflow: &Workflow,
     state: &State,
@@ -114,11 +117,11 @@ pub fn pick(
 ) -> Result<Transition, Reason> {
     let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
     let super::Verdict::Choose(offered) = &decision.verdict else {
-        return Err("no action is to be chosen now".into());
+        return Err("there is no choice of actions now".into());
     };
     if !offered.contains(action) {
         let offered = super::rules::join(offered);
-        return Err(format!("`{action}` is not among the actions to choose from: {offered}").into());
+        return Err(format!("`{action}` is not one of the offered actions: {offered}").into());
     }
     let mut transition = here(workflow, state, facts, Kind::Answer, reason)?;
     transition.rule.clone_from(&decision.rule);
@@ -126,7 +129,7 @@ pub fn pick(
     Ok(transition)
 }
 
-/// The move that a rule yields on a person's order, if one answers to it here.
+/// The transition of the rule that responds to this order in the current phase, if there is one.
 #[must_use]
 pub fn signalled(
     workflow: &Workflow,
@@ -152,7 +155,7 @@ pub fn signalled(
     })
 }
 
-/// The record of a run's begin; none, where the state would not change by it.
+/// The step for the start of a run; `None` if it would not change the state.
 #[must_use]
 pub fn start(workflow: &Workflow, state: &State, facts: &Facts, mode: Mode) -> Option<Transition> {
     if state.run.mode == Some(mode) {
@@ -164,7 +167,8 @@ pub fn start(workflow: &Workflow, state: &State, facts: &Facts, mode: Mode) -> O
     Some(transition)
 }
 
-/// The record of a run's end, `the run ended as ENDING: WHY`; none, where the task is not as it says.
+/// The step for the end of a run, with the reason `the run ended as ENDING: WHY`; `None` if the state of the
+/// task contradicts the ending.
 #[must_use]
 pub fn end(workflow: &Workflow, state: &State, facts: &Facts, reason: &str) -> Option<Transition> {
     ended(workflow, state, facts, reason).ok()
@@ -178,16 +182,16 @@ pub(super) fn ended(
 ) -> Result<Transition, Reason> {
     let said =
         reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
-    let said = said.ok_or("it does not say how a run ended")?;
+    let said = said.ok_or("the reason does not name the ending of the run")?;
     let phase = phase_of(workflow, state)?;
     let may = match said {
         Ending::Completed => phase.terminal && phase.success,
-        // An agent that fails too often ends the run, too, wherever it works.
+        // An agent that fails too often ends the run as well, in any phase.
         Ending::Failed => phase.terminal && !phase.success || phase.agent.is_some(),
         _ => true,
     };
     if !may {
-        return Err(format!("the run cannot have ended as {} in `{}`", said.as_str(), phase.id).into());
+        return Err(format!("a run cannot end as {} in `{}`", said.as_str(), phase.id).into());
     }
     here(workflow, state, facts, Kind::End, reason)
 }
@@ -200,7 +204,7 @@ pub fn asked<'w>(workflow: &'w Workflow, state: &State, facts: &Facts) -> Option
     Some((rule, workflow.ask(rule.ask.as_deref()?)?))
 }
 
-/// What a question may be answered with, and what it is answered with where nobody is asked.
+/// The options of a question and its default answer.
 #[must_use]
 pub fn offers(
     workflow: &Workflow,
@@ -213,7 +217,8 @@ pub fn offers(
     on_data(workflow, state, facts, phase, &own, guards).unwrap_or_default()
 }
 
-/// The rule that runs an action, or lets a person choose it, in a phase; it can have decided now.
+/// The rule that runs an action, or offers it, in a phase. Returns the reason if the rule cannot have decided
+/// now.
 pub(super) fn running<'w>(
     workflow: &'w Workflow,
     state: &State,
@@ -226,15 +231,16 @@ pub(super) fn running<'w>(
         Outcome::Choose(names) => names.contains(action),
         _ => false,
     };
-    let found =
-        found.filter(runs).ok_or_else(|| format!("rule `{rule}` runs no `{action}` in `{}`", phase.id))?;
+    let found = found
+        .filter(runs)
+        .ok_or_else(|| format!("rule `{rule}` does not run `{action}` in `{}`", phase.id))?;
     match not_enabled(workflow, state, facts, (phase, found, action)) {
         Some(why) => Err(format!("the rules do not run `{action}` here: {why}").into()),
         None => Ok(found),
     }
 }
 
-/// A record that stays where the task is, resting on what its phase makes.
+/// A step that stays in the current phase, with the outputs of that phase as evidence.
 fn here(
     workflow: &Workflow,
     state: &State,
@@ -255,7 +261,7 @@ pub(super) fn phase_of<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w 
     workflow.phase_named(name).ok_or_else(|| format!("there is no phase `{name}`").into())
 }
 
-/// The own keys of a state, the defaults filled in, and of lists what is kept of them.
+/// The workflow's own keys of a state, with defaults filled in and lists cut to their bounds.
 #[must_use]
 pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
     let mut own = state.extra.clone();
@@ -266,8 +272,8 @@ pub fn data_of(workflow: &Workflow, state: &State) -> Map<String, Value> {
     own
 }
 
-/// The same with a patch in it. Lists are cut before anything is computed on them, for only what is
-/// kept can be computed on again.
+/// The same with a patch applied. Lists are cut before anything is computed from them, because a replay only
+/// has what is kept.
 fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<String, Value>, Reason> {
     let mut own = data_of(workflow, state);
     merge_patch(&mut own, patch)?;
@@ -275,7 +281,7 @@ fn patched(workflow: &Workflow, state: &State, patch: &[PatchOp]) -> Result<Map<
     Ok(own)
 }
 
-/// Expressions computed on a state with these own keys.
+/// Values computed on a state with these own keys.
 fn on_data(
     workflow: &Workflow,
     state: &State,
@@ -293,7 +299,7 @@ fn on_data(
     computed(set, &TaskScope::new(workflow, &seen, &with, &phase.id, attempt, &facts.task))
 }
 
-/// Refuses a result that says it is done while what the action ensures does not hold.
+/// Rejects a successful result if the condition that the action ensures does not hold.
 fn refuse_undone(
     workflow: &Workflow,
     state: &State,
@@ -309,14 +315,16 @@ fn refuse_undone(
     match action.ensures.holds(&scope).result {
         Ok(true) => Ok(()),
         Ok(false) => {
-            Err(format!("`{}` says it is done, and `{}` does not hold", action.name, action.ensures.text())
+            Err(format!("`{}` reports success, but `{}` does not hold", action.name, action.ensures.text())
                 .into())
         }
-        Err(message) => Err(format!("what `{}` ensures cannot be told: {message}", action.name).into()),
+        Err(message) => {
+            Err(format!("the condition that `{}` ensures cannot be evaluated: {message}", action.name).into())
+        }
     }
 }
 
-/// Refuses an answer that is not among what may be answered.
+/// Rejects an answer that is not one of the options.
 fn refuse_other_options(
     workflow: &Workflow,
     state: &State,
@@ -334,13 +342,13 @@ fn refuse_other_options(
         let given = given.as_array().map_or_else(|| std::slice::from_ref(given), Vec::as_slice);
         if let Some(other) = given.iter().find(|one| !options.contains(one)) {
             let known: Vec<String> = options.iter().map(ToString::to_string).collect();
-            return Err(format!("{other} is not among what {pointer} may be: {}", known.join(", ")).into());
+            return Err(format!("{other} is not an option for {pointer}: {}", known.join(", ")).into());
         }
     }
     Ok(())
 }
 
-/// The phase that a state is in, by its own name.
+/// The id of the phase that a state is in, with aliases resolved.
 #[must_use]
 pub fn phase_id<'w>(workflow: &'w Workflow, state: &State) -> Option<&'w PhaseId> {
     phase_of(workflow, state).ok().map(|phase| &phase.id)

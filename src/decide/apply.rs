@@ -1,4 +1,4 @@
-//! Applying a transition: the state before, and what was seen, give the state after.
+//! Applies a transition: computes the next state from the state before and the facts.
 
 use super::data::{bound, set_pointer};
 use super::derive::{SeenArtifact, look};
@@ -11,24 +11,24 @@ use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::Workflow;
 use serde_json::json;
 
-/// Who applies a transition, and when; the core has no clock of its own.
+/// Who applies a transition, and when. The core has no clock of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// When.
+    /// The time of the step.
     pub at: Timestamp,
-    /// Who.
+    /// The actor of the step.
     pub by: By,
 }
 
 impl Stamp {
-    /// The stamp of steps that are only followed, and never recorded.
+    /// A stamp for steps that are only simulated and never recorded.
     #[must_use]
     pub fn of_no_record() -> Self {
         Self { at: Timestamp::from_seconds(0), by: By { kind: ActorKind::Orch, name: "orch".to_owned() } }
     }
 }
 
-/// The state of a task that nobody has recorded yet.
+/// The state of a task without a record: in the initial phase, with all defaults.
 #[must_use]
 pub fn initial_state(workflow: &Workflow) -> State {
     let mut state = State {
@@ -40,7 +40,7 @@ pub fn initial_state(workflow: &Workflow) -> State {
     state
 }
 
-/// The state after a transition. `facts` are the bytes that the transition was decided on.
+/// The state after a transition. `facts` are the facts that the transition was decided on.
 #[must_use]
 pub fn apply(
     workflow: &Workflow,
@@ -53,7 +53,7 @@ pub fn apply(
     let mut next = state.clone();
     let seq = state.rev.saturating_add(1);
     if let Some(from) = &transition.from {
-        // A foreign state may say nothing about the phase it is in; the task has entered it all the same.
+        // A foreign state may lack an entry for its current phase, although the task has entered it.
         let left = actor(&mut next, from);
         left.attempt = left.attempt.max(1);
         let seen = look(workflow, state, from, facts);
@@ -107,7 +107,7 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp) -> HistoryEntry {
     }
 }
 
-/// The files that a transition rests on, each once, even where it is evidence of several artifacts.
+/// The files that a transition rests on, without duplicates even if several artifacts share a file.
 fn evidence(transition: &Transition) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     for (path, digest) in transition.evidence.iter().flat_map(|evidence| &evidence.files) {
@@ -133,7 +133,7 @@ fn note_substate(
     }
 }
 
-/// Records what the code was when a phase that changes it was entered.
+/// Records the digests of the code when a phase that changes code is entered.
 fn note_code(workflow: &Workflow, facts: &Facts, to: &PhaseId, next: &mut State) {
     let made = workflow.phase(to).map(|phase| phase.produces.as_slice()).unwrap_or_default();
     for artifact in made {
@@ -143,8 +143,8 @@ fn note_code(workflow: &Workflow, facts: &Facts, to: &PhaseId, next: &mut State)
     }
 }
 
-/// Takes a digest out of what has been used up. Code that is right as it was when its phase was entered
-/// differs from nothing any more, so that nothing is recorded in the place of what it was.
+/// Removes a digest from the used-up ones. If the digest is the code as it was on entering its phase, that
+/// record goes as well, because the code no longer differs from it.
 fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
     let Some((artifact, digest)) = &transition.confirm else { return };
     for phase in workflow.producers(artifact) {
@@ -168,7 +168,7 @@ fn confirm(workflow: &Workflow, transition: &Transition, next: &mut State) {
     }
 }
 
-/// What a record counts that stays in its phase.
+/// Updates the counters for a step that stays in its phase.
 fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
     let run = &mut next.run;
     if let Some(Change::Mode(mode)) = transition.change {
@@ -209,7 +209,7 @@ fn step(
 ) {
     let to = &transition.to;
     let (Some(start), Some(end)) = (workflow.position(from), workflow.position(to)) else { return };
-    // A terminal phase need not be the last in the document; leaving it uses up evidence all the same.
+    // A terminal phase need not be the last in the document, but leaving it always uses up evidence.
     let is_back = end <= start || transition.kind == Kind::Reopen;
     if is_back {
         backward(workflow, start, end, transition.kind, seen, next);
@@ -218,10 +218,10 @@ fn step(
         forward(workflow, start, end, seen, next);
     }
     if transition.kind == Kind::Reopen {
-        // Only a person opens a task again, and wants it to be tried.
+        // Only a person reopens a task, and expects that it is tried again.
         next.run.errors = 0;
     }
-    // What was given up may be tried anew; what it counted stays counted.
+    // Given-up actions may be tried again; their counters stay.
     next.run.actions.values_mut().for_each(|tally| tally.skipped = false);
     next.run.chosen = None;
     let target = actor(next, to);
@@ -239,7 +239,7 @@ fn step(
     }
 }
 
-/// Records what the left phase, and every phase jumped over, was left with.
+/// Records the outputs of the phase that is left, and of every phase jumped over.
 fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[SeenArtifact<'_>], next: &mut State) {
     for (position, phase) in workflow.phases.iter().enumerate().take(end).skip(start) {
         let left_with =
@@ -253,7 +253,7 @@ fn forward(workflow: &Workflow, start: usize, end: usize, seen: &[SeenArtifact<'
     target.entered_with.clear();
 }
 
-/// Uses up the outputs of the target and of every later phase, and forgets their records.
+/// Uses up the outputs of the target and of every later phase, and drops their records.
 fn backward(
     workflow: &Workflow,
     start: usize,
@@ -269,7 +269,8 @@ fn backward(
                 next.actor(&phase.id).and_then(|actor| actor.left_with.get(artifact).copied().flatten());
             let now = present(seen, artifact);
             let judged = if position < start { left_with.or(now) } else { now };
-            // Code as it is now is what the target would be entered with, and no change any more.
+            // The present code becomes the code with which the target is entered, so it is no longer a
+            // change.
             let is_code =
                 seen.iter().any(|seen| seen.derived.name == *artifact && seen.derived.tree.is_some());
             let used: [Option<Digest>; 2] =

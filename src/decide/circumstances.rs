@@ -1,67 +1,67 @@
-//! What lies around a task and counts in what is said of it: the branch, the source, its last run.
+//! The circumstances of a task: the branch, the source, and its last run.
 //!
-//! The rules see none of it. It decides which commands may be typed now, and what is worth noting.
+//! The rules do not see them. They determine which commands are available now, and which notes to add.
 
 use super::judge::choice;
 use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
 use crate::workflow::{Owner, Workflow};
 
-/// What is known of a task beside its own files.
+/// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]
 pub struct Circumstances<'a> {
-    /// Whether the branch holds no state of it: judged, but nothing is recorded for it.
+    /// Whether the branch has no record of the task: it is evaluated, but nothing is recorded.
     pub untracked: bool,
-    /// Whether its files come from a commit or from the index, so that no command can act on them.
+    /// Whether the files come from a commit or from the index, so that no command can act on them.
     pub past: bool,
-    /// How its last run stands.
+    /// The status of the task's last run.
     pub last_run: &'a LastRun,
-    /// The commit, in short, in which these bytes lay at a path of the repository, if git remembers one.
+    /// The short id of the commit that had these bytes at a path of the repository, if git has one.
     pub remembered: &'a dyn Fn(&RepoPath, Digest) -> Option<String>,
 }
 
-/// How the last run of a task stands, as its record says.
+/// The status of the last run of a task, according to its record.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LastRun {
-    /// There was none, or it ended in a way that says nothing of what comes next.
+    /// There was no run, or its ending does not affect what comes next.
     #[default]
     Settled,
-    /// A process drives it now.
+    /// A process is running the task now.
     Driven,
-    /// The process that drove it is gone, and did not say how the run ended.
+    /// The process that ran the task exited without recording how the run ended.
     Interrupted,
-    /// It stopped because nothing changed.
+    /// The run stopped because nothing changed.
     Stalled {
-        /// Why, in words.
+        /// The reason, in words.
         why: String,
-        /// The fingerprints that it had seen.
+        /// The fingerprints that the run had seen.
         seen: Vec<Digest>,
     },
 }
 
-/// What is known of whoever drives a task.
+/// What is known about the process that runs a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Runner {
-    /// A process drives it now.
+    /// A process is running the task now.
     Running,
-    /// The last run stopped because nothing changed, and nothing has changed since; why.
+    /// The last run stopped because nothing changed, and nothing has changed since. Contains the reason.
     Stalled(String),
-    /// The process that drove it is gone, and did not say how the run ended.
+    /// The process that ran the task exited without recording how the run ended.
     Interrupted,
 }
 
 /// A decision under its circumstances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// What the rules say, and what may be typed now.
+    /// The decision, with the commands that are available now.
     pub decision: Decision,
-    /// What is known of the task's runner; none where its last run says nothing of what comes next.
+    /// What is known about the runner; `None` if the last run does not affect what comes next.
     pub runner: Option<Runner>,
 }
 
-/// Decides for a task under its circumstances.
+/// Evaluates a task under its circumstances.
 ///
-/// An untracked task has no record of its own, so the rules are followed as far as its files lead.
+/// An untracked task has no record of its own, so the rules are applied as far as its files lead.
 #[must_use]
 pub fn judge(
     workflow: &Workflow,
@@ -72,7 +72,7 @@ pub fn judge(
     let is_usable = !matches!(recorded, Recorded::Lost | Recorded::Broken(_));
     let decision = if circumstances.untracked && is_usable {
         let settled = settle(workflow, recorded, facts, &Stamp::of_no_record(), &|due| !due.by_human);
-        let message = format!("no state of `{}` is on this branch; nothing is recorded for it", facts.task);
+        let message = format!("`{}` has no state on this branch; nothing is recorded for it", facts.task);
         let note = Diagnostic::note(Code::Untracked, message);
         let note = note.hint(command(&["orch", "new", facts.task.as_str()]));
         let mut decision = settled.decision;
@@ -84,8 +84,8 @@ pub fn judge(
     conclude(workflow, recorded, facts, decision, circumstances)
 }
 
-/// Finishes a decision that [`evaluate`] or [`settle`] has made: what may be typed under these
-/// circumstances, and what is known of the runner.
+/// Completes a decision of [`evaluate`] or [`settle`]: adds the commands that are available under these
+/// circumstances, and what is known about the runner.
 #[must_use]
 pub fn conclude(
     workflow: &Workflow,
@@ -101,30 +101,30 @@ pub fn conclude(
     let restores = if circumstances.past { Vec::new() } else { restores(facts, &decision, circumstances) };
     let task = facts.task.as_str();
     if circumstances.untracked {
-        // Whatever else may be typed for it begins with a record.
+        // Every other command requires a record.
         let new = choice("new", ["orch", "new", task], Owner::Human, "record the task on this branch");
         decision.options = vec![new];
     } else if circumstances.past {
-        // What is looked at is past: a command would act on the present.
+        // A command would act on the present files, not on the past ones that were evaluated.
         decision.options.clear();
     }
     decision.options.splice(0..0, restores);
-    // What goes on by itself, or has come to nothing, is not begun once more.
+    // Do not offer to start a run that is in progress or has stalled.
     let is_open =
         !circumstances.past && !circumstances.untracked && matches!(runner, None | Some(Runner::Interrupted));
     if let (Verdict::Run(action), true) = (&decision.verdict, is_open) {
-        let effect = format!("perform `{action}`, and what is due after it");
+        let effect = format!("run `{action}` and everything due after it");
         decision.options.insert(0, choice("run", ["orch", "run", task], Owner::Orch, effect));
     }
     if runner == Some(Runner::Interrupted) {
-        let message = "the process that ran this task is gone; the run goes on where it stood";
+        let message = "the process running this task exited; `orch run` resumes after the last recorded step";
         let hint = command(&["orch", "run", task]);
         decision.diagnostics.push(Diagnostic::warning(Code::RunInterrupted, message).hint(hint));
     }
     Judgement { decision, runner }
 }
 
-/// What the last run says of what comes next. One that stalled says nothing once something has changed.
+/// What the last run implies. A stalled run implies nothing once something has changed.
 fn runner(
     workflow: &Workflow,
     recorded: &Recorded,
@@ -142,14 +142,14 @@ fn runner(
     }
 }
 
-/// For every missing or broken need that git remembers, the command that brings it back.
+/// For every missing or broken need that git has, the command that restores it.
 fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_>) -> Vec<Choice> {
     let Verdict::Inconsistent { broken, .. } = &decision.verdict else { return Vec::new() };
     let restore = |need: &super::BrokenNeed| {
         let path = facts.directory.join(&need.path).ok()?;
         let commit = (circumstances.remembered)(&path, need.recorded?)?;
         let argv = ["git", "restore", "-s", &commit, "--", path.as_str()];
-        let effect = format!("bring back the {} that was there", need.artifact);
+        let effect = format!("restore the previous {}", need.artifact);
         Some(choice("restore", argv, Owner::Human, effect))
     };
     broken.iter().filter_map(restore).collect()

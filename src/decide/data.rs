@@ -1,23 +1,23 @@
-//! The workflow's own part of a state: changed by pointers and merge patches, compared, kept in bounds.
+//! The workflow's own part of a state: changed by merge patches, compared, and kept within bounds.
 
 use crate::base::Reason;
 use crate::workflow::{StateShape, is_within};
 use serde_json::{Map, Value};
 
-/// One change of a patch: where, and what is merged in there (RFC 7396).
+/// One change of a patch: the place, and the value merged into it (RFC 7396).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatchOp {
-    /// The way to the place, key by key.
+    /// The path to the place, key by key.
     pub path: Vec<String>,
-    /// What is merged in; null removes what is there.
+    /// The value to merge; null removes the place.
     pub value: Value,
 }
 
-/// How many levels the own keys of a state may nest. Readers of JSON stop at 128, and a transcript
-/// holds them one level deeper than the state.
+/// How many levels the workflow's own data may nest. JSON readers stop at 128, and a transcript nests the
+/// data one level deeper than the state does.
 pub const DEEPEST: usize = 100;
 
-/// Whether a value nests deeper than so many levels.
+/// Whether a value nests deeper than `levels`.
 #[must_use]
 pub fn nests_deeper(value: &Value, levels: usize) -> bool {
     let Some(left) = levels.checked_sub(1) else { return value.is_object() || value.is_array() };
@@ -28,7 +28,8 @@ pub fn nests_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// The changes that a result asks for: each key is a name, or a path with dots or slashes.
+/// The changes that a result requests. Each key is a name, or a path with dots or slashes. Returns the reason
+/// if a key is not a path or leads too deep.
 pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, Reason> {
     let mut ops = Vec::new();
     for (key, value) in updates {
@@ -38,18 +39,18 @@ pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, Reason> {
             key.split('.').map(str::to_owned).collect()
         };
         if path.iter().any(String::is_empty) {
-            return Err(format!("`{key}` is no path into the state").into());
+            return Err(format!("`{key}` is not a path into the state").into());
         }
         if path.len() > DEEPEST {
             let start: String = key.chars().take(40).collect();
-            return Err(format!("`{start}…` leads deeper than {DEEPEST} levels").into());
+            return Err(format!("`{start}…` nests deeper than {DEEPEST} levels").into());
         }
         ops.push(PatchOp { path, value: value.clone() });
     }
     Ok(ops)
 }
 
-/// The first place that a patch would change outside what is allowed, as a JSON pointer.
+/// The first place that a patch would change without permission, as a JSON pointer.
 #[must_use]
 pub fn outside(ops: &[PatchOp], allowed: &[String]) -> Option<String> {
     ops.iter().find_map(|op| {
@@ -70,7 +71,7 @@ fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<Stri
     }
 }
 
-/// Applies a patch; the error says which place there is not.
+/// Applies a patch. Returns the reason if a place does not exist.
 pub fn merge_patch(data: &mut Map<String, Value>, ops: &[PatchOp]) -> Result<(), Reason> {
     for op in ops {
         let Some((first, rest)) = op.path.split_first() else { continue };
@@ -102,7 +103,7 @@ fn descend(slot: &mut Value, key: &str, rest: &[String], value: &Value) -> Resul
         let length = items.len();
         let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
         let Some(item) = item else {
-            return Err(format!("`{key}` is no place in a list of {length}").into());
+            return Err(format!("`{key}` is not an index of a list with {length} items").into());
         };
         return match rest.split_first() {
             None => {
@@ -138,7 +139,7 @@ fn merge_value(target: &mut Value, patch: &Value) {
     }
 }
 
-/// Sets the value at a JSON pointer (RFC 6901), making objects on the way.
+/// Sets the value at a JSON pointer (RFC 6901), creating objects on the way.
 pub(super) fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value: Value) {
     let segments: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
     let Some((first, rest)) = segments.split_first() else { return };
@@ -149,7 +150,7 @@ pub(super) fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value
     let mut slot = members.entry(first.clone()).or_insert(Value::Null);
     for segment in rest {
         if let Value::Array(items) = slot {
-            // A place that a list does not have is nothing that could be set.
+            // An index that the list does not have cannot be set.
             let Some(item) = segment.parse::<usize>().ok().and_then(|index| items.get_mut(index)) else {
                 return;
             };
@@ -165,21 +166,21 @@ pub(super) fn set_pointer(members: &mut Map<String, Value>, pointer: &str, value
     *slot = value;
 }
 
-/// Removes what is at a JSON pointer, or puts `value` there.
+/// Sets the value at a JSON pointer, or removes it if `value` is `None`.
 pub(super) fn put_back(members: &mut Map<String, Value>, pointer: &str, value: Option<&Value>) {
     match value {
         Some(value) => set_pointer(members, pointer, value.clone()),
         None => {
             let path: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
             if let Some((first, rest)) = path.split_first() {
-                // Where the way there leads through a list, nothing is to be removed.
+                // If the path leads through a list, there is nothing to remove.
                 let _ = merge_at(members, first, rest, &Value::Null);
             }
         }
     }
 }
 
-/// The value at a JSON pointer into the own keys.
+/// The value at a JSON pointer into the workflow's own data.
 #[must_use]
 pub fn at<'v>(members: &'v Map<String, Value>, pointer: &str) -> Option<&'v Value> {
     let mut path = pointer.split('/').skip(1).map(unescape);
@@ -194,7 +195,7 @@ pub fn at<'v>(members: &'v Map<String, Value>, pointer: &str) -> Option<&'v Valu
     Some(value)
 }
 
-/// The first place at which two sets of own keys differ outside of what may change, as a JSON pointer.
+/// The first difference between two sets of own data outside `allowed`, as a JSON pointer.
 pub(super) fn changed_outside(
     before: &Map<String, Value>,
     after: &Map<String, Value>,
@@ -224,14 +225,14 @@ fn differs(
                 };
                 differs(&keyed(a), &keyed(b), &pointer, allowed)
             }
-            // An object that a patch made on the way to what it may write is no change of its own.
+            // An object that a patch created on the way to an allowed place is not a difference.
             (None, Some(Value::Object(b))) => differs(&Map::new(), b, &pointer, allowed),
             _ => Some(pointer),
         }
     })
 }
 
-/// Cuts every list that is kept in bounds to its last items.
+/// Cuts every bounded list to its last items.
 pub(super) fn bound(shape: &StateShape, data: &mut Map<String, Value>) {
     for (pointer, kept) in &shape.keep {
         let Some(Value::Array(items)) = at(data, pointer) else { continue };
@@ -296,7 +297,7 @@ mod tests {
         for levels in [DEEPEST + 1, 300_000] {
             let error = merged(json!({}), json!({(path(levels)): 1})).expect_err("too deep");
             assert!(
-                error.as_str().ends_with("leads deeper than 100 levels") && error.as_str().len() < 100,
+                error.as_str().ends_with("nests deeper than 100 levels") && error.as_str().len() < 100,
                 "{error}"
             );
         }

@@ -1,4 +1,4 @@
-//! What the rules say about one task now, with everything that made them say it.
+//! What the rules say about one task now, and everything that led to it.
 
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
@@ -8,42 +8,42 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A decision and its reasons. It is computed, never stored; every face of `orch` renders this value.
+/// A decision and its reasons. It is computed, never stored; every output of `orch` renders this value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// The task.
     pub task: TaskId,
-    /// The workflow that judged it.
+    /// The workflow that decided.
     pub workflow: WorkflowName,
-    /// The revision of the state it was judged in.
+    /// The revision of the state that was evaluated.
     pub rev: u64,
-    /// The current phase; `None` where the state is lost, broken or names no phase.
+    /// The current phase; `None` if the state is lost, broken or names no phase.
     pub phase: Option<PhaseId>,
-    /// Where within the phase the task stands, if the phase can say.
+    /// The substate of the phase, if the phase defines one.
     pub substate: Option<Value>,
-    /// Which attempt at the phase this is, from 1.
+    /// The number of the attempt at the phase, from 1.
     pub attempt: u32,
     /// What the rules say.
     pub verdict: Verdict,
-    /// Why, as a sentence without a final full stop.
+    /// The reason, as a sentence without a final full stop.
     pub reason: String,
-    /// The rule that decided, if one did.
+    /// The rule that decided, if any.
     pub rule: Option<RuleId>,
-    /// Every rule of the phase that was tried, in order.
+    /// Every rule of the phase that was tried, in document order.
     pub tried: Vec<Tried>,
-    /// What the phase builds on, as it is now.
+    /// The needs of the phase, as they are now.
     pub inputs: Vec<Evidence>,
     /// The artifacts that the decision rests on.
     pub evidence: Vec<Evidence>,
-    /// What has to be written, mended or renewed next.
+    /// What has to be written, corrected or rewritten next.
     pub expects: Vec<Expectation>,
-    /// Every move that the rules know from here.
+    /// Every transition that the rules know from here.
     pub moves: Vec<Move>,
-    /// Commands that a person or agent may choose from.
+    /// Commands that a person or an agent may choose.
     pub options: Vec<Choice>,
     /// Artifacts whose absence a person has accepted.
     pub waived: Vec<ArtifactName>,
-    /// What was derived of every artifact.
+    /// The derived facts of every artifact.
     pub artifacts: Vec<Derived>,
     /// Findings about the task, its state and its artifacts.
     pub diagnostics: Vec<Diagnostic>,
@@ -54,44 +54,44 @@ pub struct Decision {
 pub enum Verdict {
     /// A transition is due.
     Transition(Box<Transition>),
-    /// An action is to be performed.
+    /// An action is due.
     Run(ActionName),
-    /// Something is awaited, in words.
+    /// The task waits.
     Wait {
-        /// What is awaited.
+        /// What it waits for, in words.
         what: String,
         /// Who can end the wait.
         owner: Owner,
     },
     /// A person picks one of these actions.
     Choose(Vec<ActionName>),
-    /// The rules would go back to a phase that has been attempted often enough: a person decides.
+    /// The rules would go back to a phase that has been attempted too often; a person decides.
     Handover {
-        /// The move that is held back.
+        /// The transition that is held back.
         held: Box<Transition>,
         /// How often its target has been attempted.
         attempts: u32,
     },
     /// The task is in a terminal phase.
     Done {
-        /// Artifacts that changed since.
+        /// Artifacts that changed since the task ended.
         changed: Vec<ArtifactName>,
     },
-    /// What a phase builds on is missing or broken.
+    /// An artifact that a phase needs is missing or broken.
     Inconsistent {
-        /// Whose needs do not hold: the current phase, or the target of the rule that fired.
+        /// The phase with the broken needs: the current one, or the target of the rule that fired.
         phase: PhaseId,
-        /// The needs that do not hold.
+        /// The broken needs.
         broken: Vec<BrokenNeed>,
         /// The latest earlier phase that has a record and whose own needs hold.
         last_consistent: Option<PhaseId>,
     },
     /// The state or a rule cannot be evaluated.
     Error {
-        /// Stable code, for example `record-lost` or `guard-error`.
+        /// The stable code, for example `record-lost` or `guard-error`.
         code: Code,
     },
-    /// The rules go round in circles without using up any evidence.
+    /// The rules form a circle that uses up no evidence.
     Livelock {
         /// The phases of the circle.
         cycle: Vec<PhaseId>,
@@ -99,7 +99,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its name, for the log.
+    /// The name of the verdict, for the diagnostic log.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -121,64 +121,64 @@ impl Verdict {
 pub struct BrokenNeed {
     /// The artifact.
     pub artifact: ArtifactName,
-    /// Where it belongs, below the task directory.
+    /// Its path relative to the task directory.
     pub path: String,
-    /// Whether it is absent (else it is invalid).
+    /// Whether it is absent; otherwise it is invalid.
     pub missing: bool,
-    /// The digest that was last recorded of it, by which git may find it again.
+    /// The digest last recorded of it, by which git may find it again.
     pub recorded: Option<Digest>,
 }
 
-/// A move from one phase to another, ready to be recorded.
+/// A transition that is ready to be recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transition {
     /// The phase that is left; `None` for the creation of the task.
     pub from: Option<PhaseId>,
     /// The phase that is entered.
     pub to: PhaseId,
-    /// What kind of transition.
+    /// The kind of transition.
     pub kind: Kind,
-    /// The rule that yields it, if one does.
+    /// The rule that yields it, if any.
     pub rule: Option<RuleId>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What it rests on.
+    /// The artifacts that it rests on.
     pub evidence: Vec<Evidence>,
-    /// Bookkeeping: JSON pointer into the state, and its new value.
+    /// Bookkeeping: JSON pointers into the state, and their new values.
     pub set: Vec<(String, Value)>,
-    /// Artifacts whose absence is accepted by it.
+    /// Artifacts whose absence it accepts.
     pub waive: Vec<ArtifactName>,
-    /// For a confirmation: the artifact and the digest that is fresh again.
+    /// For a confirmation: the artifact, and the digest that becomes fresh again.
     pub confirm: Option<(ArtifactName, Digest)>,
-    /// Whether the rule asks for a person.
+    /// Whether the rule requires a person.
     pub by_human: bool,
-    /// The action that it tells of.
+    /// The action that it records.
     pub action: Option<ActionName>,
-    /// What it changes beside the phase.
+    /// Changes other than that of the phase.
     pub change: Option<Change>,
 }
 
-/// What a record changes that stays in its phase.
+/// What a step changes that stays in its phase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// The workflow's own keys, as they are before its bookkeeping.
+    /// The workflow's own data before bookkeeping.
     Data(Map<String, Value>),
-    /// How a run goes on from here.
+    /// Whether the run asks people from here on.
     Mode(Mode),
 }
 
 words! {
-    /// Whether a run asks people, or goes by the defaults of the questions.
+    /// Whether a run asks people or answers questions by their defaults.
     pub enum Mode {
         /// People are asked.
         Interactive = "interactive",
-        /// Nobody is asked where a question has a default.
+        /// Questions with a default are answered by it.
         Auto = "auto",
     }
 }
 
 words! {
-    /// What kind of transition.
+    /// The kind of a transition.
     pub enum Kind {
         /// The task was created or adopted.
         Create = "create",
@@ -190,9 +190,9 @@ words! {
         Override = "override",
         /// A person sent the task back.
         Rollback = "rollback",
-        /// A person re-opened a finished task.
+        /// A person reopened a finished task.
         Reopen = "reopen",
-        /// A person said that unchanged bytes are right.
+        /// A person confirmed that unchanged content is correct.
         Confirm = "confirm",
         /// The result of an action was accepted.
         Run = "run",
@@ -200,13 +200,13 @@ words! {
         Skip = "skip",
         /// A question was answered, or an action picked.
         Answer = "answer",
-        /// A person gave an order that a rule answers to.
+        /// A person gave an order that a rule responds to.
         Order = "order",
         /// A run began.
         Start = "start",
         /// A run ended.
         End = "end",
-        /// A person chose one of two branches that no rule joins.
+        /// A person chose one of two branches that the rules cannot join.
         Merge = "merge",
     }
 }
@@ -216,148 +216,148 @@ words! {
 pub struct Evidence {
     /// The artifact.
     pub artifact: ArtifactName,
-    /// Its files below the task directory, with their blob ids, in path order.
+    /// The paths of its files, relative to the task directory, with their blob ids, sorted by path.
     pub files: Vec<(String, Digest)>,
-    /// Its digest: of the one file, or over several.
+    /// Its digest: that of the only file, or over several files.
     pub digest: Digest,
-    /// Whether it parses and its schema accepts it.
+    /// Whether all files parse and match the schema.
     pub valid: bool,
     /// Whether transitions commit it.
     pub committed: bool,
 }
 
-/// Everything derived of one artifact: the facts that guards see.
+/// Everything derived about one artifact: the facts that guards see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Derived {
     /// The artifact.
     pub name: ArtifactName,
-    /// The files of it that count, in path order.
+    /// The files that count, sorted by path.
     pub files: Vec<DerivedFile>,
-    /// At least one file matches.
+    /// Whether at least one file matches.
     pub present: bool,
-    /// Every file parses and its schema accepts it.
+    /// Whether every file parses and matches the schema.
     pub valid: bool,
-    /// Its digest is not spent, and what its `of` names still has those digests.
+    /// Whether the digest is not used up, and everything in `of` still has its digest.
     pub fresh: bool,
-    /// The latest record of it holds another digest.
+    /// Whether the latest record of the artifact has another digest.
     pub changed: bool,
     /// The digest of the files that count.
     pub digest: Option<Digest>,
-    /// Why it is not fresh, in words; `None` where it is.
+    /// Why the artifact is not fresh, in words; `None` if it is.
     pub stale_because: Option<String>,
-    /// What it says it judged.
+    /// What the artifact says it judged.
     pub of: BTreeMap<String, Option<Digest>>,
-    /// Where it is committed code: the commits and files since the last recorded step; null where they
-    /// are not known.
+    /// For an artifact that is committed code: the commits and files since the last recorded step; null if
+    /// they are unknown.
     pub tree: Option<Arc<Value>>,
 }
 
-/// One file of an artifact that counts.
+/// A file of an artifact that counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DerivedFile {
-    /// Path below the task directory.
+    /// The path relative to the task directory.
     pub path: String,
     /// Its blob id.
     pub digest: Option<Digest>,
-    /// Whether it parses and its schema accepts it.
+    /// Whether the file parses and matches the schema.
     pub valid: bool,
 }
 
-/// One rule as it was tried.
+/// A rule that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
     /// The rule.
     pub rule: RuleId,
-    /// What it would yield, in words: `to codegen`, `wait for …`.
+    /// The outcome of the rule, in words: `to codegen`, `wait for …`.
     pub outcome: String,
-    /// The phase it leads to, if it leads to one.
+    /// The phase that the rule leads to, if any.
     pub to: Option<PhaseId>,
-    /// Line of the rule in the workflow document.
+    /// The line of the rule in the workflow document.
     pub line: Option<u32>,
-    /// What came out.
+    /// The result of its guard.
     pub result: Truth,
-    /// The parts of the guard, joined by `&&`, each with what it saw.
+    /// The operands of the guard's outermost `&&`, each with the values that it read.
     pub parts: Vec<GuardPart>,
 }
 
-/// What a guard, or a part of one, came to.
+/// The result of a guard or of a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truth {
-    /// It holds.
+    /// The guard is true.
     True,
-    /// It does not hold.
+    /// The guard is false.
     False,
-    /// It could not be evaluated.
+    /// The guard could not be evaluated; the message.
     Error(String),
-    /// A rule before it decided.
+    /// An earlier rule decided.
     NotTried,
 }
 
 /// A part of a guard: one operand of its outermost `&&`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardPart {
-    /// Its source text.
+    /// The source text.
     pub text: String,
-    /// What it came to.
+    /// The result.
     pub result: Truth,
-    /// The values it saw: a path such as `plan_review.blocking`, and its value; `None` where missing.
+    /// The values that it read: paths such as `plan_review.blocking` with their values; `None` if missing.
     pub saw: Vec<(String, Option<Value>)>,
-    /// The named expression that it is a part of; `None` where it stands in the guard itself.
+    /// The named expression that contains the part; `None` for a part of the guard itself.
     pub within: Option<String>,
 }
 
-/// Something that has to be written, mended or renewed.
+/// An artifact that has to be written, corrected or rewritten.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     /// The artifact.
     pub artifact: ArtifactName,
-    /// One concrete path below the task directory, also for a glob.
+    /// One concrete path relative to the task directory, even for a glob.
     pub path: String,
-    /// How it is read.
+    /// The format of the file.
     pub format: Format,
-    /// The name of its schema.
+    /// The name of the schema.
     pub schema: Option<String>,
-    /// What is the matter with it.
+    /// Why the artifact does not suffice as it is.
     pub state: ExpectState,
-    /// Why, in words.
+    /// The same in words.
     pub because: String,
-    /// What its `of` should say: what the phase builds on, as it is now.
+    /// The map that its `of` should contain: the needs of the phase, as they are now.
     pub of: BTreeMap<ArtifactName, Digest>,
     /// What is wrong with the present bytes.
     pub problems: Vec<Diagnostic>,
 }
 
 words! {
-    /// What is the matter with an expected artifact.
+    /// Why an expected artifact does not suffice.
     pub enum ExpectState {
-        /// It is not there.
+        /// There is no file.
         Missing = "missing",
-        /// It does not parse, or its schema refuses it.
+        /// The file does not parse, or its schema rejects it.
         Invalid = "invalid",
-        /// It has been used up, or judges something that has changed.
+        /// The artifact is used up, or what it judged has changed.
         Stale = "stale",
-        /// It is ready, but the rules ask for something else in it.
+        /// The artifact is ready, but the rules require other content.
         Unmet = "unmet",
     }
 }
 
-/// One move that the rules know from here.
+/// A transition that the rules know from here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
-    /// Where it leads.
+    /// The target phase.
     pub to: PhaseId,
     /// The rule.
     pub rule: RuleId,
-    /// Whether the rules allow it now.
+    /// Whether the rules allow the transition now.
     pub allowed: bool,
-    /// What keeps it from being allowed.
+    /// The reasons that it is not allowed.
     pub unmet: Vec<String>,
 }
 
-/// A command that somebody may choose.
+/// A command that a person or an agent may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Stable id, for example `rollback`.
+    /// The stable id, for example `rollback`.
     pub id: &'static str,
     /// The command, argument by argument.
     pub argv: Vec<String>,
@@ -368,7 +368,7 @@ pub struct Choice {
 }
 
 impl Kind {
-    /// Whether the task stays in its phase, and only its record grows.
+    /// Whether the task stays in its phase, so that only its record grows.
     #[must_use]
     pub fn stays(self) -> bool {
         matches!(self, Self::Confirm | Self::Run | Self::Skip | Self::Answer | Self::Start | Self::End)
@@ -376,7 +376,7 @@ impl Kind {
 }
 
 impl BrokenNeed {
-    /// The artifact, and where it belongs.
+    /// The artifact and its path.
     pub(super) fn named(&self) -> String {
         if is_tree_name(&self.path) {
             self.path.clone()
@@ -387,7 +387,7 @@ impl BrokenNeed {
 }
 
 impl Decision {
-    /// The transition that is due, if one is.
+    /// The transition that is due, if any.
     #[must_use]
     pub fn transition(&self) -> Option<&Transition> {
         match &self.verdict {
@@ -396,7 +396,7 @@ impl Decision {
         }
     }
 
-    /// What was derived of an artifact.
+    /// The derived facts of an artifact.
     #[must_use]
     pub fn artifact(&self, name: &ArtifactName) -> Option<&Derived> {
         self.artifacts.iter().find(|derived| derived.name == *name)

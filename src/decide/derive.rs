@@ -1,7 +1,7 @@
-//! From observed bytes and recorded state to the facts that guards see: which file counts, whether
-//! it is fresh, whether it has changed.
+//! Derives the facts that guards see from observed bytes and recorded state: which files count, and whether
+//! they are fresh and changed.
 //!
-//! Content decides, never a modification time: a fresh clone behaves like the original.
+//! Only content decides, never a modification time, so a fresh clone behaves like the original.
 
 use super::{Derived, DerivedFile, Evidence, Facts, FileFact, State};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath};
@@ -9,18 +9,18 @@ use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One artifact as derived, with the observed files behind it.
+/// A derived artifact, with the observed files behind it.
 #[derive(Debug, Clone)]
 pub(super) struct SeenArtifact<'f> {
     pub derived: Derived,
     pub files: Vec<&'f FileFact>,
-    /// The file that makes it invalid or stale, where it is one of several.
+    /// The file that makes the artifact invalid or stale, if it has several files.
     pub culprit: Option<&'f FileFact>,
-    /// Files of less preferred paths that nobody has used up: probably misplaced.
+    /// Fresh files at paths of lower precedence; probably misplaced.
     pub elsewhere: Vec<&'f FileFact>,
 }
 
-/// What every artifact is now; of one that is committed code, also which part.
+/// The present digest of every artifact, and its scope if it is committed code.
 type Present<'w> = BTreeMap<ArtifactName, (Option<Digest>, Option<&'w TreeScope>)>;
 
 /// Derives every artifact of the workflow, in document order.
@@ -46,7 +46,7 @@ pub(super) fn look<'f>(
         })
         .collect();
     for seen in &mut all {
-        judge_freshness(workflow, state, &present, &mut seen.derived);
+        derive_freshness(workflow, state, &present, &mut seen.derived);
         seen.culprit = culprit(seen, &present);
         seen.derived.changed = match record_of(workflow, state, phase, &seen.derived) {
             Some(recorded) => recorded != seen.derived.digest,
@@ -57,13 +57,13 @@ pub(super) fn look<'f>(
 }
 
 impl Derived {
-    /// Present, valid and fresh.
+    /// Whether the artifact is present, valid and fresh.
     #[must_use]
     pub fn ready(&self) -> bool {
         self.present && self.valid && self.fresh
     }
 
-    /// Whether it can serve as a need: present and valid.
+    /// Whether the artifact satisfies a need: present and valid.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.present && self.valid
@@ -71,7 +71,7 @@ impl Derived {
 }
 
 impl SeenArtifact<'_> {
-    /// This artifact as evidence; `None` where it has no readable file.
+    /// The artifact as evidence; `None` if it has no readable file.
     pub(super) fn evidence(&self, workflow: &Workflow) -> Option<Evidence> {
         Some(Evidence {
             artifact: self.derived.name.clone(),
@@ -88,7 +88,7 @@ impl SeenArtifact<'_> {
         })
     }
 
-    /// What is wrong with its files, and where another one lies that does not count.
+    /// The problems of its files, and a finding for each file that does not count.
     pub(super) fn diagnostics(&self, directory: &RepoPath) -> impl Iterator<Item = Diagnostic> {
         let used = self.derived.files.first().map(|file| file.path.as_str()).unwrap_or_default();
         let elsewhere = self.elsewhere.iter().map(move |file| {
@@ -101,7 +101,8 @@ impl SeenArtifact<'_> {
     }
 }
 
-/// The files that count: of the first path with an unspent file, else of the first that matches.
+/// The files that count: those of the first path with a file that is not used up, or else of the first path
+/// that matches.
 fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'f Facts) -> SeenArtifact<'f> {
     let observed = facts.artifacts.get(&artifact.name).map(Vec::as_slice).unwrap_or_default();
     let counts = |file: &FileFact| !file.is_tree || is_change(workflow, state, &artifact.name, file.digest);
@@ -140,8 +141,8 @@ fn select<'f>(workflow: &Workflow, state: &State, artifact: &Artifact, facts: &'
     SeenArtifact { derived, files, culprit: None, elsewhere }
 }
 
-/// Whether the code is a change: other than what a phase that makes it was entered with, or used up, and
-/// so a change of an earlier attempt. Where nobody knows what it was, anything is.
+/// Whether the code is a change: it differs from the code with which the phase that makes it was entered, or
+/// it is used up and so a change of an earlier attempt. If the former code is unknown, any code is a change.
 fn is_change(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Option<Digest>) -> bool {
     let mut baselines = workflow
         .producers(artifact)
@@ -160,7 +161,7 @@ fn digest_of(files: &[&FileFact]) -> Option<Digest> {
     digests.map(|digests| Digest::of_files(&digests))
 }
 
-/// The `of` maps of all files. Where two name different digests, one of them cannot stand.
+/// The `of` maps of all files. If two files name different digests for one artifact, none of them counts.
 fn judged_by(files: &[&FileFact]) -> BTreeMap<String, Option<Digest>> {
     let mut all: BTreeMap<String, Option<Digest>> = BTreeMap::new();
     for (name, digest) in files.iter().filter_map(|file| judged(file)).flatten() {
@@ -169,14 +170,14 @@ fn judged_by(files: &[&FileFact]) -> BTreeMap<String, Option<Digest>> {
     all
 }
 
-/// The `of` map of a report: what it says it judged. A value that is no digest can never stand.
+/// The `of` map of a report: what it says it judged. A value that is not a digest never matches.
 fn judged(file: &FileFact) -> Option<Vec<(String, Option<Digest>)>> {
     let data = file.data.as_deref()?;
     let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
     Some(of.iter().map(|(name, digest)| (name.clone(), digest.as_str().and_then(Digest::parse))).collect())
 }
 
-fn judge_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
+fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
     if !derived.present {
         return;
     }
@@ -184,28 +185,28 @@ fn judge_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, de
         Some(digest) if is_spent(workflow, state, &derived.name, digest) => {
             Some(used_up(workflow, state, derived))
         }
-        _ => derived.of.iter().find_map(|(name, judged)| stands_no_more(present, name, *judged)),
+        _ => derived.of.iter().find_map(|(name, judged)| outdated_because(present, name, *judged)),
     };
     derived.fresh = derived.stale_because.is_none();
 }
 
-/// Why what a report says it judged is not what is there now; `None` where it is.
-fn stands_no_more(present: &Present<'_>, name: &str, judged: Option<Digest>) -> Option<String> {
+/// Why an entry of an `of` map is outdated; `None` if it matches the present digest.
+fn outdated_because(present: &Present<'_>, name: &str, judged: Option<Digest>) -> Option<String> {
     match present.get(name) {
-        None => Some(format!("it judged `{name}`, which the workflow does not know")),
+        None => Some(format!("`of` names `{name}`, which is not in the workflow")),
         Some((present, tree)) if judged.is_none() || *present != judged => Some(match tree {
-            Some(scope) => format!("it judged another `{name}`: {scope} changed since"),
-            None => format!("it judged another `{name}`"),
+            Some(scope) => format!("it judged an earlier version of `{name}`: {scope} changed since"),
+            None => format!("it judged another version of `{name}`"),
         }),
         Some(_) => None,
     }
 }
 
-/// Writing any other file anew would not help.
+/// The file that makes an artifact invalid or stale. Rewriting any other file would not help.
 fn culprit<'f>(seen: &SeenArtifact<'f>, present: &Present<'_>) -> Option<&'f FileFact> {
     let is_faulty = |file: &&FileFact| {
         let of = judged(file).unwrap_or_default();
-        !file.is_valid() || of.iter().any(|(name, digest)| stands_no_more(present, name, *digest).is_some())
+        !file.is_valid() || of.iter().any(|(name, digest)| outdated_because(present, name, *digest).is_some())
     };
     seen.files.iter().copied().find(is_faulty)
 }
@@ -218,7 +219,7 @@ fn used_up(workflow: &Workflow, state: &State, derived: &Derived) -> String {
     }
 }
 
-/// Whether a digest of an artifact has been used up by a send-back.
+/// Whether a send-back has used up a digest of an artifact.
 pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactName, digest: Digest) -> bool {
     workflow
         .producers(artifact)
@@ -226,10 +227,10 @@ pub(super) fn is_spent(workflow: &Workflow, state: &State, artifact: &ArtifactNa
         .any(|spent| spent.contains(&digest))
 }
 
-/// The latest record of an artifact, seen from a phase: outer `None` where there is no record.
+/// The latest record of an artifact, as seen from a phase; the outer `None` means that there is no record.
 ///
-/// A phase that was sent back to, and has been passed since, vouches for what it was entered with:
-/// otherwise an edited plan would stay `changed` although its new review has been passed.
+/// If a task was sent back to a phase and has passed it since, the digests with which the phase was entered
+/// count. Otherwise an edited plan would stay `changed` after its new review has been passed.
 pub(super) fn record_of(
     workflow: &Workflow,
     state: &State,
@@ -237,7 +238,7 @@ pub(super) fn record_of(
     derived: &Derived,
 ) -> Option<Option<Digest>> {
     let artifact = &derived.name;
-    // What a phase was entered with of code that it makes says nothing about a file in its place.
+    // The recorded code of a phase says nothing about a file that takes its place.
     let is_of_code = |phase: &PhaseId| {
         derived.tree.is_none()
             && workflow.artifact(artifact).is_some_and(|artifact| artifact.tree.is_some())
@@ -272,7 +273,7 @@ pub(super) fn last_recorded(
         .find_map(|record| record.copied().flatten())
 }
 
-/// The value of one file as guards see it in `all`.
+/// A file as guards see it in `all`.
 pub(super) fn file_value(file: &FileFact) -> Value {
     serde_json::json!({
         "path": file.path,

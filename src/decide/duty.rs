@@ -1,14 +1,15 @@
-//! The one table from a verdict to who must act: every output and every loop reads it.
+//! The only table that maps a verdict to who must act; every output and every loop uses it.
 //!
-//! In: a decision, its workflow, and what is known of a run of the task. Out: a [`Duty`]. Suggestions,
-//! status, watch, check and `orch run` render or follow it; none of them looks at the verdict to find out
-//! whose turn it is. The matches name every verdict, so the compiler points here when one is added.
+//! The input is a decision, its workflow, and what is known about a run of the task; the output is a
+//! [`Duty`]. Suggestions, status, watch, check and `orch run` render or follow it; none of them derives from
+//! the verdict whose turn it is. The matches list every verdict, so the compiler points here when one is
+//! added.
 
 use super::{Decision, Ending, ExpectState, Expectation, Verdict};
 use crate::base::{Code, PhaseId};
 use crate::workflow::{Owner, Workflow};
 
-/// A closed list of words, each spelt in JSON as given.
+/// A closed list of words with their spelling in JSON.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$word_meta:meta])* $word:ident = $text:literal),+ $(,)? }) => {
         $(#[$meta])*
@@ -26,23 +27,23 @@ macro_rules! words {
 }
 
 words! {
-    /// What kind of decision stands.
+    /// The kind of a decision.
     DutyKind {
         /// A transition is due.
         Transition = "transition",
         /// An action is due.
         Run = "run",
-        /// Something is missing, and somebody has to provide it.
+        /// Something is missing, and its owner has to provide it.
         Wait = "wait",
-        /// A person picks.
+        /// A person picks an action.
         Choose = "choose",
         /// The task is finished.
         Done = "done",
-        /// What the phase builds on is missing or broken.
+        /// An artifact that the phase needs is missing or broken.
         Inconsistent = "inconsistent",
         /// The state or a rule cannot be evaluated.
         Error = "error",
-        /// The rules go round in circles.
+        /// The rules form a circle.
         Livelock = "livelock",
         /// A run stopped because nothing changed.
         Stalled = "stalled",
@@ -52,68 +53,68 @@ words! {
 words! {
     /// What has to be done.
     Do {
-        /// Write what is missing.
+        /// Write an artifact that is missing.
         Write = "write",
-        /// Mend what is invalid.
+        /// Correct an artifact that is invalid.
         Fix = "fix",
-        /// Write anew what is stale.
+        /// Rewrite an artifact that is stale.
         Renew = "renew",
         /// Apply the transition that is due.
         Apply = "apply",
         /// Run an action.
         Run = "run",
-        /// Decide among options.
+        /// Choose among options.
         Decide = "decide",
         /// Answer a question.
         Answer = "answer",
         /// Repair the task, its state or its workflow.
         Repair = "repair",
-        /// Nothing.
+        /// Nothing has to be done.
         Nothing = "nothing",
     }
 }
 
 words! {
-    /// Where one phase lies from another, in document order.
+    /// The direction from one phase to another, in document order.
     Direction {
-        /// Later.
+        /// The target is later.
         Advance = "advance",
-        /// The same.
+        /// The target is the same phase.
         Stay = "stay",
-        /// Earlier.
+        /// The target is earlier.
         Regress = "regress",
-        /// There is no other phase.
+        /// There is no target.
         None = "none",
     }
 }
 
-/// How urgent a task is, the most urgent first.
+/// How urgent a task is, most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Urgency {
     /// The state, a rule or the workflow is broken.
     Error,
-    /// What the phase builds on is missing or broken.
+    /// An artifact that the phase needs is missing or broken.
     Inconsistent,
     /// A person must act.
     Person,
     /// A transition is due.
     Transition,
-    /// Something has to be mended.
+    /// An artifact has to be corrected.
     Fix,
-    /// Something has to be written anew.
+    /// An artifact has to be rewritten.
     Renew,
-    /// Something has to be written, or an action run.
+    /// An artifact has to be written, or an action run.
     Write,
-    /// A process is at work.
+    /// A process is working on the task.
     Process,
-    /// Nobody must act.
+    /// No one has to act.
     Nothing,
 }
 
-/// What is known of a run of the task: the circumstances of a verdict.
+/// What is known about a run of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunnerState {
-    /// A process works on the task now.
+    /// A process is working on the task now.
     Running,
     /// The run stopped because nothing changed.
     Stalled,
@@ -124,37 +125,38 @@ pub enum RunnerState {
 pub enum RunTurn {
     /// It applies the transition.
     Apply,
-    /// It performs the action that is due.
+    /// It runs the action that is due.
     Act,
-    /// It answers by default or starts an executor, if one may do the work of this owner; else it waits.
+    /// It answers by default or starts an executor if an executor may do the work of this owner; otherwise it
+    /// waits.
     Work(Owner),
     /// It ends.
     End(Ending),
 }
 
-/// Who must do what about a task, and where it leads.
+/// Who must do what about a task, and where that leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duty {
-    /// What kind of decision stands.
+    /// The kind of decision.
     pub kind: DutyKind,
     /// What has to be done.
     pub task: Do,
     /// Who must act.
     pub owner: Owner,
-    /// The phase it leads to, or that has to be done or redone.
+    /// The phase that it leads to, or whose work has to be done.
     pub phase: Option<PhaseId>,
-    /// Where that phase lies from the current one.
+    /// The direction of that phase from the current one.
     pub direction: Direction,
     /// How urgent it is.
     pub urgency: Urgency,
-    /// What a run does about it, whatever else is known of a run.
+    /// What a run does about it, regardless of other runs.
     pub turn: RunTurn,
 }
 
 /// One row of the table.
 struct DutyRow<'a>(DutyKind, Do, Owner, Option<&'a PhaseId>, RunTurn);
 
-/// Who must do what about a decision, under these circumstances.
+/// Who must do what about a decision under these circumstances.
 #[must_use]
 pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<RunnerState>) -> Duty {
     let current = decision.phase.as_ref();
@@ -175,7 +177,7 @@ pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<RunnerState
     }
 }
 
-/// The table: kind, what to do, owner, the phase it leads to, and what a run does.
+/// The table: kind, what to do, owner, the target phase, and what a run does.
 fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     let current = decision.phase.as_ref();
     let phase = current.and_then(|phase| workflow.phase(phase));
@@ -207,8 +209,7 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
     }
 }
 
-/// Whether what is known of a run changes who must act: neither what is finished nor what cannot be
-/// judged is run.
+/// Whether a run changes who must act. A task that is finished or cannot be evaluated is not run.
 fn may_run(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Done { .. } | Verdict::Error { .. } => false,
@@ -222,8 +223,8 @@ fn may_run(verdict: &Verdict) -> bool {
     }
 }
 
-/// The code of the finding that a verdict is by itself, where somebody has to repair the task: a watch
-/// reports it at once, and it is an error of `orch check`. A task that merely waits has none.
+/// The code of the finding that a verdict amounts to if somebody has to repair the task. A watch reports it
+/// at once, and `orch check` reports it as an error. A task that merely waits has none.
 #[must_use]
 pub fn trouble(verdict: &Verdict) -> Option<Code> {
     match verdict {
@@ -239,7 +240,7 @@ pub fn trouble(verdict: &Verdict) -> Option<Code> {
     }
 }
 
-/// The most pressing work that a list of expectations asks for.
+/// The most urgent work in a list of expectations.
 fn work(expects: &[Expectation], owner: Owner) -> Do {
     let any = |wanted: &[ExpectState]| expects.iter().any(|expected| wanted.contains(&expected.state));
     if any(&[ExpectState::Invalid, ExpectState::Unmet]) {
@@ -253,13 +254,13 @@ fn work(expects: &[Expectation], owner: Owner) -> Do {
     }
     match owner {
         Owner::Human => Do::Answer,
-        // Every output is ready and still no rule fires: something in them has to change.
+        // Every output is ready and still no rule fires: their content has to change.
         Owner::Agent => Do::Fix,
         Owner::Orch | Owner::Process | Owner::None => Do::Nothing,
     }
 }
 
-/// How urgent it is that somebody acts.
+/// How urgent it is that the owner acts.
 fn urgency(kind: DutyKind, owner: Owner, task: Do) -> Urgency {
     match kind {
         DutyKind::Error | DutyKind::Livelock => Urgency::Error,
@@ -281,7 +282,7 @@ fn urgency(kind: DutyKind, owner: Owner, task: Do) -> Urgency {
     }
 }
 
-/// Where a phase lies from another, in document order; a task without a phase can only advance.
+/// The direction from one phase to another, in document order. A task without a phase can only advance.
 #[must_use]
 pub fn direction(workflow: &Workflow, from: Option<&PhaseId>, to: Option<&PhaseId>) -> Direction {
     let Some(to) = to else { return Direction::None };

@@ -1,4 +1,4 @@
-//! The verdict: state, needs, rules, in that order.
+//! Evaluates a task: state, needs and rules, in that order.
 
 use super::apply::initial_state;
 use super::derive::look;
@@ -9,13 +9,13 @@ use super::{BrokenNeed, Choice, Decision, Facts, Recorded, State, Verdict, expec
 use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
-/// Judges one task. Total: every combination of values yields a decision.
+/// Evaluates one task. Total: every combination of values yields a decision.
 #[must_use]
 pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Decision {
     let (fresh_state, own_names);
     let state = match recorded {
         Recorded::Lost => {
-            let message = "transcript.jsonl is gone, and it is the record of this task";
+            let message = "transcript.jsonl, the record of this task, is missing";
             let hint = command(&["orch", "recover", facts.task.as_str()]);
             let diagnostic = Diagnostic::error(Code::RecordLost, message).hint(hint);
             let code = Code::RecordLost;
@@ -67,7 +67,8 @@ fn current_phase<'w>(
             let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
             let meant = meant.unwrap_or_default();
             let known = known.join(", ");
-            let hint = format!("{meant}its phases are {known}; name `{name}` among the `aliases` of one");
+            let hint =
+                format!("{meant}the phases are {known}; or add `{name}` to the `aliases` of one of them");
             diagnostics.push(Diagnostic::error(Code::UnknownPhase, message).hint(hint));
             None
         }
@@ -79,7 +80,7 @@ fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagn
         && recorded.digest != workflow.digest
     {
         let message = format!(
-            "workflow `{}` has changed since the last transition; the present one decides",
+            "workflow `{}` has changed since the last transition; the present version decides",
             workflow.name
         );
         diagnostics.push(Diagnostic::note(Code::WorkflowChanged, message));
@@ -118,23 +119,18 @@ fn broken(
     }
 }
 
-/// How a state that cannot be used comes back.
+/// The commands that restore a state that cannot be used.
 fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
     if code == Code::ConflictMarkers {
-        // Taking the file back from git would throw away what the other branch did.
-        let effect = "unite both sides of the log, and fold the state from them";
+        // Restoring the file from git would discard what the other branch did.
+        let effect = "unite both sides of the log and fold the state from them";
         return vec![choice("resolve", ["orch", "resolve", facts.task.as_str()], Owner::Orch, effect)];
     }
     let log = facts.directory.join("transcript.jsonl").map(|path| path.to_string()).unwrap_or_default();
-    let effect = "bring back transcript.jsonl from git history and from what is left of it";
+    let effect = "rebuild transcript.jsonl from git history and from what is left of the file";
     vec![
         choice("recover", ["orch", "recover", facts.task.as_str()], Owner::Human, effect),
-        choice(
-            "restore",
-            ["git", "restore", "--", &log],
-            Owner::Human,
-            "take transcript.jsonl back from git",
-        ),
+        choice("restore", ["git", "restore", "--", &log], Owner::Human, "restore transcript.jsonl from git"),
     ]
 }
 
@@ -185,7 +181,7 @@ impl Judge<'_> {
         let changed: Vec<ArtifactName> = self
             .seen
             .iter()
-            // Code goes on changing for other tasks, and that is no news of this one.
+            // Code keeps changing for other tasks; that is not news about this one.
             .filter(|seen| seen.derived.changed && seen.derived.tree.is_none())
             .map(|seen| seen.derived.name.clone())
             .collect();
@@ -201,7 +197,7 @@ impl Judge<'_> {
             "reopen",
             ["orch", "reopen", self.facts.task.as_str(), "--reason", "WHY"],
             Owner::Human,
-            "open the task again",
+            "reopen the task",
         ));
         decision.verdict = Verdict::Done { changed };
     }
@@ -212,8 +208,7 @@ impl Judge<'_> {
             .iter()
             .map(|need| format!("{} is {}", need.named(), if need.missing { "missing" } else { "invalid" }))
             .collect();
-        let role = if *phase == self.phase.id { "needs" } else { "would need" };
-        decision.reason = format!("`{phase}` {role} what is not there: {}", named.join("; "));
+        decision.reason = format!("the needs of `{phase}` are not met: {}", named.join("; "));
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
         if let Some(back) = &last_consistent {
             let argv =

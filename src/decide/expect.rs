@@ -1,4 +1,4 @@
-//! What somebody has to do next where no transition is due: which outputs, where, and why.
+//! What has to be done next if no transition is due: which outputs, where, and why.
 
 use super::derive::SeenArtifact;
 use super::judge::{Judge, choice};
@@ -8,7 +8,7 @@ use crate::base::{ActionName, ArtifactName, Digest};
 use crate::workflow::{Outcome, Owner, Rule};
 use std::collections::BTreeMap;
 
-/// No rule fired: say which outputs of the phase are missing, invalid or used up.
+/// No rule fired: names the outputs of the phase that are missing, invalid or stale.
 pub(super) fn nothing_fired(judge: &Judge<'_>, decision: &mut Decision) {
     of_phase(judge, decision);
     let owner = judge.phase.owner;
@@ -52,16 +52,16 @@ fn closest(decision: &Decision) -> String {
             Some(format!("{}: `{}`{}", tried.rule, part.text, saw(&part.saw)))
         })
         .collect();
-    if parts.is_empty() { "it has none".to_owned() } else { parts.join("; ") }
+    if parts.is_empty() { "the phase has no rules".to_owned() } else { parts.join("; ") }
 }
 
-/// Fills in what the current phase still has to make.
+/// Adds what the current phase still has to produce.
 pub(super) fn of_phase(judge: &Judge<'_>, decision: &mut Decision) {
     for artifact in &judge.phase.produces {
         let Some(seen) = judge.seen.iter().find(|seen| seen.derived.name == *artifact) else { continue };
         let optional = judge.phase.optional.contains(artifact);
         let Some(expected) = for_output(judge, seen, optional) else { continue };
-        // Of a set that has been used up any file may have been the reason, so each is named.
+        // If a set of files is used up, any of them may be the reason, so all are listed.
         let is_set = seen.files.len() > 1 && judge.is_used_up(artifact);
         let others = seen.files.iter().filter(|file| is_set && file.path != expected.path);
         let others: Vec<Expectation> =
@@ -93,22 +93,21 @@ fn for_output(judge: &Judge<'_>, seen: &SeenArtifact<'_>, optional: bool) -> Opt
     expectation(judge, &derived.name, state, because)
 }
 
-/// Why an output is not there; of code, what would have made it.
+/// Why an output is absent; for code, which change is missing.
 fn missing(judge: &Judge<'_>, name: &ArtifactName) -> String {
     let artifact = judge.workflow.artifact(name);
     let Some((artifact, scope)) = artifact.and_then(|artifact| Some((artifact, artifact.tree.as_ref()?)))
     else {
-        return "it is not there".to_owned();
+        return "there is no such file".to_owned();
     };
     let unchanged = format!("no commit has changed {scope} since `{}` was entered", judge.phase.id);
-    if artifact.paths.is_empty() { unchanged } else { format!("it is not there, and {unchanged}") }
+    if artifact.paths.is_empty() { unchanged } else { format!("there is no such file, and {unchanged}") }
 }
 
 /// What has to be done about a need that does not hold.
 pub(super) fn for_need(judge: &Judge<'_>, need: &BrokenNeed) -> Option<Expectation> {
     let state = if need.missing { ExpectState::Missing } else { ExpectState::Invalid };
-    let because =
-        if need.missing { "the phase builds on it" } else { "the phase builds on it, and it is invalid" };
+    let because = if need.missing { "the phase needs it" } else { "the phase needs it, and it is invalid" };
     expectation(judge, &need.artifact, state, because.to_owned())
 }
 
@@ -132,7 +131,7 @@ fn expectation(
     })
 }
 
-/// The `of` map to copy: what the phase that writes the artifact builds on, as it is now.
+/// The `of` map to copy: the needs of the phase that writes the artifact, as they are now.
 fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
     let writer = if judge.phase.produces.contains(name) {
         Some(judge.phase)
@@ -148,7 +147,7 @@ fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Dige
         .collect()
 }
 
-/// Every output is ready, yet no rule fires: the rules ask for something else in one of them.
+/// Every output is ready, yet no rule fires: the rules require other content in one of them.
 fn unmet(judge: &Judge<'_>, decision: &Decision) -> Vec<Expectation> {
     let mut found: Vec<Expectation> = Vec::new();
     for rule in judge.workflow.rules_from(&judge.phase.id).filter(|rule| leads_on(judge, rule)) {
@@ -176,7 +175,7 @@ fn part_reads(part: &GuardPart, artifact: &ArtifactName) -> bool {
     part.saw.iter().any(|(path, _)| path.split('.').next() == Some(artifact.as_str()))
 }
 
-/// The commands that somebody may type now.
+/// The commands that are available now.
 pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     let task = judge.facts.task.as_str();
     let onward = judge.workflow.rules_from(&judge.phase.id).find(|rule| leads_on(judge, rule));
@@ -191,7 +190,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
             return;
         }
         Verdict::Handover { held, .. } => {
-            let effect = format!("let `{}` be attempted once more", held.to);
+            let effect = format!("allow one more attempt at `{}`", held.to);
             if held.from.as_ref() != Some(&held.to) {
                 let argv = ["orch", "rollback", task, "--to", held.to.as_str(), "--reason", "WHY"];
                 decision.options.push(choice("rollback", argv, Owner::Human, effect));
@@ -214,7 +213,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     stale.dedup();
     for artifact in stale {
         let argv = ["orch", "confirm", task, artifact.as_str(), "--reason", "WHY"];
-        let effect = format!("say that the unchanged {artifact} is right as it is");
+        let effect = format!("confirm that the unchanged {artifact} is still correct");
         decision.options.push(choice("confirm", argv, Owner::Human, effect));
     }
     if let Some(Outcome::To(to)) = onward.map(|rule| &rule.outcome) {
@@ -225,7 +224,7 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
 }
 
 impl Judge<'_> {
-    /// How the question is answered that a rule asks, if it asks one.
+    /// The command that answers the question of a rule, if the rule asks one.
     fn ask_options(&self, decision: &mut Decision) {
         let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));
         let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else { return };
@@ -235,12 +234,12 @@ impl Judge<'_> {
         decision.options.push(Choice { id: "answer", argv: argv.collect(), by: Owner::Human, effect });
     }
 
-    /// Actions that a person may pick, each as a command.
+    /// The actions that a person may pick, each as a command.
     fn choose_options(&self, actions: &[ActionName], decision: &mut Decision) {
         for action in actions {
             let argv =
                 ["orch", "answer", self.facts.task.as_str(), &format!("action={action}")].map(str::to_owned);
-            let effect = format!("perform `{action}`");
+            let effect = format!("run `{action}`");
             decision.options.push(Choice { id: "answer", argv: argv.to_vec(), by: Owner::Human, effect });
         }
     }

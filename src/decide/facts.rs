@@ -1,7 +1,6 @@
-//! What was observed of a task's artifacts: plain values, read once, given from outside.
+//! The observed facts about a task's artifacts: plain values, read once, supplied from outside.
 //!
-//! Freshness and change are not here: they follow from these values and the state, and are derived
-//! in [`super::derive`].
+//! Freshness and change are not among them; [`super::derive`] derives them from these values and the state.
 
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId};
 use serde_json::{Value, json};
@@ -9,44 +8,43 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Everything observed of one task in one source (work directory, index or commit).
+/// What was observed of one task in one source (work directory, index or commit).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The task.
     pub task: TaskId,
     /// Its directory in the repository.
     pub directory: RepoPath,
-    /// For every artifact of the workflow, the files that match one of its paths, and the tree that it
-    /// may be instead.
+    /// For every artifact of the workflow, the files that match one of its paths, and its tree if it has one.
     pub artifacts: BTreeMap<ArtifactName, Vec<FileFact>>,
     /// Findings about the task as a whole.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One file that matches a path of an artifact, or the part of a commit's tree that it may be.
+/// A file that matches a path of an artifact, or the part of a commit's tree that takes its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileFact {
-    /// Which of the artifact's paths it matches, counted from 0; a file matches only its first.
+    /// The index of the artifact's path that the file matches; if it matches several, the first.
     pub pattern: usize,
-    /// Whether it is no file but a tree.
+    /// Whether this is a tree and not a file.
     pub is_tree: bool,
-    /// Its path below the task directory; of a tree, the name that stands for it.
+    /// The path relative to the task directory; for a tree, the name that stands for it.
     pub path: String,
-    /// The blob id that `git add` would store; `None` where the bytes cannot be read. Of a tree, the id
-    /// that git would give to a tree of these parts alone.
+    /// The blob id that `git add` would store; `None` if the bytes cannot be read. For a tree, the id of a
+    /// git tree of these parts alone.
     pub digest: Option<Digest>,
-    /// The parsed value, if it parses and its schema accepts it.
+    /// The parsed value, if the file parses and matches its schema.
     pub data: Option<Arc<Value>>,
-    /// What is wrong with it; any error makes it invalid.
+    /// What is wrong with the file; any error makes it invalid.
     pub problems: Vec<Diagnostic>,
 }
 
-/// What is said of a task whose `state.json` does not hold what its log folds to.
+/// The codes for a task whose `state.json` is not the fold of its log.
 pub const STALE_STATE: [Code; 2] = [Code::StateFolded, Code::StateEdited];
 
 impl Facts {
-    /// The same facts once a step has been recorded: since then nothing has been committed, and the state is
-    /// written as the log has it.
+    /// The facts after a step was recorded: nothing has been committed since, and the state is the fold of
+    /// the log.
     #[must_use]
     pub fn after_a_step(&self) -> Cow<'_, Self> {
         let is_stale = |found: &Diagnostic| STALE_STATE.contains(&found.code);
@@ -63,20 +61,20 @@ impl Facts {
         Cow::Owned(facts)
     }
 
-    /// The digest of the tree that an artifact may be, where there is a repository.
+    /// The digest of an artifact's tree, if it has one and there is a repository.
     pub(super) fn tree_digest(&self, artifact: &ArtifactName) -> Option<Digest> {
         self.artifacts.get(artifact)?.iter().find(|file| file.is_tree)?.digest
     }
 }
 
 impl FileFact {
-    /// The data of a tree to which nothing was committed.
+    /// The data of a tree without commits.
     #[must_use]
     pub fn no_commits() -> Value {
         json!({"commits": [], "files": [], "confirmed": false})
     }
 
-    /// Whether it parses and its schema accepts it.
+    /// Whether the file parses and matches its schema.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.data.is_some() && !self.problems.iter().any(Diagnostic::is_error)

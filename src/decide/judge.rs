@@ -1,11 +1,11 @@
-//! Everything that a verdict about one task looks at, and what can be asked of it.
+//! Everything that evaluating one task reads, and the questions about it.
 
 use super::derive::{SeenArtifact, is_spent, last_recorded};
 use super::{BrokenNeed, Choice, Evidence, Facts, State};
 use crate::base::{ArtifactName, PhaseId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
 
-/// Everything a verdict looks at.
+/// Everything that evaluating one task reads.
 pub(super) struct Judge<'a> {
     pub workflow: &'a Workflow,
     pub state: &'a State,
@@ -15,7 +15,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Needs that are not present and valid, waived ones apart.
+    /// The needs that are not present and valid, except waived ones.
     pub(super) fn broken_needs(&self, needs: &[ArtifactName], waived: &[ArtifactName]) -> Vec<BrokenNeed> {
         needs
             .iter()
@@ -32,14 +32,15 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// Whether the present bytes of an artifact have been used up by a send-back.
+    /// Whether a send-back has used up the present bytes of an artifact.
     pub(super) fn is_used_up(&self, artifact: &ArtifactName) -> bool {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
         seen.and_then(|seen| seen.derived.digest)
             .is_some_and(|digest| is_spent(self.workflow, self.state, artifact, digest))
     }
 
-    /// Where an artifact lies, or would be written; of several files, the one that is at fault.
+    /// The path of an artifact, or where it would be written. If it has several files, the path of the faulty
+    /// one.
     pub(super) fn path_of(&self, artifact: &ArtifactName) -> String {
         let seen = self.seen.iter().find(|seen| seen.derived.name == *artifact);
         match seen.and_then(|seen| seen.culprit.or(seen.files.first().copied())) {
@@ -69,7 +70,7 @@ impl Judge<'_> {
     }
 }
 
-/// A command that somebody may choose, argument by argument.
+/// A command that a person or an agent may choose, argument by argument.
 pub(super) fn choice<'s>(
     id: &'static str,
     argv: impl IntoIterator<Item = &'s str>,
@@ -79,8 +80,8 @@ pub(super) fn choice<'s>(
     Choice { id, argv: argv.into_iter().map(str::to_owned).collect(), by, effect: effect.into() }
 }
 
-/// One concrete path for an artifact, also where its first path is a glob; of code alone, the name
-/// that stands for it.
+/// One concrete path for an artifact, even if its first path is a glob; for pure code, the name that stands
+/// for it.
 fn concrete_path(artifact: &Artifact) -> String {
     let Some(pattern) = artifact.paths.first() else {
         return tree_name(artifact.name.as_str());

@@ -1,8 +1,8 @@
-//! Merging: what two branches recorded of one task becomes one state, whichever of them asks.
+//! Merging: joins the states of one task on two branches into one, independent of who merges.
 //!
-//! No side is picked. The task stands where the side stands that is less far, and everything that
-//! either side used up stays used up; then the rules judge the merged artifacts. So a verdict that was
-//! sent back on one branch never comes back by a merge, and what both changed has to be looked at.
+//! Neither side is picked. The task is in the phase of the side that is less far, and everything that either
+//! side used up stays used up; then the rules evaluate the merged artifacts. So a verdict that was sent back
+//! on one branch never returns through a merge, and whatever both sides changed is reviewed again.
 
 use super::{
     Actor, ActorStatus, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Kind, RunRecord, Stamp, State, Tally,
@@ -15,33 +15,33 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why two states are not merged: a person has to say which one stands.
+/// Why two states cannot be joined; a person has to choose one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
-    /// Both are finished, and not on the same evidence.
+    /// Both sides are finished, but not on the same evidence.
     #[error("both sides are finished (`{ours}` and `{theirs}`), on different evidence")]
     Finished {
-        /// Where the one side ended.
+        /// The terminal phase of one side.
         ours: PhaseId,
-        /// Where the other side ended.
+        /// The terminal phase of the other side.
         theirs: PhaseId,
     },
-    /// They follow different workflows.
+    /// The sides follow different workflows.
     #[error("the two sides follow different workflows")]
     Workflows,
-    /// A side is in a phase that the workflow does not know.
-    #[error("one side is in `{phase}`, which the workflow does not know")]
+    /// A side is in a phase that the workflow does not have.
+    #[error("one side is in `{phase}`, which is not a phase of the workflow")]
     UnknownPhase {
-        /// What that side says.
+        /// The phase that this side names.
         phase: String,
     },
-    /// A side was written by another tool, which has no rules to merge by.
+    /// A side was written by another tool, so the rules of merging do not apply.
     #[error("one side of the state was written by another tool")]
     Foreign,
 }
 
 impl Conflict {
-    /// A stable code.
+    /// The stable code.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
@@ -53,15 +53,15 @@ impl Conflict {
     }
 }
 
-/// The state of a task that two branches moved, neither of them after the other.
+/// The joined state of a task that two branches moved independently.
 ///
-/// `base` is the state at the last event that both have; `None` where they share none. Which side is
-/// which makes no difference. Nothing is recorded: the next event follows both sides. Its heads, and of its
-/// history what two events of one second leave open, are for the log to say.
+/// `base` is the state at the last common event, or `None` if there is none. The order of the sides does not
+/// matter. Nothing is recorded: the next event follows both sides. The log determines the heads, and the
+/// order of history entries with equal times.
 ///
 /// # Errors
 ///
-/// A person has to pick a side, because the rules of merging cannot.
+/// The rules of merging cannot join the sides, so a person has to choose one.
 pub fn join(
     workflow: &Workflow,
     base: Option<&State>,
@@ -73,7 +73,7 @@ pub fn join(
     Ok(Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other }.joined())
 }
 
-/// Both sides, the one that leads first.
+/// Both sides, the leading one first.
 fn sides<'s>(
     workflow: &'s Workflow,
     one: &'s State,
@@ -93,9 +93,10 @@ fn sides<'s>(
     Ok(in_order(one, another))
 }
 
-/// The state of the side that somebody chose against the other, on their word: the record names them.
+/// The state after a person chose one side; the history entry names that person.
 ///
-/// What the other side used up stays used up, and its story stays told.
+/// Everything that the other side used up stays used up, and its history is kept. Returns an error if the
+/// reason is empty or the chosen side cannot be used.
 pub fn choose(
     workflow: &Workflow,
     chosen: &State,
@@ -106,7 +107,7 @@ pub fn choose(
     let reason = super::order::given(reason)?;
     let refused = |conflict: Conflict| {
         Error::new(conflict.code(), conflict.to_string())
-            .with_hint("choose the other side, or mend this one first".to_owned())
+            .with_hint("choose the other side, or repair this one first".to_owned())
     };
     if chosen.foreign {
         return Err(refused(Conflict::Foreign));
@@ -175,9 +176,9 @@ pub fn merging(workflow: &Workflow, state: &State) -> Transition {
     }
 }
 
-/// The histories of two sides as one, each entry once.
+/// The histories of two sides as one, without duplicates.
 ///
-/// The order keeps that of either side and does not depend on which is which.
+/// The order is consistent with either side and independent of their order.
 fn join_histories<'e>(entries: impl IntoIterator<Item = &'e HistoryEntry>) -> Vec<HistoryEntry> {
     let mut joined: Vec<(String, &HistoryEntry)> =
         entries.into_iter().map(|entry| (history_value(entry).to_string(), entry)).collect();
@@ -186,7 +187,7 @@ fn join_histories<'e>(entries: impl IntoIterator<Item = &'e HistoryEntry>) -> Ve
     joined.into_iter().map(|(_, entry)| entry.clone()).collect()
 }
 
-/// One of the two states, and where it stands.
+/// One of the two states, and its phase.
 struct MergeInput<'s> {
     state: Cow<'s, State>,
     phase: &'s Phase,
@@ -201,8 +202,8 @@ impl<'s> MergeInput<'s> {
         Ok(Self { state: state.under_own_names(workflow), phase: &workflow.phases[position], position })
     }
 
-    /// Whether both are in one phase on the same evidence: every output as it was left, and what the
-    /// last step rests on.
+    /// Whether both sides are in one phase on the same evidence: the digests of every output when it was
+    /// left, and the evidence of the last step.
     fn rests_on_the_same_as(&self, other: &Self) -> bool {
         let last = |side: &Self| {
             let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&entry.to);
@@ -216,10 +217,10 @@ impl<'s> MergeInput<'s> {
     }
 }
 
-/// What a phase was left or entered with.
+/// The digests recorded when a phase was left or entered.
 type DigestRecords = BTreeMap<ArtifactName, Option<Digest>>;
 
-/// The side that is less far first; of two in one phase, the one that moved last.
+/// The side that is less far first; if both are in one phase, the one that moved last.
 fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> (MergeInput<'s>, MergeInput<'s>) {
     let key = |side: &MergeInput<'_>| (side.phase.terminal, side.position, Reverse(side.state.updated_at));
     let text = |side: &MergeInput<'_>| document(&side.state, "phase").to_string();
@@ -229,7 +230,7 @@ fn in_order<'s>(a: MergeInput<'s>, b: MergeInput<'s>) -> (MergeInput<'s>, MergeI
     }
 }
 
-/// A merge under way. Where nothing else tells, the side that is less far does.
+/// A merge in progress. Where nothing else decides, the side that is less far does.
 struct Merging<'m> {
     workflow: &'m Workflow,
     base: Option<&'m State>,
@@ -280,7 +281,7 @@ impl Merging<'_> {
         Actor {
             status: self.status(name, own.as_ref(), others.as_ref()),
             attempt: spent.attempt,
-            // Where both sides went on, the rules say it anew when the phase is left.
+            // If both sides moved on, the substate is computed again when the phase is left.
             substate: substate.flatten().cloned(),
             left_with: records(base.map(|base| &base.left_with), &lead.left_with, &other.left_with),
             entered_with: records(
@@ -293,7 +294,7 @@ impl Merging<'_> {
         }
     }
 
-    /// The status that follows from where the task stands now.
+    /// The status that follows from the phase of the joined state.
     fn status(&self, name: &str, lead: Option<&Actor>, other: Option<&Actor>) -> ActorStatus {
         let recorded: Vec<&ActorStatus> = [lead, other]
             .into_iter()
@@ -316,7 +317,7 @@ impl Merging<'_> {
         }
     }
 
-    /// What either side waived, unless the other one dropped it since.
+    /// The artifacts that either side waived, unless the other side has dropped the waiver since.
     fn waived(&self) -> BTreeMap<ArtifactName, u64> {
         let (lead, other) = (&self.lead.state.waived, &self.other.state.waived);
         let dropped = |name: &ArtifactName| {
@@ -331,7 +332,7 @@ impl Merging<'_> {
         waived
     }
 
-    /// What both sides counted, each failure and each result once; nothing is given back.
+    /// The counters of both sides, each failure and each result counted once; nothing is refunded.
     fn run(&self) -> RunRecord {
         let (lead, other) = (&self.lead.state.run, &self.other.state.run);
         let base = self.base.map(|base| base.run.clone()).unwrap_or_default();
@@ -362,7 +363,7 @@ impl Merging<'_> {
     }
 }
 
-/// What stands where at most one side differs from the base; `None` where both do, and differ.
+/// The value if at most one side differs from the base; `None` if both do and disagree.
 fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -> Option<Option<T>> {
     if lead == other || other == base {
         return Some(lead);
@@ -370,7 +371,7 @@ fn three_way<T: PartialEq>(base: Option<T>, lead: Option<T>, other: Option<T>) -
     (lead == base).then_some(other)
 }
 
-/// The records of both sides, key by key. A conflict is null: whatever is there now has changed.
+/// The records of both sides, key by key. A conflict becomes null, so any present digest is a change.
 fn records(base: Option<&DigestRecords>, lead: &DigestRecords, other: &DigestRecords) -> DigestRecords {
     let names: BTreeSet<&ArtifactName> = lead.keys().chain(other.keys()).collect();
     let record = |name: &ArtifactName| {
@@ -380,7 +381,7 @@ fn records(base: Option<&DigestRecords>, lead: &DigestRecords, other: &DigestRec
     names.into_iter().filter_map(|name| Some((name.clone(), record(name)?))).collect()
 }
 
-/// The keys of a workflow, or of others: three-way, and below objects too.
+/// Keys of the workflow or of other tools: joined three-way, also inside objects.
 fn objects(
     base: Option<&Map<String, Value>>,
     lead: &Map<String, Value>,
@@ -399,7 +400,7 @@ fn objects(
     lead.keys().chain(more).filter_map(|key| Some((key.clone(), value(key)?))).collect()
 }
 
-/// Numbers count something, so the larger stands; else the side that is less far.
+/// Numbers are counters, so the larger one wins; otherwise the side that is less far does.
 fn both_changed(base: Option<&Value>, lead: &Value, other: &Value) -> Value {
     match (lead, other) {
         (Value::Object(lead), Value::Object(other)) => {

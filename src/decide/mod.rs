@@ -1,9 +1,9 @@
-//! The pure heart: `decide(workflow, state, facts) -> decision`.
+//! The pure core: `decide(workflow, state, facts) -> decision`.
 //!
-//! Nothing here reads a file, a clock, an environment or a repository; nothing here fails or
-//! panics. A malformed artifact is a value with problems, and a guard that cannot be evaluated is a
-//! decision that says so. Watch, hook, command line and audit all call these functions, so on the
-//! same bytes they all give the same verdict.
+//! Nothing here reads a file, a clock, the environment or a repository, and evaluating a task never fails or
+//! panics. A malformed artifact is a value with problems, and a guard that cannot be evaluated is a decision
+//! that says so. Watch, hook, command line and audit all call these functions, so they reach the same verdict
+//! on the same bytes.
 
 mod activity;
 mod apply;

@@ -1,7 +1,7 @@
-//! Why an action cannot have been due, as far as the state alone tells.
+//! Shows that an action cannot have been due, as far as the state alone tells.
 //!
-//! The files that lay there when an action began are not kept, and what it has done since may have
-//! changed them. So of a guard that looks at any, only the parts that do not are asked.
+//! The files at the start of an action are not kept, and the action may have changed them since. So the parts
+//! of a guard that read files are skipped.
 
 use super::derive::look;
 use super::judge::Judge;
@@ -12,7 +12,7 @@ use crate::workflow::guard::{GuardOutcome, HeldPart};
 use crate::workflow::{Guard, Outcome, Phase, Rule, Workflow};
 use serde_json::Value;
 
-/// Why `rule` cannot have decided on `action` here, whatever files lay there; `None` where it can.
+/// Why `rule` cannot have decided on `action` here, whatever the files were; `None` if it can.
 pub(super) fn not_enabled(
     workflow: &Workflow,
     state: &State,
@@ -40,20 +40,20 @@ pub(super) fn not_enabled(
         return Some(format!("`{action}` has been given up"));
     }
     if matches!(rule.outcome, Outcome::Choose(_)) && state.run.chosen.as_ref() != Some(action) {
-        return Some(format!("nobody has picked `{action}`"));
+        return Some(format!("`{action}` has not been picked"));
     }
     let when = workflow.action(action).map(|action| action.when.holds(&scope));
     [Some(rule.when.holds(&scope)), when].iter().flatten().find_map(|held| broken(workflow, held))
 }
 
-/// The first part that does not hold whatever files lie there.
+/// The first part that is false whatever the files are.
 fn broken(workflow: &Workflow, held: &GuardOutcome) -> Option<String> {
     let fixed = |part: &&HeldPart| !part_looks_at_files(workflow, &part.saw);
     let part = held.parts.iter().filter(fixed).find(|part| part.result != Ok(true))?;
     Some(format!("`{}` does not hold", part.text))
 }
 
-/// Whether a part of a guard looks at files, itself or by a named expression.
+/// Whether a part of a guard reads files, directly or through a named expression.
 pub(super) fn part_looks_at_files(workflow: &Workflow, saw: &[(String, Option<Value>)]) -> bool {
     saw.iter().any(|(read, _)| {
         let root = read.split(['.', '[']).next().unwrap_or(read);

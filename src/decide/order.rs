@@ -1,4 +1,4 @@
-//! What people order: overrides, rollbacks, re-openings, confirmations. Each is checked, then a
+//! Orders of people: overrides, rollbacks, reopenings, confirmations. Each is checked and then becomes a
 //! transition like any other.
 
 use super::derive::{SeenArtifact, look};
@@ -12,13 +12,14 @@ fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> E
     Error::new(code, message).with_hint(hint.into())
 }
 
-/// The creation of a task, in the initial phase of its workflow.
+/// The creation of a task in the initial phase of its workflow.
 #[must_use]
 pub fn create(workflow: &Workflow, reason: &str) -> Transition {
     order(None, workflow.initial.clone(), Kind::Create, reason)
 }
 
-/// A move against the rules, to `to` or else to where the first forward rule leads.
+/// A transition against the rules, to `to` or else to the target of the first forward rule. Returns an error
+/// if the task is terminal, or `to` is unknown or unreachable.
 pub fn override_to(
     workflow: &Workflow,
     state: &State,
@@ -47,7 +48,8 @@ pub fn override_to(
     Ok(transition)
 }
 
-/// Back to an earlier phase, by default the last consistent one before the current.
+/// A transition back to an earlier phase, by default the last consistent one. Returns an error if the task is
+/// terminal, or the target is not earlier or lacks its needs.
 pub fn rollback(
     workflow: &Workflow,
     state: &State,
@@ -71,14 +73,15 @@ pub fn rollback(
             last.ok_or_else(|| {
                 let hint =
                     format!("orch rollback {} --to PHASE --reason WHY", shell_word(facts.task.as_str()));
-                refused(Code::NoEarlierPhase, "there is no earlier phase whose needs hold", hint)
+                refused(Code::NoEarlierPhase, "no earlier phase has its needs", hint)
             })?
         }
     };
     back(&judge, target, Kind::Rollback, reason)
 }
 
-/// Out of a terminal phase, by default to the phase that was left for it.
+/// A transition out of a terminal phase, by default to the phase that the task came from. Returns an error if
+/// the task is not terminal or the target lacks its needs.
 pub fn reopen(
     workflow: &Workflow,
     state: &State,
@@ -106,7 +109,8 @@ pub fn reopen(
     back(&judge, target, Kind::Reopen, reason)
 }
 
-/// "Redone, the same bytes, and right": takes an artifact's digest out of what has been used up.
+/// Confirms an unchanged artifact: its digest is no longer used up. Returns an error if the artifact is
+/// unknown, absent, or not used up.
 pub fn confirm(
     workflow: &Workflow,
     state: &State,
@@ -128,11 +132,11 @@ pub fn confirm(
     };
     let derived = &one.derived;
     let Some(digest) = derived.digest else {
-        let message = format!("`{artifact}` is not there");
+        let message = format!("`{artifact}` has no file");
         return Err(refused(
             Code::NotPresent,
             message,
-            "write it; only bytes that are there can be confirmed",
+            "write it first; only an existing file can be confirmed",
         ));
     };
     let spent = super::derive::is_spent(workflow, state, &derived.name, digest);
@@ -141,7 +145,7 @@ pub fn confirm(
             Some(because) => format!("`{artifact}` cannot be confirmed: {because}"),
             None => format!("`{artifact}` is fresh; there is nothing to confirm"),
         };
-        return Err(refused(Code::NotSpent, message, "write it anew if it should say something else"));
+        return Err(refused(Code::NotSpent, message, "if it should say something else, rewrite it"));
     }
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
     let mut transition = order(Some(phase.id.clone()), phase.id.clone(), Kind::Confirm, reason);
@@ -173,17 +177,17 @@ pub(super) fn given(reason: &str) -> Result<&str, Error> {
         return Err(refused(
             Code::NoReason,
             "the reason is empty",
-            "say why; it is recorded with the transition",
+            "give a reason; it is recorded with the transition",
         ));
     }
     Ok(reason)
 }
 
-/// Whether a reader sees anything of a character.
+/// Whether a character is visible to a reader.
 fn is_visible(c: char) -> bool {
-    // Letters and symbols by the book, but drawn as nothing: fillers of Korean, the empty Braille cell.
+    // Letters and symbols by definition, but drawn as nothing: Korean fillers and the empty Braille cell.
     let is_blank = matches!(c, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
-    // What is not printed or only changes its neighbour is escaped by its number.
+    // Characters that are not printed or only modify their neighbour are escaped by number.
     let is_escaped = c.escape_debug().nth(1) == Some('u');
     !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
 }
@@ -208,7 +212,7 @@ fn reachable_phase<'w>(
     from: &PhaseId,
     name: &str,
 ) -> Result<&'w Phase, Error> {
-    let listed = format!("reachable from here are {}", join(reachable));
+    let listed = format!("the phases reachable from here are {}", join(reachable));
     let Some(phase) = workflow.phase_named(name) else {
         let meant = nearest(name, reachable.iter().map(PhaseId::as_str));
         let meant = meant.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
@@ -250,20 +254,20 @@ fn left_phase<'w>(workflow: &'w Workflow, state: &State, terminal: &Phase) -> Re
     left.ok_or_else(|| {
         refused(
             Code::NoEarlierPhase,
-            "the state does not say which phase was left",
+            "the state does not record from which phase the task came",
             "name the phase with --to",
         )
     })
 }
 
-/// A send-back ordered by a person; its target's needs must hold.
+/// A send-back ordered by a person. Returns an error unless the target is earlier and has its needs.
 fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<Transition, Error> {
     let workflow = judge.workflow;
     if target.terminal {
-        let message = format!("`{}` is terminal; a task is not sent back into it", target.id);
+        let message = format!("`{}` is terminal; a task cannot be sent back to it", target.id);
         return Err(refused(Code::Terminal, message, "name another phase with --to"));
     }
-    // Out of a terminal phase every other phase is a way; it need not stand earlier in the document.
+    // A terminal phase may be left to any other phase, even to a later one in the document.
     let is_earlier = workflow.position(&target.id) < workflow.position(&judge.phase.id);
     if !is_earlier && kind != Kind::Reopen {
         let message = format!("`{}` is not earlier than `{}`", target.id, judge.phase.id);
@@ -274,10 +278,10 @@ fn back(judge: &Judge<'_>, target: &Phase, kind: Kind, reason: &str) -> Result<T
     let unmet = judge.broken_needs(&target.needs, &[]);
     if !unmet.is_empty() {
         let named: Vec<String> = unmet.iter().map(BrokenNeed::named).collect();
-        let message = format!("`{}` needs what is not there: {}", target.id, named.join(", "));
+        let message = format!("the needs of `{}` are not met: {}", target.id, named.join(", "));
         let hint = match judge.last_consistent() {
             Some(last) => format!("the last phase whose needs hold is `{last}`"),
-            None => "write what is missing first".to_owned(),
+            None => "write the missing artifacts first".to_owned(),
         };
         return Err(refused(Code::UnmetNeeds, message, hint));
     }
@@ -290,7 +294,8 @@ fn rests_on(from: &Phase, target: &Phase) -> Vec<ArtifactName> {
     from.needs.iter().chain(&from.produces).chain(&target.needs).cloned().collect()
 }
 
-/// What an override accepts the absence of: outputs of the phases it jumps over, needs of its target.
+/// The artifacts whose absence an override accepts: outputs of the phases that it skips, and needs of its
+/// target.
 fn waived_by(
     workflow: &Workflow,
     seen: &[SeenArtifact<'_>],

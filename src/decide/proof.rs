@@ -1,68 +1,68 @@
-//! What replaying a change of a task's record comes to.
+//! The result of replaying a change of a task's record.
 
 use super::HistoryEntry;
 use crate::base::words;
 
 words! {
-    /// The verdict about one change of a task's record, or about one step of it.
+    /// The verdict on one change of a task's record, or on one step of it.
     pub enum Standing {
-        /// The rules yield it from the evidence beside it.
+        /// The rules yield it from the evidence in its commit.
         Proven = "proven",
-        /// The task's files equal exactly what an ancestor held: a revert, or a checkout.
+        /// The task's files are exactly those of an ancestor: a revert or a checkout.
         Restored = "restored",
-        /// Two branches' records were united by their rules.
+        /// The rules of merging joined the records of two branches.
         Merged = "merged",
-        /// Several steps in one commit, each replayed from its own record: a squash.
+        /// Several steps in one commit, each replayed on its own: a squash.
         Folded = "folded",
-        /// Somebody's word, within what the workflow lets it change: that unchanged bytes are right, what an
-        /// action has found, an answer, an order that a rule answers to.
+        /// It rests on someone's word, within what the workflow allows: a confirmation, the result of an
+        /// action, an answer, or an order that a rule responds to.
         Claimed = "claimed",
-        /// A person ordered it against the rules, as the rules allow.
+        /// A person ordered it against the rules, as the rules permit.
         Overridden = "overridden",
-        /// It can be neither derived nor refuted, because something is not in git.
+        /// It can be neither derived nor refuted, because something is missing from git.
         Unverifiable = "unverifiable",
         /// The rules do not yield what the record says.
         Forged = "forged",
     }
 }
 
-/// How sure it is that the person was there whom a record names.
+/// How certain it is that the recorded person acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
-    /// The record says so.
+    /// Only the record names the person.
     Claimed,
-    /// A signature says so that is trusted here.
+    /// A signature that is trusted here names the person.
     Verified {
-        /// Who signed.
+        /// The signer.
         signer: String,
     },
 }
 
-/// What became of one change of a task's record.
+/// The result of checking one change of a task's record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proof {
     /// The verdict.
     pub standing: Standing,
-    /// Why, where the verdict does not say everything.
+    /// The reason, unless the verdict says everything.
     pub why: Option<String>,
-    /// The rule that is broken, where the change is forged.
+    /// The rule that was broken, if the change is forged.
     pub rule: Option<String>,
-    /// The recorded steps of the change, oldest first; none where it records none.
+    /// The recorded steps of the change, oldest first; empty if it records none.
     pub steps: Vec<ProvenStep>,
 }
 
 /// One recorded step and its verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProvenStep {
-    /// The record.
+    /// The recorded step.
     pub entry: HistoryEntry,
     /// The verdict.
     pub standing: Standing,
-    /// Where the rule asked for a person and the record names one: how sure that is.
+    /// How certain it is that the recorded person acted, if the rule requires a person.
     pub approval: Option<Approval>,
-    /// Whether the workflow that decided was there to judge it by.
+    /// Whether the workflow that decided was available for the replay.
     pub is_judged: bool,
-    /// Why, where the verdict does not say everything.
+    /// The reason, unless the verdict says everything.
     pub why: Option<String>,
 }
 
@@ -73,13 +73,14 @@ impl Proof {
         Self { standing, why: Some(why.into()), rule: None, steps: Vec::new() }
     }
 
-    /// A change that the rules do not yield.
+    /// The verdict for a change that the rules do not yield.
     #[must_use]
     pub fn forged(why: impl Into<String>) -> Self {
         Self::bare(Standing::Forged, why)
     }
 
-    /// The verdict of several steps: of one, its own; of more, folded, unless one of them is worse.
+    /// The verdict for these steps: of a single step, its own; of several, `folded`, or the worst of them if
+    /// that is `unverifiable` or `forged`.
     #[must_use]
     pub fn of(steps: Vec<ProvenStep>) -> Self {
         let worst = steps.iter().max_by_key(|step| step.standing);

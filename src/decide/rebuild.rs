@@ -1,4 +1,4 @@
-//! A lost state, built anew of the task's own files, as far as its workflow says how.
+//! Rebuilds a lost state from the task's files, as far as its workflow describes how.
 
 use super::data::set_pointer;
 use super::derive::look;
@@ -6,10 +6,10 @@ use super::scope::TaskScope;
 use super::{Facts, Stamp, State, apply, create, data_of, initial_state};
 use crate::workflow::Workflow;
 
-/// A state in the initial phase that holds what the artifacts say; `None` where they say nothing.
+/// A state in the initial phase with the data found in the artifacts; `None` if they contain none.
 ///
-/// An artifact that is missing or invalid leaves its place empty. What no file holds, such as how far
-/// the task was, is lost, and the state does not pretend otherwise.
+/// Data from a missing or invalid artifact stays empty. What no file contains, such as the current phase, is
+/// lost, and the rebuilt state does not pretend otherwise.
 #[must_use]
 pub fn rebuild_from_files(workflow: &Workflow, facts: &Facts, stamp: &Stamp) -> Option<State> {
     let transition = create(workflow, "the state was rebuilt from the files of the task");

@@ -1,4 +1,4 @@
-//! What was recorded within a phase, derived again from the state before and after it.
+//! Derives recorded steps within a phase again, from the states before and after them.
 
 use super::activity::{
     answered, asked, data_of, ended, give_up, phase_of, pick, result, running, signalled, start,
@@ -9,7 +9,7 @@ use crate::base::{ActionName, Reason, RuleId};
 use crate::workflow::{Guard, Rule, Workflow};
 use serde_json::{Map, Value};
 
-/// A recorded step within a phase, derived again; the error says why it cannot have been so.
+/// Derives a recorded step within a phase again. Returns the reason if the step is impossible.
 pub(super) fn rederive(
     workflow: &Workflow,
     state: &State,
@@ -28,31 +28,36 @@ pub(super) fn rederive(
         }
         (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
         (Kind::Answer, Some(rule), None) => {
-            let (asking, ask) = asked(workflow, state, facts).ok_or("nothing was asked")?;
+            let (asking, ask) = asked(workflow, state, facts).ok_or("no question was open")?;
             if asking.id != rule.id {
-                return Err(format!("rule `{}` asks here, not `{}`", asking.id, rule.id).into());
+                return Err(format!(
+                    "the question here comes from rule `{}`, not from `{}`",
+                    asking.id, rule.id
+                )
+                .into());
             }
             let own = before_set(workflow, state, after, &ask.set);
             answered(workflow, state, facts, rule, ask, own, &entry.reason)
         }
         (Kind::Order, Some(rule), _) => {
-            let signal = rule.on.ok_or_else(|| format!("rule `{}` answers to no order", rule.id))?;
-            let moved = signalled(workflow, state, facts, signal).ok_or("no rule answers to it here")??;
+            let signal = rule.on.ok_or_else(|| format!("rule `{}` responds to no order", rule.id))?;
+            let moved =
+                signalled(workflow, state, facts, signal).ok_or("no rule responds to the order here")??;
             if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
-                return Err(format!("the order leads to `{}` here, not to `{}`", moved.to, entry.to).into());
+                return Err(format!("the order leads to `{}`, not to `{}`", moved.to, entry.to).into());
             }
             Ok(moved)
         }
         (Kind::Start, None, None) => {
-            let mode = after.run.mode.ok_or("it does not say how the run went on")?;
-            start(workflow, state, facts, mode).ok_or_else(|| "it changes nothing".into())
+            let mode = after.run.mode.ok_or("the record does not say whether the run asks people")?;
+            start(workflow, state, facts, mode).ok_or_else(|| "the step changes nothing".into())
         }
         (Kind::End, None, None) => ended(workflow, state, facts, &entry.reason),
         _ => Err("the record does not say what was done".into()),
     }
 }
 
-/// Refuses a step within a phase that no files at all could make right.
+/// Rejects a step within a phase that no files could justify.
 pub(super) fn refuse_in_any_case(
     workflow: &Workflow,
     state: &State,
@@ -67,19 +72,19 @@ pub(super) fn refuse_in_any_case(
             let own = before_set(workflow, state, after, &rule.set);
             let writes = workflow.action(action).map(|action| action.writes.as_slice()).unwrap_or_default();
             if let Some(pointer) = changed_outside(&before, &own, writes) {
-                return Err(format!("{pointer} changed, which action `{action}` may not write").into());
+                return Err(format!("{pointer} changed, but action `{action}` may not write it").into());
             }
             refuse_not_enabled(workflow, state, facts, rule, action)
         }
         (Kind::Skip, Some(rule), Some(action)) => refuse_not_enabled(workflow, state, facts, rule, action),
         (Kind::Answer, Some(rule), None) => {
             let Some(ask) = rule.ask.as_deref().and_then(|name| workflow.ask(name)) else {
-                return Err(format!("rule `{}` asks nothing", rule.id).into());
+                return Err(format!("rule `{}` asks no question", rule.id).into());
             };
             let own = before_set(workflow, state, after, &ask.set);
             match changed_outside(&before, &own, &ask.writes) {
                 Some(pointer) => {
-                    Err(format!("{pointer} changed, which question `{}` does not ask for", ask.name).into())
+                    Err(format!("{pointer} changed, but question `{}` does not ask for it", ask.name).into())
                 }
                 None => Ok(()),
             }
@@ -99,7 +104,7 @@ fn refuse_not_enabled(
     running(workflow, state, facts, (phase_of(workflow, state)?, &rule.id, action)).map(drop)
 }
 
-/// Refuses a step that its own record says somebody else took than who takes such steps.
+/// Rejects a step whose recorded actor cannot perform such steps.
 fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), Reason> {
     let by = &entry.actor;
     let may = match (entry.kind, &entry.action) {
@@ -107,7 +112,7 @@ fn refuse_other_actor(entry: &HistoryEntry) -> Result<(), Reason> {
         (Kind::Skip | Kind::End, _) => by.kind == ActorKind::Orch,
         _ => true,
     };
-    if may { Ok(()) } else { Err(format!("{} takes no such step", by.name).into()) }
+    if may { Ok(()) } else { Err(format!("{} cannot perform such a step", by.name).into()) }
 }
 
 fn rule_of<'w>(workflow: &'w Workflow, entry: &HistoryEntry) -> Option<&'w Rule> {
@@ -115,7 +120,7 @@ fn rule_of<'w>(workflow: &'w Workflow, entry: &HistoryEntry) -> Option<&'w Rule>
     workflow.rules.iter().find(|rule| rule.id == id)
 }
 
-/// The own keys after a step, with what its bookkeeping set put back to what it was before.
+/// The workflow's own data after a step, with the values that bookkeeping set restored to those before.
 fn before_set(
     workflow: &Workflow,
     before: &State,

@@ -1,8 +1,7 @@
-//! Replaying a recorded step: from the state before it and the facts, the rules must yield it again.
+//! Replays a recorded step: from the state before it and the facts, the rules must yield the step again.
 //!
-//! This is what the hook and the audit ask. Nothing that a record says of itself is believed but its
-//! time, its actor and the reason that a person gave; all else must come out of the same functions
-//! that made it.
+//! The hook and the audit use this. Of a record, only the time, the actor and a person's reason are taken on
+//! trust; everything else must result from the functions that made the record.
 
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
@@ -17,26 +16,26 @@ use serde_json::Value;
 /// A step that the rules yield.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// The state after it, as it must be.
+    /// The state that must follow.
     pub state: State,
-    /// On whose word it stands.
+    /// Whose word the step rests on.
     pub standing: Standing,
-    /// Whether the rule asks for the person who is recorded.
+    /// Whether the rule requires the person who is recorded.
     pub by_person: bool,
 }
 
-/// Why a step is not what the rules yield.
+/// Why the rules do not yield a step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Disproof {
-    /// What the record says, and what the rules say.
+    /// What the record says, and what the rules say instead.
     pub message: String,
     /// The rule that the record names, or else the one that fires.
     pub rule: Option<String>,
 }
 
-/// Derives the step `entry` anew. `after` is the state that was recorded; where it is known, it must
-/// be the one that follows.
+/// Replays the step `entry`. If the recorded state `after` is known, it must equal the derived one. Returns a
+/// [`Disproof`] if the rules do not yield the step.
 pub fn replay(
     workflow: &Workflow,
     before: &Recorded,
@@ -61,10 +60,10 @@ pub fn replay(
     }
 }
 
-/// Why no facts at all would make the rules yield the step `entry`; `None` where some would.
+/// Why no facts at all would make the rules yield the step `entry`; `None` if some would.
 ///
-/// This is asked of a step whose facts are not all known: what its rule says of phases, and what a
-/// guard says of the state alone, is known all the same.
+/// This checks a step whose facts are incomplete: the phases of its rule, and the parts of the guard that
+/// read only the state, are known anyway.
 #[must_use]
 pub fn refute(
     workflow: &Workflow,
@@ -93,14 +92,14 @@ pub fn refute(
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
     let is_fixed = |part: &&GuardPart| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
     let broken = tried.parts.iter().filter(is_fixed).find(|part| part.result == Truth::False)?;
-    Some(disproof(entry, format!("rule `{name}` did not hold, whatever lay there: {}", broken.text)))
+    Some(disproof(entry, format!("rule `{name}` cannot have held, whatever the files were: {}", broken.text)))
 }
 
 fn asks_for_a_person(entry: &HistoryEntry) -> String {
-    format!("this rule asks for a person, and the record names {}", entry.actor.name)
+    format!("the rule requires a person, but the record names {}", entry.actor.name)
 }
 
-/// The step that follows from a state, if it is the recorded one.
+/// The state that follows from the step, if the step is the recorded one.
 fn follow(
     workflow: &Workflow,
     before: &Recorded,
@@ -117,7 +116,7 @@ fn follow(
         }
         Kind::Run | Kind::Skip | Kind::Answer | Kind::Order | Kind::Start | Kind::End => {
             let Some(after) = after else {
-                return Err(disproof(entry, "the state after it is not there".to_owned()));
+                return Err(disproof(entry, "the state after the step is missing".to_owned()));
             };
             let derived = rederive(workflow, state, facts, entry, after);
             (derived.map_err(|message| disproof(entry, message.into()))?, Standing::Claimed)
@@ -126,29 +125,29 @@ fn follow(
     let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
     let mut next = apply(workflow, state, facts, &transition, &stamp);
     if let Some(after) = after {
-        // The event that records it is its head, and comes after it.
+        // The recording event is its head, and is only known afterwards.
         next.heads.clone_from(&after.heads);
     }
-    // Equal states have equal documents, which are made only to say where they differ.
+    // Equal states have equal documents, which are only built to report a difference.
     if let Some(after) = after.filter(|after| next != **after) {
         let (yielded, recorded) =
             (document(&next, &workflow.phase_key), document(after, &workflow.phase_key));
         if let Some(difference) = difference(&yielded, &recorded, "") {
-            let message = format!("the state is not what the transition makes of it: {difference}");
+            let message = format!("the state differs from the result of the transition: {difference}");
             return Err(disproof(entry, message));
         }
     }
     Ok(Replayed { state: next, standing, by_person: transition.by_human })
 }
 
-/// A title is given at the creation and stands nowhere else.
+/// The title is set at creation and recorded nowhere else.
 fn titled(mut state: State, after: Option<&State>) -> State {
     state.title = after.and_then(|after| after.title.clone());
     state
 }
 
-/// The creation of a task out of a state that nobody has, because whoever adopted it never committed it.
-/// What such a state may have said can be neither derived nor refuted; all else must follow.
+/// The adoption of a state that was never committed, so no one has it. What that state contained can be
+/// neither derived nor refuted; everything else must follow.
 fn taken_over(workflow: &Workflow, facts: &Facts, entry: &HistoryEntry, after: &State) -> Option<Replayed> {
     let mut assumed = after.clone();
     assumed.history.pop()?;
@@ -168,14 +167,14 @@ fn creation(
     if let Recorded::Known(known) = before
         && !known.foreign
     {
-        return Err(disproof(entry, "the task was there already and is created again".to_owned()));
+        return Err(disproof(entry, "the task already existed and was created again".to_owned()));
     }
     let mut transition = create(workflow, &entry.reason);
     if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
         transition.to = phase.id.clone();
     }
     if transition.to != entry.to {
-        let message = format!("a task begins in `{}`, not in `{}`", transition.to, entry.to);
+        let message = format!("a task starts in `{}`, not in `{}`", transition.to, entry.to);
         return Err(disproof(entry, message));
     }
     Ok(transition)
@@ -220,7 +219,7 @@ fn ordered(
         (Kind::Rollback, _) => rollback(workflow, state, facts, to, reason),
         (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),
         (Kind::Confirm, Some(artifact)) => confirm(workflow, state, facts, artifact.as_str(), reason),
-        (Kind::Merge, _) => return Err(disproof(entry, "nothing was joined here".to_owned())),
+        (Kind::Merge, _) => return Err(disproof(entry, "no branches were joined here".to_owned())),
         _ => return Err(disproof(entry, "the record does not say what was confirmed".to_owned())),
     };
     let transition = order.map_err(|refusal| {
@@ -234,7 +233,7 @@ fn disproof(entry: &HistoryEntry, message: String) -> Disproof {
     Disproof { message, rule: entry.rule.clone() }
 }
 
-/// The first place where two values differ, in words; `None` where they are the same.
+/// The first difference between two values, in words; `None` if they are equal.
 #[must_use]
 pub fn difference(yielded: &Value, recorded: &Value, pointer: &str) -> Option<String> {
     match (yielded, recorded) {
@@ -251,7 +250,7 @@ pub fn difference(yielded: &Value, recorded: &Value, pointer: &str) -> Option<St
             .enumerate()
             .find_map(|(index, (a, b))| difference(a, b, &format!("{pointer}/{index}"))),
         _ if yielded == recorded => None,
-        _ => Some(format!("{pointer} should be {}, and is {}", short(yielded), short(recorded))),
+        _ => Some(format!("{pointer} should be {}, but is {}", short(yielded), short(recorded))),
     }
 }
 

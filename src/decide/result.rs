@@ -1,25 +1,25 @@
-//! What an executor says it has done: one JSON object, read strictly, believed within bounds only.
+//! The result of an executor: one JSON object, parsed strictly and trusted only within bounds.
 
 use super::data::{PatchOp, patch};
 use crate::base::{Reason, nearest};
 use serde_json::{Map, Value};
 
-/// A result as its action gave it.
+/// The result of an action.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActionResult {
-    /// What it asks to change in the state.
+    /// The changes that it requests in the state.
     pub patch: Vec<PatchOp>,
-    /// Files that it says it has written, below the task directory.
+    /// Files that the executor claims to have written, relative to the task directory.
     pub output_files: Vec<String>,
-    /// What it has done, in a line.
+    /// A one-line summary of the work.
     pub summary: Option<String>,
-    /// What it says to whoever watches.
+    /// A message for people who watch the run.
     pub message: Option<String>,
-    /// Whether the run may go on after it.
+    /// Whether the run may continue after it.
     pub goes_on: bool,
-    /// Whether it says itself that it failed.
+    /// Whether the result itself reports a failure.
     pub failed: bool,
-    /// What it has cost.
+    /// The reported cost.
     pub cost: f64,
 }
 
@@ -27,27 +27,27 @@ pub struct ActionResult {
 pub const RESULT_KEYS: [&str; 7] =
     ["stateUpdates", "outputFiles", "summary", "message", "continue", "status", "cost"];
 
-/// Those of them that tell what was done.
+/// Those keys that report work.
 const WORK_KEYS: [&str; 2] = ["stateUpdates", "outputFiles"];
 
 impl ActionResult {
-    /// Reads a result; the error says what is wrong with it. A null stands for a key that is left out.
+    /// Parses a result; a null counts as a missing key. Returns the reason if the result is malformed.
     pub fn read(value: &Value) -> Result<Self, Reason> {
         let Some(members) = value.as_object() else {
-            return Err("the result is no JSON object".into());
+            return Err("the result is not a JSON object".into());
         };
         if !members.keys().any(|key| RESULT_KEYS.contains(&key.as_str())) {
             return Err(format!(
-                "the JSON object is no result; its keys would be {}",
+                "the JSON object is not a result; the keys of a result are {}",
                 RESULT_KEYS.join(", ")
             )
             .into());
         }
-        // Work that is told under a slip of a key would be lost without a word.
+        // Work reported under a misspelled key would be lost silently.
         for key in members.keys().filter(|key| !RESULT_KEYS.contains(&key.as_str())) {
             let meant = nearest(key, WORK_KEYS).filter(|known| !members.contains_key(*known));
             if let Some(meant) = meant {
-                return Err(format!("the result has no key `{meant}`, but one `{key}`").into());
+                return Err(format!("the result has a key `{key}`; did you mean `{meant}`?").into());
             }
         }
         let given = |key: &str| members.get(key).filter(|value| !value.is_null());
@@ -55,14 +55,14 @@ impl ActionResult {
             match given(key) {
                 None => Ok(None),
                 Some(Value::String(text)) => Ok(Some(text.clone())),
-                Some(_) => Err(format!("`{key}` of the result is no text").into()),
+                Some(_) => Err(format!("`{key}` of the result is not a string").into()),
             }
         };
         let none = Map::new();
         let updates = match given("stateUpdates") {
             None => &none,
             Some(Value::Object(updates)) => updates,
-            Some(_) => return Err("`stateUpdates` of the result is no object".into()),
+            Some(_) => return Err("`stateUpdates` of the result is not an object".into()),
         };
         let output_files = match given("outputFiles") {
             None => Vec::new(),
@@ -70,8 +70,8 @@ impl ActionResult {
                 .iter()
                 .map(|item| item.as_str().map(str::to_owned))
                 .collect::<Option<_>>()
-                .ok_or("`outputFiles` of the result holds something that is no text")?,
-            Some(_) => return Err("`outputFiles` of the result is no list".into()),
+                .ok_or("`outputFiles` of the result contains an item that is not a string")?,
+            Some(_) => return Err("`outputFiles` of the result is not a list".into()),
         };
         let goes_on = match given("continue") {
             None => true,
@@ -83,14 +83,14 @@ impl ActionResult {
             Some(value) => value
                 .as_f64()
                 .filter(|cost| cost.is_finite() && *cost >= 0.0)
-                .ok_or("`cost` of the result is no number from zero up")?,
+                .ok_or("`cost` of the result is not a number of at least 0")?,
         };
         let failed = match text("status")?.as_deref() {
             None | Some("success" | "completed" | "done" | "needs_input") => false,
             Some("failed" | "failure" | "error" | "blocked") => true,
             Some(other) => {
                 return Err(
-                    format!("`status` of the result is `{other}`; it may be success or failed").into()
+                    format!("`status` of the result is `{other}`; it must be success or failed").into()
                 );
             }
         };
@@ -105,10 +105,10 @@ impl ActionResult {
         })
     }
 
-    /// Finds the result in what an executor printed: the last JSON object that begins a line.
+    /// Finds the result in the output of an executor: the last JSON object that begins a line.
     ///
-    /// Programs print around it as they like, so every line that begins with a brace is tried from the
-    /// last one on, and what follows the object is not looked at.
+    /// Programs print other text around it, so every line that begins with a brace is tried, from the last to
+    /// the first; text after the object is ignored.
     pub fn find(output: &str) -> Option<Value> {
         let mut starts: Vec<usize> = Vec::new();
         let mut offset = 0;
@@ -122,7 +122,7 @@ impl ActionResult {
             let mut values = serde_json::Deserializer::from_str(&output[*start..]).into_iter::<Value>();
             values.next()?.ok().map(|value| (*start, *start + values.byte_offset(), value))
         };
-        // A line within an object may begin with a brace too; the outermost object is meant.
+        // A line inside an object may begin with a brace too; the outermost object counts.
         let mut last: Option<(usize, Value)> = None;
         let mut end = 0;
         for start in &starts {
@@ -165,27 +165,30 @@ mod tests {
         let read = ActionResult::read(&good).expect("a result");
         assert_eq!((read.goes_on, read.failed, read.cost, read.patch.len()), (false, false, 0.5, 1));
         for (bad, fault) in [
-            (json!([]), "no JSON object"),
-            (json!({"ok": true}), "is no result"),
-            (json!({"stateUpdates": []}), "no object"),
-            (json!({"stateUpdates": {"a..b": 1}}), "no path"),
-            (json!({"outputFiles": "a"}), "no list"),
-            (json!({"outputFiles": [1]}), "no text"),
+            (json!([]), "not a JSON object"),
+            (json!({"ok": true}), "is not a result"),
+            (json!({"stateUpdates": []}), "not an object"),
+            (json!({"stateUpdates": {"a..b": 1}}), "not a path"),
+            (json!({"outputFiles": "a"}), "not a list"),
+            (json!({"outputFiles": [1]}), "not a string"),
             (json!({"continue": "yes"}), "neither"),
-            (json!({"cost": -1}), "no number"),
-            (json!({"status": "maybe"}), "may be"),
-            (json!({"summary": 1}), "no text"),
+            (json!({"cost": -1}), "not a number"),
+            (json!({"status": "maybe"}), "must be"),
+            (json!({"summary": 1}), "not a string"),
             (
                 json!({"state_updates": {}, "summary": "done"}),
-                "no key `stateUpdates`, but one `state_updates`",
+                "a key `state_updates`; did you mean `stateUpdates`?",
             ),
-            (json!({"summary": "done", "outputfiles": []}), "no key `outputFiles`, but one `outputfiles`"),
+            (
+                json!({"summary": "done", "outputfiles": []}),
+                "a key `outputfiles`; did you mean `outputFiles`?",
+            ),
         ] {
             let error = ActionResult::read(&bad).expect_err("a fault");
             assert!(error.as_str().contains(fault), "{bad}: {error}");
         }
         let more = json!({"summary": "a", "stateUpdates": {}, "state_updates": {}, "stats": 1, "host": "a"});
-        assert!(ActionResult::read(&more).is_ok(), "what is not known and means nothing is passed over");
+        assert!(ActionResult::read(&more).is_ok(), "unknown keys without a similar name are ignored");
         assert!(ActionResult::read(&json!({"status": "failed"})).expect("a result").failed);
     }
 }

@@ -1,4 +1,4 @@
-//! Trying the rules of a phase in document order: which fires, what it yields, what each saw.
+//! Tries the rules of a phase in document order and records what each one read and yields.
 
 use super::derive::SeenArtifact;
 use super::judge::Judge;
@@ -8,7 +8,7 @@ use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
 use crate::workflow::{Guard, Outcome, Owner, Phase, Rule, Signal};
 use serde_json::Value;
 
-/// What the rules came to.
+/// The rule that decided, and what it yields.
 pub(super) struct Fired<'w> {
     pub rule: &'w Rule,
     pub verdict: Verdict,
@@ -16,7 +16,7 @@ pub(super) struct Fired<'w> {
 }
 
 impl Judge<'_> {
-    /// Tries every rule of the phase; the first that fires, or fails, decides.
+    /// Tries every rule of the phase; the first that fires or fails decides.
     pub(super) fn try_rules<'w>(&'w self, scope: &dyn Scope, decision: &mut Decision) -> Option<Fired<'w>> {
         let mut fired = None;
         for rule in self.workflow.rules_from(&self.phase.id) {
@@ -47,8 +47,8 @@ impl Judge<'_> {
         fired
     }
 
-    /// Whether what a rule yields may be performed: of an action, its precondition holds and it is not
-    /// given up; of a choice, that is so for one of its actions at least.
+    /// Whether the outcome of a rule may be performed: for an action, its condition holds and it is not given
+    /// up; for a choice, this is so for at least one of its actions.
     pub(super) fn may_perform(
         &self,
         rule: &Rule,
@@ -67,7 +67,7 @@ impl Judge<'_> {
         Ok(any)
     }
 
-    /// Whether an action may be performed now; what keeps it from it is noted.
+    /// Whether an action may be performed now; records the parts of its condition that are false.
     pub(super) fn is_available(
         &self,
         name: &ActionName,
@@ -93,8 +93,8 @@ impl Judge<'_> {
         held.result
     }
 
-    /// Notes a part of a guard; of one that does not hold, also the parts of the named expressions in
-    /// it, each expression once.
+    /// Records a part of a guard; if it is false, also the parts of the named expressions in it, each
+    /// expression once.
     fn open(&self, part: &HeldPart, within: Option<&str>, scope: &dyn Scope, parts: &mut Vec<GuardPart>) {
         parts.push(GuardPart {
             text: part.text.clone(),
@@ -131,7 +131,7 @@ impl Judge<'_> {
         let reason = rule.because.clone();
         let verdict = match &rule.outcome {
             Outcome::To(to) => return self.lead(rule, to, scope),
-            // What it sets is computed when its result is there, for it may look at it.
+            // The values that it sets may depend on the result, so they are computed when that is there.
             Outcome::Run(action) => Verdict::Run(action.clone()),
             Outcome::Wait(what) => {
                 let is_asked = rule.by_human || rule.ask.is_some();
@@ -151,12 +151,13 @@ impl Judge<'_> {
         Fired { rule, verdict, reason }
     }
 
-    /// What a rule sets, computed; the error says which value cannot be.
+    /// The values that a rule sets. Returns the reason if one of them cannot be computed.
     pub(super) fn bookkeeping(&self, rule: &Rule, scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
         computed(&rule.set, scope).map_err(|message| format!("rule `{}` cannot {message}", rule.id).into())
     }
 
-    /// A rule leads to a phase: is the phase's ground there, and has it not been tried too often?
+    /// The outcome of a rule that leads to a phase: checks the needs of the target and how often it has been
+    /// attempted.
     pub(super) fn lead<'w>(&'w self, rule: &'w Rule, to: &PhaseId, scope: &dyn Scope) -> Fired<'w> {
         let set = match self.bookkeeping(rule, scope) {
             Ok(set) => set,
@@ -205,7 +206,7 @@ impl Judge<'_> {
         Fired { rule, verdict: Verdict::Transition(Box::new(transition)), reason: rule.because.clone() }
     }
 
-    /// How often a phase has been attempted, where the rules may not send back to it any more.
+    /// How often a phase has been attempted, if the rules may no longer send the task back to it.
     fn exhausted(&self, to: &PhaseId) -> Option<u32> {
         let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
         let attempts = self.state.attempt(to);
@@ -213,12 +214,13 @@ impl Judge<'_> {
         (is_back && attempts >= limit).then_some(attempts)
     }
 
-    /// What a move rests on: what its guard read, the outputs of the phase left, the needs of the next.
+    /// The evidence for a transition: the artifacts that its guard read, the outputs of the phase left, and
+    /// the needs of the next one.
     fn rests_on(&self, rule: &Rule, target: &Phase) -> Vec<ArtifactName> {
         let mut names: Vec<ArtifactName> = self.phase.produces.iter().chain(&target.needs).cloned().collect();
         let read = |seen: &&SeenArtifact<'_>| self.reads(rule, seen.derived.name.as_str());
         names.extend(self.seen.iter().filter(read).map(|seen| seen.derived.name.clone()));
-        // No commit of its own holds the code, so every step from a phase that builds on it names it.
+        // Code is not committed with the step, so every step from a phase that needs code names it.
         let is_code = |seen: &&SeenArtifact<'_>| {
             seen.derived.tree.is_some() && self.phase.needs.contains(&seen.derived.name)
         };
@@ -226,7 +228,7 @@ impl Judge<'_> {
         names
     }
 
-    /// Whether the guard of a rule reads an artifact, directly or by a named expression.
+    /// Whether the guard of a rule reads an artifact, directly or through a named expression.
     pub(super) fn reads(&self, rule: &Rule, artifact: &str) -> bool {
         self.workflow.reads(&rule.when).iter().any(|chain| chain[0] == artifact)
     }
@@ -256,7 +258,7 @@ impl Judge<'_> {
         }
         if let Some(signal) = rule.on {
             let verb = if signal == Signal::Start { "run" } else { signal.as_str() };
-            unmet.push(format!("it waits for `orch {verb}`"));
+            unmet.push(format!("the rule waits for `orch {verb}`"));
         }
         if let Some(first) = fired.filter(|_| unmet.is_empty()) {
             unmet.push(format!("rule `{}` comes first", first.rule.id));
@@ -268,7 +270,7 @@ impl Judge<'_> {
     }
 }
 
-/// Values for places in the state; the error says which cannot be computed.
+/// Values for places in the state. Returns the reason if one of them cannot be computed.
 pub(super) fn computed(set: &[(String, Guard)], scope: &dyn Scope) -> Result<Vec<(String, Value)>, Reason> {
     let values = set.iter().map(|(pointer, guard)| match guard.value(scope) {
         Ok(value) => Ok((pointer.clone(), value)),
@@ -282,7 +284,7 @@ fn tried(rule: &Rule, result: Truth, parts: Vec<GuardPart>) -> Tried {
         Outcome::To(to) => (format!("to {to}"), Some(to.clone())),
         Outcome::Run(action) => (format!("run {action}"), None),
         Outcome::Wait(what) => (format!("wait for {what}"), None),
-        Outcome::Choose(actions) => (format!("choose of {}", join(actions)), None),
+        Outcome::Choose(actions) => (format!("choose from {}", join(actions)), None),
     };
     Tried { rule: rule.id.clone(), outcome, to, line: rule.place.line, result, parts }
 }
@@ -295,7 +297,7 @@ fn truth(result: &Result<bool, Reason>) -> Truth {
     }
 }
 
-/// What a part of a guard saw, in words: ` (plan.ready is false)`.
+/// The values that a part of a guard read, in words: ` (plan.ready is false)`.
 pub(super) fn saw(values: &[(String, Option<Value>)]) -> String {
     let shown: Vec<String> = values
         .iter()

@@ -15,14 +15,14 @@ pub(super) struct TaskScope<'a> {
     workflow: &'a Workflow,
     seen: &'a [SeenArtifact<'a>],
     state: &'a State,
-    /// What guards see as `state`; few of them look, so it is made when the first one does.
+    /// What guards see as `state`; built on first use, because few guards read it.
     document: OnceCell<Value>,
     phase: Value,
     attempt: Value,
     task: Value,
-    /// Named expressions, each computed once: they may read one another many times over.
+    /// Named expressions, each computed once, because they may read one another many times.
     defines: Vec<OnceCell<Result<Value, Reason>>>,
-    /// The same of the named values of each artifact, in document order.
+    /// The named facts of each artifact, likewise, in document order.
     facts: Vec<Vec<OnceCell<Result<Value, Reason>>>>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> TaskScope<'a> {
         })
     }
 
-    /// What the runs have come to.
+    /// What guards see as `run`: the results of actions.
     fn run(&self) -> Value {
         let run = &self.state.run;
         serde_json::json!({
@@ -75,7 +75,7 @@ impl<'a> TaskScope<'a> {
         })
     }
 
-    /// What became of every action, also of one that has never run.
+    /// The tally of every action, including actions that never ran.
     fn actions(&self) -> Value {
         let tallies = self.workflow.actions.iter().map(|action| {
             let tally = self.state.tally(&action.name);
@@ -147,7 +147,7 @@ impl Scope for TaskScope<'_> {
     }
 }
 
-/// What named values of an artifact see: its own data and files, nothing else.
+/// What the named facts of an artifact see: its own data and files, nothing else.
 struct FactScope<'a> {
     seen: &'a SeenArtifact<'a>,
 }
@@ -168,7 +168,7 @@ impl Scope for FactScope<'_> {
     }
 }
 
-/// The data of an artifact with one file; of several it is null, and `all` holds them.
+/// The data of an artifact with one file; for several files it is null, and `all` contains them.
 fn data<'a>(seen: &'a SeenArtifact<'_>) -> &'a Value {
     static NULL: Value = Value::Null;
     match seen.files.as_slice() {
@@ -177,7 +177,7 @@ fn data<'a>(seen: &'a SeenArtifact<'_>) -> &'a Value {
     }
 }
 
-/// What is wrong with the files of an artifact, as a list of maps.
+/// The problems of an artifact's files, as a list of maps.
 fn problems(seen: &SeenArtifact<'_>) -> Value {
     let shown = seen.files.iter().flat_map(|file| &file.problems).map(|problem| {
         let place = problem.place.as_ref();

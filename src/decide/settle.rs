@@ -1,4 +1,4 @@
-//! Settling: applying transitions until the decision is no transition, and proving that it ends.
+//! Settling: applies transitions until none is due, and guarantees that this ends.
 
 use super::{
     Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate, initial_state,
@@ -7,12 +7,12 @@ use crate::base::PhaseId;
 use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 
-/// Where a task comes to rest, and how it got there.
+/// The state in which a task comes to rest, and the steps that lead there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
     /// The transitions in order, each with the state after it.
     pub steps: Vec<Step>,
-    /// The decision at the end.
+    /// The final decision.
     pub decision: Decision,
 }
 
@@ -25,13 +25,13 @@ pub struct Step {
     pub state: State,
 }
 
-/// Applies transitions as long as one is due and `may` allows it; a rule that asks for a person
-/// (`by_human`) is for `may` to judge.
+/// Applies transitions as long as one is due and `may` allows it. `may` also decides about rules that require
+/// a person (`by_human`).
 ///
-/// A phase may be entered again only if since it was last entered some digest has been used up, or the
-/// workflow's own data has changed, as when an iteration is counted. Every digest is used up at most
-/// once, and how often the rules may go back to a phase is limited, so this ends. If they would go
-/// round without any of that, nothing of it is applied and the decision says so.
+/// A phase may be entered again only if some digest has been used up since it was last entered, or the
+/// workflow's own data has changed, for example a counter. Each digest is used up at most once, and the
+/// number of times that the rules may go back to a phase is limited, so settling ends. If the rules form a
+/// circle without such a change, none of its transitions is applied and the decision is a livelock.
 #[must_use]
 pub fn settle(
     workflow: &Workflow,
@@ -43,7 +43,7 @@ pub fn settle(
     settle_from(evaluate(workflow, recorded, facts), workflow, recorded, facts, stamp, may)
 }
 
-/// The same from what was decided for the task already.
+/// The same, starting from a decision that was already made for the task.
 #[must_use]
 pub fn settle_from(
     first: Decision,
@@ -57,8 +57,8 @@ pub fn settle_from(
         Recorded::Known(state) => state.under_own_names(workflow).into_owned(),
         _ => initial_state(workflow),
     };
-    let mut entered: Vec<(PhaseId, Ground)> =
-        first.phase.iter().map(|phase| (phase.clone(), Ground::of(&state))).collect();
+    let mut entered: Vec<(PhaseId, Progress)> =
+        first.phase.iter().map(|phase| (phase.clone(), Progress::of(&state))).collect();
     let mut steps: Vec<Step> = Vec::new();
     let mut decision = first.clone();
     let moved = facts.after_a_step();
@@ -68,7 +68,7 @@ pub fn settle_from(
         }
         let facts = if steps.is_empty() { facts } else { &moved };
         let next = apply(workflow, &state, facts, &transition, stamp);
-        let now = Ground::of(&next);
+        let now = Progress::of(&next);
         match entered.iter_mut().find(|(phase, _)| *phase == transition.to) {
             Some((_, before)) if *before == now => return livelock(first, steps, &transition),
             Some((_, before)) => *before = now,
@@ -82,15 +82,15 @@ pub fn settle_from(
     Settled { steps, decision }
 }
 
-/// What has to change between two entries of a phase.
+/// What must change between two entries of a phase.
 #[derive(PartialEq)]
-struct Ground {
+struct Progress {
     spent: usize,
     data: Map<String, Value>,
     run: RunRecord,
 }
 
-impl Ground {
+impl Progress {
     fn of(state: &State) -> Self {
         Self { spent: state.spent_count(), data: state.extra.clone(), run: state.run.clone() }
     }

@@ -1,4 +1,4 @@
-//! The recorded state of a task, as the core sees it; its file format lives in [`crate::record`].
+//! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::Mode;
 use crate::base::{ActionName, ArtifactName, Diagnostic, Digest, PhaseId, Timestamp, WorkflowName, words};
@@ -7,72 +7,72 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What was found where `state.json` belongs.
+/// The record of a task as found on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recorded {
-    /// No log and no state: the task is new.
+    /// There is neither a log nor a state: the task is new.
     New,
-    /// The log is gone, and something says that there was one.
+    /// The log is missing, although something shows that there was one.
     Lost,
-    /// A log that cannot be read or joined, or a foreign state with faults.
+    /// The log cannot be read or joined, or a foreign state is invalid.
     Broken(Vec<Diagnostic>),
-    /// A usable state.
+    /// The state can be used.
     Known(Box<State>),
 }
 
 /// The recorded state of a task.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct State {
-    /// The task's id as recorded.
+    /// The recorded id of the task.
     pub task: Option<String>,
     /// A title for people.
     pub title: Option<String>,
-    /// The ids of the events that it is the fold of; none for a new or foreign one. After a transition that
-    /// is not recorded yet, those that its event will follow.
+    /// The ids of the events that the state is folded from; empty for a new or foreign state. After a
+    /// transition that is not recorded yet, the events that its own event will follow.
     pub heads: Vec<Digest>,
-    /// The number of the last event that it folds; 0 for a new or foreign one.
+    /// The number of the last folded event; 0 for a new or foreign state.
     pub rev: u64,
-    /// The workflow that last wrote it.
+    /// The workflow that last wrote the state.
     pub workflow: Option<WorkflowRef>,
-    /// The phase as recorded, which may be an alias or unknown; `None` means the initial one.
+    /// The recorded phase, which may be an alias or unknown; `None` means the initial phase.
     pub phase: Option<String>,
-    /// What is recorded of each phase.
+    /// The record of each phase.
     pub actors: BTreeMap<String, Actor>,
     /// Artifacts whose absence a person has accepted, with the sequence number of that override.
     pub waived: BTreeMap<ArtifactName, u64>,
-    /// The last transitions, oldest first, at most [`HISTORY_WINDOW`].
+    /// The latest transitions, oldest first, at most [`HISTORY_WINDOW`].
     pub history: Vec<HistoryEntry>,
-    /// The last failures, oldest first, at most [`ERRORS_WINDOW`].
+    /// The latest failures, oldest first, at most [`ERRORS_WINDOW`].
     pub errors: Vec<Value>,
-    /// What the runs of its actions have come to.
+    /// The results of the task's actions.
     pub run: RunRecord,
-    /// When it was last written.
+    /// When the state last changed.
     pub updated_at: Option<Timestamp>,
-    /// The workflow's own keys, and keys nobody knows, kept as they are.
+    /// The workflow's own keys and unknown keys, kept as they are.
     pub extra: Map<String, Value>,
-    /// Whether others wrote it (it has no version); then it is read with defaults.
+    /// Whether another tool wrote the state (it has no version); such a state is read with defaults.
     pub foreign: bool,
 }
 
-/// What the runs of a task's actions have come to; nothing of it is ever given back.
+/// The results of a task's actions. Its counters never decrease.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunRecord {
-    /// How the last run went about questions.
+    /// Whether the last run asked people.
     pub mode: Option<Mode>,
     /// How many actions were given up.
     pub errors: u32,
     /// The action that a person picked and that has not run yet.
     pub chosen: Option<ActionName>,
-    /// What became of each action.
+    /// The tally of each action.
     pub actions: BTreeMap<ActionName, Tally>,
 }
 
-/// What became of one action.
+/// The tally of one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// How often its result was accepted.
+    /// How often a result of the action was accepted.
     pub done: u32,
-    /// Whether it is given up, until a phase is entered.
+    /// Whether the action is given up until the next phase is entered.
     pub skipped: bool,
 }
 
@@ -81,64 +81,64 @@ pub const HISTORY_WINDOW: usize = 10;
 /// How many errors the state keeps.
 pub const ERRORS_WINDOW: usize = 5;
 
-/// A workflow as a state records it.
+/// A reference to a version of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowRef {
-    /// Its name.
+    /// The name of the workflow.
     pub name: WorkflowName,
     /// The digest of its document and schemas.
     pub digest: Digest,
 }
 
-/// What is recorded of one phase.
+/// The record of one phase.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Actor {
-    /// Where the phase stands.
+    /// The status of the phase.
     pub status: ActorStatus,
-    /// How often it has been entered.
+    /// How often the phase has been entered.
     pub attempt: u32,
-    /// Where within the phase the task stood when the state was written.
+    /// The substate of the task in the phase when the state was written.
     pub substate: Option<Value>,
-    /// The digests its outputs had when it was left forward; `None` for an absent one.
+    /// The digests of the outputs when the phase was left forward; `None` for an absent output.
     pub left_with: BTreeMap<ArtifactName, Option<Digest>>,
-    /// The digests its needs had when it was entered backward, and what the code that it makes was whenever
-    /// it was entered.
+    /// The digests of the needs when the phase was entered backward, and those of the code that the phase
+    /// makes at every entry.
     pub entered_with: BTreeMap<ArtifactName, Option<Digest>>,
-    /// Digests of its outputs that a send-back has used up.
+    /// Digests of the outputs that a send-back has used up.
     pub spent: BTreeMap<ArtifactName, Vec<Digest>>,
-    /// Keys that others put there, kept as they are.
+    /// Keys that other tools added, kept as they are.
     pub extra: Map<String, Value>,
 }
 
-/// Where a phase stands.
+/// The status of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ActorStatus {
-    /// The task is in it.
+    /// The task is in the phase.
     #[default]
     Active,
-    /// Left forward.
+    /// The phase was left forward.
     Done,
-    /// Left or passed backward.
+    /// The phase was left or passed backward.
     SentBack,
-    /// Jumped over by an override.
+    /// An override skipped the phase.
     Skipped,
-    /// What a foreign file says.
+    /// Any other text in a foreign file.
     Other(String),
 }
 
-/// Who did something.
+/// The actor of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By {
-    /// What kind of actor.
+    /// The kind of actor.
     pub kind: ActorKind,
-    /// Its name: a git identity, `ORCH_ACTOR`, or a version of `orch`.
+    /// The name: a git identity, `ORCH_ACTOR`, or a version of `orch`.
     pub name: String,
 }
 
 words! {
-    /// What kind of actor did something.
+    /// The kind of an actor.
     pub enum ActorKind {
-        /// `orch` by itself, under the rules.
+        /// `orch` itself, following the rules.
         Orch = "orch",
         /// A person.
         Human = "human",
@@ -150,34 +150,34 @@ words! {
 /// One recorded transition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
-    /// Its number, from 1, without gaps; before a merge, two branches may have given the same one.
+    /// Its number, from 1, without gaps. Before a merge, two branches may have used the same number.
     pub seq: u64,
-    /// When.
+    /// The time of the transition.
     pub at: Timestamp,
     /// The phase that was left; `None` for the creation of the task.
     pub from: Option<PhaseId>,
     /// The phase that was entered.
     pub to: PhaseId,
-    /// What kind of transition.
+    /// The kind of transition.
     pub kind: super::Kind,
-    /// The rule that fired, if one did.
+    /// The rule that fired, if any.
     pub rule: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Who.
+    /// The actor.
     pub actor: By,
-    /// Paths below the task directory and their blob ids.
+    /// The evidence: paths relative to the task directory, and blob ids.
     pub evidence: Vec<(String, String)>,
-    /// Artifacts whose absence was accepted by it.
+    /// Artifacts whose absence the transition accepted.
     pub waived: Vec<ArtifactName>,
     /// For a confirmation: the artifact.
     pub confirmed: Option<ArtifactName>,
-    /// The action that it tells of.
+    /// The action that the transition records.
     pub action: Option<ActionName>,
 }
 
 impl ActorStatus {
-    /// The statuses that `orch` gives, and their texts.
+    /// The statuses that `orch` sets, and their texts.
     const KNOWN: [(Self, &'static str); 4] = [
         (Self::Active, "active"),
         (Self::Done, "done"),
@@ -185,7 +185,7 @@ impl ActorStatus {
         (Self::Skipped, "skipped"),
     ];
 
-    /// The status as `state.json` spells it.
+    /// The spelling in `state.json`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -194,7 +194,7 @@ impl ActorStatus {
         }
     }
 
-    /// The status that a text of `state.json` means.
+    /// The status with this spelling in `state.json`.
     #[must_use]
     pub fn named(text: &str) -> Self {
         let known = Self::KNOWN.into_iter().find(|(_, known)| *known == text);
@@ -203,7 +203,7 @@ impl ActorStatus {
 }
 
 impl Actor {
-    /// Adds what another actor of the same phase used up and counted; its own records stay.
+    /// Adds the used-up digests and counters of another record of the same phase; its own other values stay.
     pub(super) fn take_over(&mut self, other: Self) {
         self.attempt = self.attempt.max(other.attempt);
         for (artifact, digests) in other.spent {
@@ -218,13 +218,14 @@ impl Actor {
 }
 
 impl State {
-    /// What is recorded of a phase.
+    /// The record of a phase.
     #[must_use]
     pub fn actor(&self, phase: &PhaseId) -> Option<&Actor> {
         self.actors.get(phase.as_str())
     }
 
-    /// The same state with everything recorded under an alias of a phase put under its own name.
+    /// The same state with everything that is recorded under an alias of a phase moved to the phase's own
+    /// name.
     #[must_use]
     pub(super) fn under_own_names(&self, workflow: &Workflow) -> Cow<'_, Self> {
         let own = |name: &String| workflow.phase_named(name).filter(|phase| phase.id.as_str() != name);
@@ -246,7 +247,7 @@ impl State {
         Cow::Owned(state)
     }
 
-    /// What became of an action.
+    /// The tally of an action.
     #[must_use]
     pub fn tally(&self, action: &ActionName) -> Tally {
         self.run.actions.get(action).copied().unwrap_or_default()
@@ -258,7 +259,7 @@ impl State {
         self.actor(phase).map_or(0, |actor| actor.attempt)
     }
 
-    /// How many digests have been spent so far, in all.
+    /// The total number of used-up digests.
     #[must_use]
     pub fn spent_count(&self) -> usize {
         self.actors.values().flat_map(|actor| actor.spent.values()).map(Vec::len).sum()

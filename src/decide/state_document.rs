@@ -1,6 +1,6 @@
-//! The JSON shape of a state: what guards see as `state`, and what `state.json` holds.
+//! The JSON form of a state: what guards see as `state`, and what `state.json` contains.
 //!
-//! [`crate::record`] adds what makes it a file (schema reference, seal) and reads it back.
+//! [`crate::record`] adds the schema reference and the seal that make it a file, and reads it back.
 
 use super::{Actor, HistoryEntry, RunRecord, State};
 use crate::base::{ArtifactName, Digest};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The version of the file format.
 pub const STATE_VERSION: u64 = 1;
 
-/// The state as one JSON object, keys in their documented order.
+/// The state as one JSON object with its keys in the documented order.
 #[must_use]
 pub fn document(state: &State, phase_key: &str) -> Value {
     let mut members = standing(state, phase_key);
@@ -25,7 +25,7 @@ pub fn document(state: &State, phase_key: &str) -> Value {
     Value::Object(members)
 }
 
-/// Where a state stands: its members before the history, which is by far the longest.
+/// The members of a state before the history, which is by far the longest.
 #[must_use]
 pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
     let mut members = Map::new();
@@ -59,11 +59,11 @@ pub fn standing(state: &State, phase_key: &str) -> Map<String, Value> {
     members
 }
 
-/// The part of a state that events change: `task`, `title`, `actors`, `waived`, `run`, `errors`, and under
-/// `data` the workflow's own keys; what holds nothing is left out.
+/// The part of a state that events change: `task`, `title`, `actors`, `waived`, `run`, `errors`, and the
+/// workflow's own keys under `data`. Empty members are left out.
 ///
-/// It names no phase, workflow, time or history, since an event says those itself. So its keys are the
-/// same for every workflow, and folding a log needs no workflow document.
+/// The phase, the workflow, the time and the history are not in it, because every event states them itself.
+/// So its keys are the same for every workflow, and folding a log needs no workflow document.
 #[must_use]
 pub fn standing_document(state: &State) -> Value {
     let mut members = standing(state, "");
@@ -79,7 +79,7 @@ pub fn standing_document(state: &State) -> Value {
     Value::Object(members)
 }
 
-/// What the runs have come to; nothing, where there was none.
+/// The results of actions as JSON; `None` if there are none.
 fn run_value(run: &RunRecord) -> Option<Value> {
     if *run == RunRecord::default() {
         return None;
@@ -138,7 +138,7 @@ fn actor_value(actor: &Actor) -> Value {
     Value::Object(members)
 }
 
-/// One history entry as JSON; the transcript holds the same shape.
+/// One history entry as JSON, in the form that the state and the transcript share.
 #[must_use]
 pub fn history_value(entry: &HistoryEntry) -> Value {
     let mut value = json!({

@@ -1,4 +1,4 @@
-//! The workflow document: prose for people around the machine, in the order in which rules decide.
+//! The generated workflow document: prose around the `toml orch` blocks, with the rules in deciding order.
 
 use super::plan::{ABORTING, COMPLETE, End, LoopPlan, MAX_ITERATIONS, PlannedMachine};
 use super::skill::SPEC_REVIEW;
@@ -7,7 +7,7 @@ use super::words::{escaped, toml};
 use super::{Strategy, state_schema};
 use serde_json::Value;
 
-/// The document, its diagram still to be drawn.
+/// The document, with an empty diagram.
 pub(super) fn document(plan: &LoopPlan<'_>) -> String {
     let mut text = DocumentText::default();
     head(plan, &mut text);
@@ -69,7 +69,7 @@ impl<'a> RuleDraft<'a> {
     }
 }
 
-/// A document without one of its rules.
+/// The document without one of its rules.
 pub(super) fn without(text: &str, rule: &str) -> Option<String> {
     let start = text.find(&format!("[[rule]]\nid = {}\n", toml(rule)))?;
     let length = text[start..].find("\n\n").map(|blank| blank + 2);
@@ -98,8 +98,8 @@ fn head(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose(format!("# {}", escaped(&skill.title)));
     text.prose(escaped(&skill.description));
     text.prose(format!(
-        "Made by `orch workflow new`, and yours from now on: edit it, and `orch workflow check {name}` says \
-         whether it\nstill holds together. How to use it stands in [its README]({name}/README.md)."
+        "`orch workflow new` generated this document. Edit it as you like; `orch workflow check {name}` finds \
+         mistakes.\nSee [its README]({name}/README.md) for how to use it."
     ));
     text.prose("<!-- orch:diagram -->\n<!-- /orch:diagram -->");
     let mut lines = format!(
@@ -111,17 +111,17 @@ fn head(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 }
 
 fn phases(plan: &LoopPlan<'_>, text: &mut DocumentText) {
-    text.prose("## Where a task can be");
+    text.prose("## Phases");
     text.prose(
-        "The review of the specification comes first, and what it wrote has to stay: without it nothing \
-         goes on.\n`completed`, `failed` and `user_exit` are ends. No rule leads out of them.",
+        "The specification is reviewed first. Every later phase needs the file that the review writes.\n\
+         `completed`, `failed` and `user_exit` are terminal: no rule leaves them.",
     );
     let name = plan.name;
     let mut lines = format!(
-        "[artifact.{SPEC_REVIEW}]\ntitle = \"what the work is measured by, read and understood\"\n\
+        "[artifact.{SPEC_REVIEW}]\ntitle = \"the review of the specification\"\n\
          path = \"spec-review.json\"\nschema = \"{name}-spec-review\"\n\n\
          [artifact.{SPEC_REVIEW}.facts]\ncomplete = \"data.status == 'complete'\"\n\n\
-         [phase.{SPEC_REVIEW}]\ntitle = \"Phase 0: the specification is reviewed\"\nproduces = [\"{SPEC_REVIEW}\"]\n\n"
+         [phase.{SPEC_REVIEW}]\ntitle = \"Phase 0: review the specification\"\nproduces = [\"{SPEC_REVIEW}\"]\n\n"
     );
     for phase in ["pending", "running"] {
         lines.push_str(&format!("[phase.{phase}]\nneeds = [\"{SPEC_REVIEW}\"]\n\n"));
@@ -138,11 +138,11 @@ fn phases(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 
 fn state(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     let defaults = state_schema::defaults(plan);
-    text.prose("## What it remembers");
+    text.prose("## State");
     if plan.skill.fields.is_empty() {
-        text.prose("Nothing but what orch keeps by itself.");
+        text.prose("The workflow adds no fields of its own to the state.");
     } else {
-        text.prose("A field without a first value is absent until an action writes it.");
+        text.prose("A field without a default is absent until an action writes it.");
     }
     let mut lines = format!("[state]\nschema = \"{}-state\"\n\n[state.defaults]\n", plan.name);
     for (key, value) in &defaults {
@@ -159,7 +159,7 @@ fn value_of(value: &Value) -> String {
 }
 
 fn actions(plan: &LoopPlan<'_>, text: &mut DocumentText) {
-    text.prose("## What is done");
+    text.prose("## Actions");
     let mut rows = "| action | purpose | preconditions |\n| --- | --- | --- |\n".to_owned();
     let mut lines = format!(
         "[action.{SPEC_REVIEW}]\ntitle = \"review the specification\"\nprompt = \"{}-spec-review\"\n\
@@ -190,10 +190,10 @@ fn actions(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 }
 
 fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
-    text.prose("## When it ends");
+    text.prose("## When the loop ends");
     text.prose(
-        "These rules come first. An action that fails three times in a row is given up; when three were, so \
-         is the task.\nA person may end it at any moment.",
+        "These rules come first. An action that fails three times in a row is given up. After three given-up \
+         actions\nthe task fails. A person may end the loop at any time.",
     );
     let before = [SPEC_REVIEW, "pending", "running"];
     let mut lines = RuleDraft::to(
@@ -204,17 +204,17 @@ fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         "too many actions were given up",
     )
     .lines();
-    let stop = RuleDraft::to("stopped", &["*"], "", "user_exit", "a person ended it");
+    let stop = RuleDraft::to("stopped", &["*"], "", "user_exit", "a person ended the loop");
     lines.push_str(&RuleDraft { on: "stop", ..stop }.lines());
     for (index, End { when, written, .. }) in plan.ends.iter().enumerate() {
-        let (id, because) = (format!("end-{}", index + 1), format!("it ends when `{written}`"));
+        let (id, because) = (format!("end-{}", index + 1), format!("the loop ends when `{written}`"));
         let from = when.status.as_deref().unwrap_or("running");
         let to = if when.is_limit { plan.failure() } else { "completed" };
         lines.push_str(&RuleDraft::to(&id, &[from], &when.cel, to, &because).lines());
     }
     if plan.limited {
         let when = format!("state.{COUNTER} >= {MAX_ITERATIONS}");
-        let because = format!("{MAX_ITERATIONS} actions were done, and it has not ended by then");
+        let because = format!("{MAX_ITERATIONS} actions were done without reaching an end");
         let from = ["pending", "running"];
         lines.push_str(&RuleDraft::to("iteration-limit", &from, &when, plan.failure(), &because).lines());
     }
@@ -224,15 +224,15 @@ fn ends(plan: &LoopPlan<'_>, text: &mut DocumentText) {
 fn review(text: &mut DocumentText) {
     text.prose("## Phase 0: the specification");
     text.prose(
-        "The loop does not start before `spec-review.json` is there and says `complete`. An agent writes it, \
-         or a person.",
+        "The loop starts when `spec-review.json` exists and its `status` is `complete`. An agent or a person \
+         writes it.",
     );
     let done = RuleDraft::to(
         "specification-reviewed",
         &[SPEC_REVIEW],
         "spec_review.ready && spec_review.complete",
         "pending",
-        "the specification is read and understood",
+        "the specification is reviewed",
     );
     let open = RuleDraft {
         outcome: "wait = \"answers to the open questions in spec-review.json\"\nby = \"human\"".to_owned(),
@@ -241,7 +241,7 @@ fn review(text: &mut DocumentText) {
             &[SPEC_REVIEW],
             "spec_review.ready && !spec_review.complete",
             "",
-            "the review leaves something open: mend it, and say `complete` in spec-review.json",
+            "the review has open questions: resolve them, then set `status` to `complete` in spec-review.json",
         )
     };
     let run = RuleDraft {
@@ -251,7 +251,7 @@ fn review(text: &mut DocumentText) {
             &[SPEC_REVIEW],
             "",
             "",
-            "nothing is done before the specification is understood",
+            "the specification must be reviewed first",
         )
     };
     text.machine(&(done.lines() + &open.lines() + &run.lines()));
@@ -261,14 +261,14 @@ fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
     text.prose("## The loop");
     text.prose(match plan.strategy {
         Strategy::Priority => {
-            "The first action that can run does, in order of priority, and each runs once: an action whose \
-             precondition\nstays true must not run for ever."
+            "The first action that can run does so, in order of priority. Each action runs once, because an action \
+             whose\nprecondition stays true would otherwise run forever."
         }
-        Strategy::User => "A person picks the next action, among those whose preconditions hold.",
+        Strategy::User => "A person picks the next action among those whose preconditions hold.",
         Strategy::State => {
-            "The state decides. The first action whose preconditions hold runs, again and again as long as \
-             the state\nasks for it; if it changes nothing, the run ends as stalled. An action that asks \
-             nothing of the state runs once."
+            "The state decides. The first action whose preconditions hold runs, and repeats while they hold. If \
+             an\naction changes nothing, the run ends as stalled. An action that reads nothing of the state runs \
+             once."
         }
     });
     let mut lines = String::new();
@@ -281,14 +281,14 @@ fn work(plan: &LoopPlan<'_>, text: &mut DocumentText) {
         }
     }
     lines.push_str(&given_up(plan, "pending"));
-    lines.push_str(&RuleDraft::to("started", &["pending"], "", "running", "everything is prepared").lines());
+    lines.push_str(&RuleDraft::to("started", &["pending"], "", "running", "the preparation is done").lines());
     match plan.strategy {
         Strategy::User => by_a_person(plan, &mut lines),
         _ => by_itself(plan, &mut lines),
     }
     if let Some(abort) = plan.abort() {
         lines.push_str(&run(plan, abort));
-        let because = "what was begun is tidied up, or could not be";
+        let because = "the cleanup is finished or was given up";
         lines.push_str(&RuleDraft::to("aborted", &[ABORTING], "", "failed", because).lines());
     }
     text.machine(&lines);
@@ -304,7 +304,7 @@ fn run(plan: &LoopPlan<'_>, planned: &PlannedMachine<'_>) -> String {
 }
 
 fn given_up(plan: &LoopPlan<'_>, phase: &str) -> String {
-    let because = "an action was given up, and nothing else is left to do";
+    let because = "an action was given up, and no other action can run";
     let id = format!("given-up-{phase}");
     RuleDraft::to(&id, &[phase], "run.errors > 0", plan.failure(), because).lines()
 }
@@ -319,13 +319,12 @@ fn by_itself(plan: &LoopPlan<'_>, lines: &mut String) {
                 &RuleDraft::to("done", &running, &done, "completed", "the last action is done").lines(),
             );
             lines.push_str(&given_up(plan, "running"));
-            let because = "nothing is left to do, and what the last action asks for does not hold";
+            let because = "no action can run, and the preconditions of the last action do not hold";
             lines.push_str(&RuleDraft::to("stuck", &running, "", plan.failure(), because).lines());
         }
         None => {
             lines.push_str(&given_up(plan, "running"));
-            lines
-                .push_str(&RuleDraft::to("done", &running, "", "completed", "nothing is left to do").lines());
+            lines.push_str(&RuleDraft::to("done", &running, "", "completed", "no action can run").lines());
         }
     }
 }
@@ -334,19 +333,19 @@ fn by_a_person(plan: &LoopPlan<'_>, lines: &mut String) {
     let running = ["running"];
     let done = format!("action.{COMPLETE}.done > 0");
     lines.push_str(
-        &RuleDraft::to("done", &running, &done, "completed", "a person said that it is done").lines(),
+        &RuleDraft::to("done", &running, &done, "completed", "a person picked the last action").lines(),
     );
     let offered: Vec<&PlannedMachine<'_>> = plan.in_phase("running").chain(plan.last()).collect();
-    // A menu cannot count, so what is picked runs by a rule of its own where it is to be counted.
+    // A menu cannot count, so if picked actions are counted, each runs by a rule of its own.
     for planned in offered.iter().filter(|_| plan.counts) {
         let name = &planned.action.name;
         let (id, when) = (format!("run-{name}"), format!("run.chosen == '{name}'"));
         let rule = RuleDraft::to(&id, &running, &when, "", "a person picked it");
         lines.push_str(&RuleDraft { outcome: format!("run = {}", toml(name)), counts: true, ..rule }.lines());
     }
-    let rule = RuleDraft::to("menu", &running, "", "", "a person picks what is done next");
+    let rule = RuleDraft::to("menu", &running, "", "", "a person picks the next action");
     let names = list(offered.iter().map(|planned| planned.action.name.as_str()));
     lines.push_str(&RuleDraft { outcome: format!("choose = {names}"), ..rule }.lines());
-    let because = "no action is left that could be picked";
+    let because = "no action can be picked";
     lines.push_str(&RuleDraft::to("nothing-to-pick", &running, "", plan.failure(), because).lines());
 }

@@ -1,18 +1,18 @@
-//! The small language of a configuration's conditions, parsed and never evaluated.
+//! Parses the small language of conditions in a configuration, without evaluating them.
 //!
 //! It looks like JavaScript: dotted paths, literals, `=== !== < <= > >= && || !`, `.length` and
-//! `.includes(x)`. Everything else is refused where it stands.
+//! `.includes(x)`. Everything else is rejected at its position.
 
 use super::fault::SkillRefused;
 use super::token::{Token, TokenKind, tokens};
 use std::ops::Range;
 
-/// The longest expression, in bytes.
+/// The maximum length of an expression in bytes.
 const MAX_LENGTH: usize = 1024;
-/// The deepest nesting of brackets and negations.
+/// The maximum nesting of brackets and negations.
 const MAX_DEPTH: usize = 16;
 
-/// A part of an expression and where it stands.
+/// A part of an expression and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Expression {
     pub kind: ExpressionKind,
@@ -51,7 +51,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison that a sign means.
+    /// The comparison with this JavaScript operator.
     fn of(sign: &str) -> Option<Self> {
         Some(match sign {
             "===" => Self::Equal,
@@ -64,7 +64,7 @@ impl Comparison {
         })
     }
 
-    /// The sign of CEL.
+    /// The CEL operator.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Equal => "==",
@@ -77,14 +77,14 @@ impl Comparison {
     }
 }
 
-/// Parses an expression; what is not understood is refused with its place.
+/// Parses an expression. Returns [`SkillRefused`] with a position if it is not in the language.
 pub(super) fn parse(text: &str) -> Result<Expression, SkillRefused> {
     if text.trim().is_empty() {
         return Err(SkillRefused::new(0..text.len(), "the condition is empty"));
     }
     if text.len() > MAX_LENGTH {
         let message = format!("the condition is longer than {MAX_LENGTH} bytes");
-        return Err(SkillRefused::new(0..text.len(), message).hint("split it in two"));
+        return Err(SkillRefused::new(0..text.len(), message).hint("split it into two conditions"));
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let expression = parser.any()?;
@@ -95,7 +95,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, SkillRefused> {
     }
 }
 
-/// The parts of which one has to hold, as they are written.
+/// The operands of the outermost `||`, as written.
 pub(super) fn alternatives(text: &str) -> Vec<&str> {
     match parse(text) {
         Ok(Expression { kind: ExpressionKind::Any(parts), span })
@@ -115,7 +115,7 @@ struct Parser {
 
 impl Parser {
     fn peek(&self) -> &Token {
-        // The last token is the end, and nothing goes beyond it.
+        // The last token is the end; the parser never moves past it.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -166,7 +166,7 @@ impl Parser {
         let right = self.unary()?;
         if self.comparison_sign().is_some() {
             let span = self.peek().span.clone();
-            let refused = SkillRefused::new(span, "two comparisons in a row are not understood");
+            let refused = SkillRefused::new(span, "comparisons cannot be chained");
             return Err(refused.hint("join them with `&&`"));
         }
         let span = left.span.start..right.span.end;
@@ -216,9 +216,7 @@ impl Parser {
             TokenKind::Sign("-") => self.negative(span),
             TokenKind::Sign("(") => self.bracket(span),
             TokenKind::End => Err(SkillRefused::new(span, "the condition ends too early")),
-            TokenKind::Sign(sign) => {
-                Err(SkillRefused::new(span, format!("a value should stand here, not `{sign}`")))
-            }
+            TokenKind::Sign(sign) => Err(SkillRefused::new(span, format!("expected a value, not `{sign}`"))),
         }
     }
 
@@ -228,7 +226,7 @@ impl Parser {
         let literal = match kind {
             TokenKind::Integer(value) => Literal::Integer(-value),
             TokenKind::Decimal(value) => Literal::Decimal(-value),
-            _ => return Err(SkillRefused::new(span, "`-` is understood before a number only")),
+            _ => return Err(SkillRefused::new(span, "`-` is allowed only before a number")),
         };
         Ok(Expression { kind: ExpressionKind::Literal(literal), span })
     }
@@ -239,7 +237,7 @@ impl Parser {
         self.depth -= 1;
         match self.accept(")") {
             Some(close) => Ok(Expression { span: open.start..close.end, ..inner }),
-            None => Err(SkillRefused::new(open, "this bracket is not closed where it should be")),
+            None => Err(SkillRefused::new(open, "this bracket is not closed")),
         }
     }
 
@@ -249,7 +247,7 @@ impl Parser {
         let mut end = start.end;
         while let Some(dot) = self.accept(".") {
             let Token { kind: TokenKind::Name(name), span } = self.next() else {
-                return Err(SkillRefused::new(dot, "a name should follow this point"));
+                return Err(SkillRefused::new(dot, "expected a name after this point"));
             };
             end = span.end;
             if matches!(self.peek().kind, TokenKind::Sign("(")) {
@@ -260,7 +258,7 @@ impl Parser {
         if let Token { kind: TokenKind::Sign("("), span } = self.peek() {
             let message = format!("`{}` cannot be called", segments.join("."));
             return Err(SkillRefused::new(start.start..span.end, message)
-                .hint("the only call that is understood is `.includes(x)`"));
+                .hint("the only supported call is `.includes(x)`"));
         }
         let span = start.start..end;
         let kind = match segments.split_last() {
@@ -280,8 +278,8 @@ impl Parser {
         called: Range<usize>,
     ) -> Result<Expression, SkillRefused> {
         if name != "includes" {
-            return Err(SkillRefused::new(called, format!("`.{name}(…)` is not understood"))
-                .hint("the only call that is understood is `.includes(x)`"));
+            return Err(SkillRefused::new(called, format!("`.{name}(…)` is not supported"))
+                .hint("the only supported call is `.includes(x)`"));
         }
         self.at += 1;
         let item = self.primary()?;
@@ -301,17 +299,17 @@ impl Parser {
     }
 }
 
-/// Words that JavaScript gives a meaning of their own.
+/// Rejects words with a special meaning in JavaScript.
 fn refuse_word(name: &str, span: &Range<usize>) -> Result<(), SkillRefused> {
     let hint = match name {
-        "undefined" => "write `null`: what is not there counts as null",
+        "undefined" => "write `null`: an absent value counts as null",
         "NaN" | "Infinity" | "typeof" | "void" | "delete" | "new" | "function" | "await" | "yield" | "in"
         | "instanceof" | "this" | "return" | "if" | "let" | "const" | "var" => {
-            "a condition is made of paths, literals, comparisons and `&& || !`"
+            "a condition consists of paths, literals, comparisons and `&& || !`"
         }
         _ => return Ok(()),
     };
-    Err(SkillRefused::new(span.clone(), format!("`{name}` is not understood")).hint(hint))
+    Err(SkillRefused::new(span.clone(), format!("`{name}` is not supported")).hint(hint))
 }
 
 #[cfg(test)]
@@ -340,20 +338,20 @@ mod tests {
             ("", 0..0, "the condition is empty"),
             ("a &&", 4..4, "the condition ends too early"),
             ("a b", 2..3, "the condition should end here"),
-            ("a < b < c", 6..7, "two comparisons in a row are not understood"),
+            ("a < b < c", 6..7, "comparisons cannot be chained"),
             ("done()", 0..5, "`done` cannot be called"),
-            ("a.every(x)", 2..7, "`.every(…)` is not understood"),
+            ("a.every(x)", 2..7, "`.every(…)` is not supported"),
             ("a.includes(x, y)", 12..13, "`.includes(x)` takes one literal or path"),
-            ("a.includes(!x)", 11..12, "a value should stand here, not `!`"),
+            ("a.includes(!x)", 11..12, "expected a value, not `!`"),
             ("a.includes('x').length", 15..16, "nothing may follow `.includes(x)`"),
-            ("(a", 0..1, "this bracket is not closed where it should be"),
-            ("a.", 1..2, "a name should follow this point"),
-            ("-a", 0..2, "`-` is understood before a number only"),
+            ("(a", 0..1, "this bracket is not closed"),
+            ("a.", 1..2, "expected a name after this point"),
+            ("-a", 0..2, "`-` is allowed only before a number"),
             ("a - 1 > 0", 2..3, "the condition should end here"),
-            ("x === undefined", 6..15, "`undefined` is not understood"),
-            ("process.exit(1)", 8..12, "`.exit(…)` is not understood"),
-            ("typeof a === 'x'", 0..6, "`typeof` is not understood"),
-            ("=== 1", 0..3, "a value should stand here, not `===`"),
+            ("x === undefined", 6..15, "`undefined` is not supported"),
+            ("process.exit(1)", 8..12, "`.exit(…)` is not supported"),
+            ("typeof a === 'x'", 0..6, "`typeof` is not supported"),
+            ("=== 1", 0..3, "expected a value, not `===`"),
         ] {
             let refused = parse(text).expect_err(text);
             assert_eq!((refused.span, refused.message.as_str()), (span, message), "{text}");

@@ -1,14 +1,14 @@
-//! What is wrong with a configuration, and where in it.
+//! Faults of a configuration and their positions.
 
 use crate::base::{Code, Diagnostic};
 use std::ops::Range;
 
-/// A part of an expression that is refused.
+/// A part of an expression that cannot be translated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillRefused {
-    /// The bytes of the expression that are meant.
+    /// The byte range in the expression.
     pub span: Range<usize>,
-    /// What is wrong, a sentence without a final full stop.
+    /// What is wrong: one sentence without a final full stop.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -24,14 +24,14 @@ impl SkillRefused {
     }
 }
 
-/// A finding about a configuration: a value in it and, of a text, the part that is meant.
+/// A finding about a configuration: the value, and the part of its text if the value is an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillFault {
     /// JSON pointer (RFC 6901) of the value.
     pub pointer: String,
-    /// The bytes of that text, if only a part of it is meant.
+    /// The byte range in the text, if only a part of it is wrong.
     pub span: Option<Range<usize>>,
-    /// The finding; it has no place yet, because a value does not know where it was read from.
+    /// The finding, without a place, because a value does not record where it was read from.
     pub diagnostic: Diagnostic,
 }
 
@@ -48,7 +48,7 @@ impl SkillFault {
         Self { diagnostic: self.diagnostic.hint(hint), ..self }
     }
 
-    /// The refusal of a part of the expression at `pointer`.
+    /// The fault for a rejected part of the expression at `pointer`.
     pub(super) fn refused(pointer: impl Into<String>, refused: SkillRefused) -> Self {
         let diagnostic = Diagnostic::error(Code::SkillExpression, refused.message);
         let diagnostic = match refused.hint {

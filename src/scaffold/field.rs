@@ -1,43 +1,43 @@
-//! The fields of a configuration's state: their types, as people write them, and what those mean.
+//! The state fields of a configuration: parses their types, which people write in many notations.
 
 use serde_json::{Value, json};
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
     Bool,
     Number,
     Integer,
     Text,
-    /// One of these texts.
+    /// One of these strings.
     OneOf(Vec<String>),
     List,
     Map,
-    /// Anything: its type is not understood.
+    /// Any value; the type is unknown.
     Any,
 }
 
 /// A field of the state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// Its name, an identifier.
+    /// The name, an identifier.
     pub(super) name: String,
-    /// What it holds.
+    /// The type.
     pub(super) kind: Type,
-    /// Whether it may be absent, which is what its expressions call null.
+    /// Whether the field may be absent, which expressions call null.
     pub(super) optional: bool,
-    /// A line for people.
+    /// A one-line description.
     pub(super) description: String,
 }
 
 impl Field {
-    /// Its name.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value that a task begins with; an optional field begins absent.
+    /// The initial value for a new task; an optional field is initially absent.
     pub(super) fn default(&self) -> Option<Value> {
         match &self.kind {
             _ if self.optional => None,
@@ -50,7 +50,7 @@ impl Field {
         }
     }
 
-    /// Its schema.
+    /// The JSON Schema of the field.
     pub(super) fn schema(&self) -> Value {
         let mut schema = match &self.kind {
             Type::Bool => json!({"type": "boolean"}),
@@ -69,9 +69,9 @@ impl Field {
     }
 }
 
-/// Reads a type such as `string`, `number | null`, `Issue[]`, `'low' | 'high'` or `low|high`.
+/// Parses a type such as `string`, `number | null`, `Issue[]`, `'low' | 'high'` or `low|high`.
 ///
-/// Whether it may be null comes with it; a type that is not understood is [`Type::Any`].
+/// Returns the type, [`Type::Any`] if it is unknown, and whether the field may be null.
 pub(super) fn read(text: &str) -> (Type, bool) {
     let (mut kinds, mut texts, mut is_quoted, mut optional) = (Vec::new(), Vec::new(), false, false);
     for part in alternatives(text) {
@@ -98,7 +98,7 @@ pub(super) fn read(text: &str) -> (Type, bool) {
     }
     let kind = match (kinds.as_slice(), texts.as_slice()) {
         ([only], []) => only.clone(),
-        // One bare word is the name of some type; several are the values of an enumeration.
+        // A single bare word is the name of a type; several are the values of an enumeration.
         ([], [_, ..]) if is_quoted || texts.len() > 1 => Type::OneOf(texts),
         _ => Type::Any,
     };

@@ -1,7 +1,7 @@
-//! New workflows from a `skill-config.json`: a document, its schemas, its prompts and a README.
+//! Generates workflows from a `skill-config.json`: a document, schemas, prompts and a README.
 //!
-//! Nothing here is read from a file or written to one, and no expression of a configuration is ever
-//! evaluated: it is parsed, translated to CEL or refused.
+//! Nothing here reads or writes a file, and expressions of a configuration are never evaluated: each is
+//! parsed and translated to CEL, or rejected.
 
 mod document;
 mod expression;
@@ -25,25 +25,26 @@ use crate::workflow::{Document, System, check, compile, format};
 use plan::LoopPlan;
 
 words! {
-    /// By what the next action is chosen.
+    /// How the next action is chosen.
     #[derive(Default)]
     pub enum Strategy {
-        /// The first that can run, in order of priority, each once.
+        /// The first action that can run, in order of priority, each once.
         #[default]
         Priority = "priority",
-        /// A person picks.
+        /// A person picks the action.
         User = "user",
-        /// The state decides; an action runs as long as it asks for it.
+        /// The state decides; an action repeats while its preconditions hold.
         State = "state",
     }
 }
 
-/// The files of a new workflow: paths below `system/`, and their texts.
+/// The files of a generated workflow: paths relative to `system/`, and texts.
 pub type GeneratedFiles = Vec<(String, String)>;
 
-/// Makes a workflow of a skill, with warnings, or says everything that stands in the way.
+/// Generates a workflow from a skill and returns its files with warnings. Returns all faults if one of them
+/// is an error.
 ///
-/// What comes out has passed the check that `orch workflow check` makes.
+/// The result has passed the same check as `orch workflow check`.
 pub fn scaffold(
     name: &str,
     skill: &Skill,
@@ -75,26 +76,26 @@ pub fn scaffold(
     Ok((files, faults))
 }
 
-/// The instructions of an action: the stem of a file below `system/agents`.
+/// The name of an action's prompt: the stem of a file in `system/agents`.
 fn prompt_name(workflow: &str, action: &str) -> String {
     format!("{workflow}-{}", action.replace('_', "-").trim_end_matches('-'))
 }
 
-/// Where a person picks, a person also says that it is done.
+/// If a person picks the actions, this last action marks the task as done.
 fn last_action() -> SkillAction {
     SkillAction {
         pointer: "/autonomous_config/actions".to_owned(),
         id: plan::COMPLETE.to_owned(),
         name: plan::COMPLETE.to_owned(),
         title: "Finish".to_owned(),
-        description: "Look once more at what was asked for and at what is there, and sum it up.".to_owned(),
+        description: "Compare the result with the request and summarize it.".to_owned(),
         preconditions: Vec::new(),
         effects: Vec::new(),
         priority: i64::MIN,
     }
 }
 
-/// The document with its diagram; what the check finds in it stands in the way.
+/// The document with its diagram. Returns the findings of the workflow check as faults.
 fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Result<String, Vec<SkillFault>> {
     let name = plan.name;
     let path = format!("system/workflows/{name}.md");
@@ -108,7 +109,7 @@ fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Resul
         let document = Document::new(name, &path, format(&document, &workflow));
         problems.extend(check(&document, &workflow));
         let Some(problem) = problems.first() else { return Ok(document.text) };
-        // A rule that is always added, where a condition of the configuration makes it needless.
+        // A rule that is always generated, but that a condition of the configuration makes superfluous.
         let needless = covered(problem).filter(|(late, _)| plan.source(late).is_none());
         match needless.and_then(|(late, _)| document::without(&document.text, late)) {
             Some(shorter) => text = shorter,
@@ -117,22 +118,23 @@ fn drawn(plan: &LoopPlan<'_>, mut text: String, files: &GeneratedFiles) -> Resul
     }
 }
 
-/// The rule that never fires, by what the check says, and the one that always comes first.
+/// The ids of the rule that never fires and of the one that always precedes it, taken from the finding.
 fn covered(problem: &Diagnostic) -> Option<(&str, &str)> {
     let mut named = problem.message.split('`').skip(1).step_by(2);
     let rules = named.next().zip(named.next());
     rules.filter(|_| problem.code == Code::WorkflowCoveredRule)
 }
 
-/// What the check says of a rule, said of what the rule was made of: the document is not written yet.
+/// Maps a finding about a rule to the part of the configuration that the rule came from, because the document
+/// does not exist yet.
 fn traced(plan: &LoopPlan<'_>, problem: Diagnostic) -> SkillFault {
     let sources = covered(&problem).and_then(|(late, early)| Some((plan.source(late)?, early)));
     match sources {
         Some(((pointer, late), early)) => {
             let early = plan.source(early).map_or(early, |(_, early)| early);
-            let message = format!("`{late}` never has its turn: `{early}` always comes first");
+            let message = format!("`{late}` never runs: `{early}` always comes first");
             let fault = SkillFault::error(pointer, Code::SkillExpression, message);
-            fault.hint("put the narrower one first, or leave one out")
+            fault.hint("put the narrower one first, or remove one")
         }
         None => SkillFault { pointer: String::new(), span: None, diagnostic: problem },
     }

@@ -1,9 +1,9 @@
-//! Pieces of CEL, with brackets only where they are needed.
+//! Pieces of CEL, with brackets only where necessary.
 
 use super::field::Type;
 use std::ops::Range;
 
-/// A piece of CEL and how close it binds.
+/// A piece of CEL and its precedence.
 #[derive(Debug, Clone)]
 pub(super) struct Cel {
     pub text: String,
@@ -43,7 +43,7 @@ impl Cel {
     }
 }
 
-/// A value: its CEL, what must be asked before it can be read, and what it is.
+/// A value: its CEL, the checks that must precede reading it, and its type.
 pub(super) struct Operand {
     pub text: String,
     pub needs: Vec<String>,
@@ -53,17 +53,17 @@ pub(super) struct Operand {
 }
 
 impl Operand {
-    /// That it is there; `None` if it always is.
+    /// The condition that the value is present; `None` if it always is.
     pub(super) fn present(&self) -> Option<Cel> {
         Cel::all(self.needs.iter().map(|need| Cel::new(need.clone(), Binds::Close)).collect())
     }
 
-    /// The condition, once what it reads is known to be there.
+    /// The condition, preceded by the checks that its values are present.
     pub(super) fn guarded(&self, condition: Cel) -> Cel {
         Cel::all(self.present().into_iter().chain([condition.clone()]).collect()).unwrap_or(condition)
     }
 
-    /// That two values, each of which may be absent, are alike or both absent.
+    /// The condition that two values are equal or both absent.
     pub(super) fn same_as(&self, other: &Self) -> Cel {
         let alike = Cel::new(format!("{} == {}", self.text, other.text), Binds::Compare);
         let absent = [self, other].into_iter().filter_map(|one| Some(one.present()?.not())).collect();
@@ -73,7 +73,7 @@ impl Operand {
     }
 }
 
-/// A text as a literal of CEL.
+/// A string as a CEL literal.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("'");
     for letter in text.chars() {

@@ -1,6 +1,6 @@
-//! A `skill-config.json` as written: what it says of a state, of actions and of an end.
+//! Reads a `skill-config.json` as written: its state, its actions and its ends.
 //!
-//! Reading never stops at the first fault, and every fault names the value that it is about.
+//! Reading never stops at the first fault, and every fault points to its value.
 
 use super::fault::SkillFault;
 use super::field::{self, Field};
@@ -8,7 +8,7 @@ use crate::base::{ActionName, Code, nearest};
 use crate::workflow::{Guard, RESERVED_KEYS};
 use serde_json::{Map, Value};
 
-/// The keys of a generated state that `orch` keeps by itself, in its own way.
+/// The keys of a generated state that `orch` manages itself.
 pub(super) const KEPT: [&str; 7] = [
     "status",
     "current_action",
@@ -19,58 +19,58 @@ pub(super) const KEPT: [&str; 7] = [
     "updated_at",
 ];
 
-/// What a configuration asks for.
+/// The contents of a configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Skill {
     /// A title for people.
     pub title: String,
-    /// What it is for, one line.
+    /// A one-line description of its purpose.
     pub description: String,
-    /// What calls for it, in people's words.
+    /// Requests that should start it, as people phrase them.
     pub triggers: Vec<String>,
-    /// What it yields and where, in lines for people.
+    /// Its output and where to find it, in lines for people.
     pub output: Vec<String>,
-    /// By what its results are measured, in lines for people.
+    /// The criteria for its results, in lines for people.
     pub quality: Vec<String>,
-    /// The fields of its state, without those that `orch` keeps.
+    /// The fields of its state, except those that `orch` manages.
     pub fields: Vec<Field>,
-    /// Its actions, in the order of the document.
+    /// Its actions, in document order.
     pub actions: Vec<SkillAction>,
-    /// When it ends.
+    /// The conditions that end it.
     pub ends: Vec<Condition>,
 }
 
 /// An action as written.
 #[derive(Debug, Clone)]
 pub struct SkillAction {
-    /// Where it stands.
+    /// The JSON pointer of the action.
     pub pointer: String,
-    /// Its id as written: `action-init`.
+    /// The id as written: `action-init`.
     pub id: String,
-    /// Its name in the machine: `init`.
+    /// The name in the workflow: `init`.
     pub name: String,
     /// A line for people.
     pub title: String,
-    /// What it does.
+    /// What the action does.
     pub description: String,
-    /// What must hold before it.
+    /// The conditions for running it.
     pub preconditions: Vec<Condition>,
-    /// What it changes, in people's words.
+    /// What it changes, described for people.
     pub effects: Vec<String>,
-    /// The higher, the sooner.
+    /// Actions with higher priority run first.
     pub priority: i64,
 }
 
-/// An expression and where it stands.
+/// An expression and its position.
 #[derive(Debug, Clone)]
 pub struct Condition {
-    /// JSON pointer of its text.
+    /// The JSON pointer of the text.
     pub pointer: String,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
-/// Reads a configuration; without an error among the faults it can be made a workflow of.
+/// Reads a configuration. Unless one of the faults is an error, a workflow can be generated from the skill.
 #[must_use]
 pub fn read(config: &Value) -> (Skill, Vec<SkillFault>) {
     let mut reader = SkillReader { faults: Vec::new() };
@@ -118,11 +118,12 @@ impl SkillReader {
         if mode == "sequential" {
             let fault =
                 SkillFault::error("/execution_mode", Code::SkillValue, "a sequential skill has no loop");
-            self.faults.push(fault.hint("give it an `autonomous_config`, and the mode autonomous or hybrid"));
+            self.faults
+                .push(fault.hint("add an `autonomous_config` and set the mode to autonomous or hybrid"));
         } else if !["", "autonomous", "hybrid"].contains(&mode.as_str()) {
             let fault =
                 SkillFault::error("/execution_mode", Code::SkillValue, format!("there is no mode `{mode}`"));
-            self.faults.push(fault.hint("known are: autonomous, hybrid"));
+            self.faults.push(fault.hint("the modes are: autonomous, hybrid"));
         }
     }
 
@@ -143,17 +144,14 @@ impl SkillReader {
             }
             let at = format!("{pointer}/name");
             if fields.iter().any(|field| field.name == name) {
-                self.error(&at, Code::SkillName, format!("there is a field `{name}` already"));
+                self.error(&at, Code::SkillName, format!("field `{name}` is already declared"));
             } else if RESERVED_KEYS.contains(&name.as_str()) {
-                let message = format!("orch keeps something else under `{name}` in state.json");
+                let message = format!("orch uses the key `{name}` of state.json for something else");
                 let fault = SkillFault::error(at, Code::SkillName, message);
                 self.faults.push(fault.hint(format!("rename the field, for example `skill_{name}`")));
             } else if !is_name(&name) {
-                let fault = SkillFault::error(
-                    at,
-                    Code::SkillName,
-                    format!("`{name}` cannot be named in a condition"),
-                );
+                let fault =
+                    SkillFault::error(at, Code::SkillName, format!("`{name}` cannot be used in a condition"));
                 self.faults.push(fault.hint("choose a name of letters, digits and underscores"));
             } else {
                 let (kind, optional) = self.kind(item, &pointer);
@@ -168,8 +166,9 @@ impl SkillReader {
         let text = self.text(item, pointer, "type", true);
         let read = field::read(&text);
         if read.0 == field::Type::Any && !text.is_empty() && text != "any" {
-            let message = format!("type `{text}` is not understood, so the field may hold anything");
-            let hint = "known are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
+            let message = format!("type `{text}` is unknown, so the field accepts any value");
+            let hint =
+                "the types are: string, number, integer, boolean, array, object, TYPE[], 'a' | 'b', null";
             self.faults
                 .push(SkillFault::warning(format!("{pointer}/type"), Code::SkillType, message).hint(hint));
         }
@@ -182,7 +181,7 @@ impl SkillReader {
         let mut actions: Vec<SkillAction> = Vec::new();
         let items = self.items(loop_of, above, "actions", true);
         if items.is_empty() && self.faults.is_empty() {
-            self.error("/autonomous_config/actions", Code::SkillValue, "there is no action");
+            self.error("/autonomous_config/actions", Code::SkillValue, "there are no actions");
         }
         for (pointer, item) in items {
             self.slips(item, &pointer, &KEYS);
@@ -202,13 +201,16 @@ impl SkillReader {
             if let Some(other) = actions.iter().find(|other| is_same(&other.name, &action.name)) {
                 let message = format!("`{}` and `{}` are the same action", other.id, action.id);
                 let fault = SkillFault::error(at, Code::SkillName, message);
-                self.faults.push(fault.hint("ids differ in more than `action-`, `-`, `_` and case"));
+                self.faults.push(fault.hint("ids must differ in more than `action-`, `-`, `_` and case"));
             } else if !(action.id.is_empty() || is_action(&action.name)) {
-                let fault =
-                    SkillFault::error(at, Code::SkillName, format!("`{}` is no id of an action", action.id));
+                let fault = SkillFault::error(
+                    at,
+                    Code::SkillName,
+                    format!("`{}` cannot be the id of an action", action.id),
+                );
                 self.faults.push(fault.hint("choose an id of letters, digits, `-` and `_`"));
             } else if is_same(&action.name, SPEC_REVIEW) {
-                let message = format!("every workflow has an action `{SPEC_REVIEW}`");
+                let message = format!("every generated workflow already has an action `{SPEC_REVIEW}`");
                 self.faults.push(SkillFault::error(at, Code::SkillName, message).hint("choose another id"));
             }
             actions.push(action);
@@ -216,7 +218,7 @@ impl SkillReader {
         actions
     }
 
-    /// A key that is nearly one of the known ones is a slip, which would drop what it says in silence.
+    /// A key that resembles a known one is a misspelling whose value would be lost silently.
     fn slips(&mut self, object: &Map<String, Value>, pointer: &str, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
             if let Some(near) = nearest(key, known.iter().copied())
@@ -230,7 +232,7 @@ impl SkillReader {
     }
 
     fn wrong(&mut self, pointer: String, what: &str) {
-        self.faults.push(SkillFault::error(pointer, Code::SkillValue, format!("this should be {what}")));
+        self.faults.push(SkillFault::error(pointer, Code::SkillValue, format!("the value should be {what}")));
     }
 
     fn missing(&mut self, pointer: &str, key: &str) {
@@ -251,7 +253,7 @@ impl SkillReader {
                 String::new()
             }
             Some(_) => {
-                self.wrong(join(pointer, key), "a text");
+                self.wrong(join(pointer, key), "a string");
                 String::new()
             }
         }
@@ -329,7 +331,7 @@ impl SkillReader {
             let pointer = format!("{}/{index}", join(pointer, key));
             match item.as_str() {
                 Some(text) => found.push(Condition { pointer, text: text.to_owned() }),
-                None => self.wrong(pointer, "a text"),
+                None => self.wrong(pointer, "a string"),
             }
         }
         found
@@ -340,19 +342,19 @@ impl SkillReader {
     }
 }
 
-/// The action by which the specification is reviewed, in every workflow made here.
+/// The action that reviews the specification, in every generated workflow.
 pub(super) const SPEC_REVIEW: &str = "spec_review";
 
-/// The name of an action in the machine: guards need one without `-`, and ids in the wild spell the same
-/// action with `-` here and `_` there.
+/// The name of an action in the workflow. Guards need a name without `-`, and configurations spell the same
+/// action with `-` in one place and `_` in another.
 pub(super) fn machine_name(id: &str) -> String {
     let bare = id.strip_prefix("action-").or_else(|| id.strip_prefix("action_")).unwrap_or(id);
     let name: String = bare.chars().map(|c| if matches!(c, '-' | '.' | ' ') { '_' } else { c }).collect();
-    // Some words are CEL's own.
+    // Some words are reserved in CEL.
     if is_name(&name) { name } else { format!("{name}_") }
 }
 
-/// Whether a condition can name a member so.
+/// Whether a condition can use this name for a member.
 pub(super) fn is_name(text: &str) -> bool {
     let is_identifier = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -360,12 +362,12 @@ pub(super) fn is_name(text: &str) -> bool {
     is_identifier && Guard::parse(&format!("state.{text}")).is_ok()
 }
 
-/// Whether an action can be called so.
+/// Whether an action can have this name.
 fn is_action(text: &str) -> bool {
     is_name(text) && ActionName::new(text).is_ok()
 }
 
-/// Whether two actions would share a file of instructions, on a disk that ignores case too.
+/// Whether two actions would share a prompt file on a file system that ignores case.
 fn is_same(one: &str, other: &str) -> bool {
     one.trim_end_matches('_').eq_ignore_ascii_case(other.trim_end_matches('_'))
 }
@@ -374,7 +376,7 @@ fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The members of an object in lines for people; of anything else, nothing.
+/// The members of an object as lines for people; empty for any other value.
 fn lines(value: Option<&Value>) -> Vec<String> {
     let members = value.and_then(Value::as_object).into_iter().flatten();
     let shown = members.filter_map(|(key, value)| {

@@ -1,10 +1,10 @@
-//! The schemas of what is made: of the state, and of the review that comes before the loop.
+//! The generated schemas: of the state, and of the review of the specification.
 
 use super::plan::LoopPlan;
 use super::translate::COUNTER;
 use serde_json::{Map, Value, json};
 
-/// The values that the state begins with.
+/// The initial values of the state.
 pub(super) fn defaults(plan: &LoopPlan<'_>) -> Map<String, Value> {
     let counter = plan.counts.then(|| (COUNTER.to_owned(), json!(0)));
     let fields = plan.skill.fields.iter();
@@ -27,7 +27,7 @@ pub(super) fn state(plan: &LoopPlan<'_>) -> String {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("{}-state.schema.json", plan.name),
         "title": format!("State of {}", plan.name),
-        "description": "The keys of its own that the workflow keeps in state.json.",
+        "description": "The workflow's own keys in state.json.",
         "type": "object",
         "additionalProperties": false,
         "required": required,
@@ -43,13 +43,13 @@ pub(super) fn review(plan: &LoopPlan<'_>) -> String {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("{}-spec-review.schema.json", plan.name),
         "title": "Review of the specification",
-        "description": "What the work is measured by, read before the loop starts.",
+        "description": "The documents that the work has to satisfy, read before the loop starts.",
         "type": "object",
         "required": ["status", "specs_loaded"],
         "properties": {
             "status": {
                 "enum": ["complete", "incomplete"],
-                "description": "`complete` starts the loop; `incomplete` says what is open.",
+                "description": "`complete` starts the loop; `incomplete` means that questions are open.",
             },
             "specs_loaded": {
                 "type": "array",
@@ -59,10 +59,10 @@ pub(super) fn review(plan: &LoopPlan<'_>) -> String {
             },
             "open_questions": {
                 "type": "array",
-                "description": "What the documents leave open.",
+                "description": "The questions that the documents leave open.",
                 "items": {"type": "string"},
             },
-            "timestamp": {"type": "string", "format": "date-time", "description": "When it was done."},
+            "timestamp": {"type": "string", "format": "date-time", "description": "The time of the review."},
         },
         "examples": [{
             "status": "complete",

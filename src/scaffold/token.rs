@@ -1,9 +1,9 @@
-//! The words of a configuration's expressions, each with its place; what is no word of them is refused.
+//! Splits the expressions of a configuration into tokens with positions and rejects everything else.
 
 use super::fault::SkillRefused;
 use std::ops::Range;
 
-/// A word and where it stands.
+/// A token and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub kind: TokenKind,
@@ -16,34 +16,35 @@ pub(super) enum TokenKind {
     Text(String),
     Integer(i64),
     Decimal(f64),
-    /// One of the operators and brackets that are understood.
+    /// One of the supported operators and brackets.
     Sign(&'static str),
     End,
 }
 
-/// The largest whole number that JavaScript tells from its neighbours.
+/// The largest integer that JavaScript represents exactly.
 const MAX_INTEGER: i64 = (1 << 53) - 1;
 
-/// The signs that are understood, longer ones before their beginnings.
+/// The supported operators, longer ones before their prefixes.
 const SIGNS: [&str; 14] = ["===", "!==", "<=", ">=", "&&", "||", "<", ">", "!", ".", "(", ")", ",", "-"];
 
-/// The signs of JavaScript that people write here, and what to do instead; longer ones first.
+/// JavaScript operators that are not supported, with the alternative; longer ones first.
 const FOREIGN: [(&str, &str); 12] = [
-    ("=>", "a function is not understood; write a condition"),
-    ("?.", "write `.`: what is not there counts as absent anyway"),
+    ("=>", "functions are not supported; write a condition"),
+    ("?.", "write `.`: missing members count as absent anyway"),
     ("==", "write `===`"),
     ("!=", "write `!==`"),
-    ("=", "to compare, write `===`; nothing is assigned here"),
+    ("=", "to compare, write `===`; assignments are not supported"),
     ("??", "compare with a value, for example `=== true`"),
     ("?", "write two conditions with `&&` and `||`"),
-    ("[", "elements are not looked at; write `.length` or `.includes(x)`"),
-    ("`", "write text in plain quotes"),
+    ("[", "elements cannot be read; write `.length` or `.includes(x)`"),
+    ("`", "write strings in plain quotes"),
     (";", "one condition is enough"),
     ("&", "write `&&`"),
     ("|", "write `||`"),
 ];
 
-/// Splits an expression into its words; the last one is the end.
+/// Splits an expression into tokens, ending with the end token. Returns [`SkillRefused`] if a part is not a
+/// token.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SkillRefused> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -79,10 +80,10 @@ fn token(text: &str, at: usize, next: char) -> Result<Token, SkillRefused> {
         return Ok(Token { kind: TokenKind::Sign(sign), span: at..at + sign.len() });
     }
     if let Some((foreign, hint)) = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign)) {
-        let refused = SkillRefused::new(at..at + foreign.len(), format!("`{foreign}` is not understood"));
+        let refused = SkillRefused::new(at..at + foreign.len(), format!("`{foreign}` is not supported"));
         return Err(refused.hint(*hint));
     }
-    Err(SkillRefused::new(at..at + next.len_utf8(), format!("`{next}` is not understood")))
+    Err(SkillRefused::new(at..at + next.len_utf8(), format!("`{next}` is not supported")))
 }
 
 fn string(text: &str, start: usize, quote: char) -> Result<Token, SkillRefused> {
@@ -100,14 +101,14 @@ fn string(text: &str, start: usize, quote: char) -> Result<Token, SkillRefused> 
                 Some((_, 't')) => value.push('\t'),
                 Some((_, other)) => {
                     let span = at..at + 1 + other.len_utf8();
-                    return Err(SkillRefused::new(span, format!("`\\{other}` is not understood")));
+                    return Err(SkillRefused::new(span, format!("`\\{other}` is not supported")));
                 }
                 None => break,
             },
             _ => value.push(next),
         }
     }
-    Err(SkillRefused::new(start..text.len(), "the text does not end").hint("close it with the same quote"))
+    Err(SkillRefused::new(start..text.len(), "the string does not end").hint("close it with the same quote"))
 }
 
 fn number(text: &str, start: usize) -> Result<Token, SkillRefused> {
@@ -121,16 +122,13 @@ fn number(text: &str, start: usize) -> Result<Token, SkillRefused> {
     let span = start..start + whole + fraction;
     let tail = length_of(&text[span.end..], |c| c.is_alphanumeric() || c == '_');
     if tail > 0 {
-        return Err(SkillRefused::new(start..span.end + tail, "this is no number")
-            .hint("write digits, with a decimal point if need be"));
+        return Err(SkillRefused::new(start..span.end + tail, "this is not a number")
+            .hint("write digits, with a decimal point if necessary"));
     }
     let digits = &text[span.clone()];
     if digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.") {
-        return Err(SkillRefused::new(
-            span,
-            "a number that begins with 0 is octal to some, decimal to others",
-        )
-        .hint("leave the 0 out"));
+        return Err(SkillRefused::new(span, "a number with a leading 0 is ambiguous: octal or decimal")
+            .hint("remove the leading 0"));
     }
     let kind = if fraction > 0 {
         digits.parse().ok().filter(|value: &f64| value.is_finite()).map(TokenKind::Decimal)
@@ -154,7 +152,7 @@ mod tests {
     #[test]
     fn words_carry_their_places() {
         let found = tokens("ä").expect_err("no word");
-        assert_eq!((found.span, found.message.as_str()), (0..2, "`ä` is not understood"));
+        assert_eq!((found.span, found.message.as_str()), (0..2, "`ä` is not supported"));
         let found = tokens("a.b >= 1.5 && 'ö\\'' !== x").expect("words");
         let spans: Vec<_> = found.iter().map(|token| token.span.clone()).collect();
         assert_eq!(spans[..5], [0..1, 1..2, 2..3, 4..6, 7..10]);
@@ -167,17 +165,17 @@ mod tests {
         for (text, span, hint) in [
             ("a == 1", 2..4, "write `===`"),
             ("a != 1", 2..4, "write `!==`"),
-            ("a = 1", 2..3, "to compare, write `===`; nothing is assigned here"),
-            ("a?.b", 1..3, "write `.`: what is not there counts as absent anyway"),
-            ("a.b[0]", 3..4, "elements are not looked at; write `.length` or `.includes(x)`"),
-            ("a => b", 2..4, "a function is not understood; write a condition"),
+            ("a = 1", 2..3, "to compare, write `===`; assignments are not supported"),
+            ("a?.b", 1..3, "write `.`: missing members count as absent anyway"),
+            ("a.b[0]", 3..4, "elements cannot be read; write `.length` or `.includes(x)`"),
+            ("a => b", 2..4, "functions are not supported; write a condition"),
             ("a & b", 2..3, "write `&&`"),
-            ("`a`", 0..1, "write text in plain quotes"),
+            ("`a`", 0..1, "write strings in plain quotes"),
             ("'a", 0..2, "close it with the same quote"),
-            ("1e5", 0..3, "write digits, with a decimal point if need be"),
-            ("0x1f", 0..4, "write digits, with a decimal point if need be"),
-            ("010", 0..3, "leave the 0 out"),
-            ("00.5", 0..4, "leave the 0 out"),
+            ("1e5", 0..3, "write digits, with a decimal point if necessary"),
+            ("0x1f", 0..4, "write digits, with a decimal point if necessary"),
+            ("010", 0..3, "remove the leading 0"),
+            ("00.5", 0..4, "remove the leading 0"),
         ] {
             let refused = tokens(text).expect_err(text);
             assert_eq!((refused.span, refused.hint.as_deref()), (span, Some(hint)), "{text}");

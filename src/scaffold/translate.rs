@@ -1,8 +1,8 @@
-//! From a configuration's conditions to CEL, with what JavaScript makes of absent values and of types.
+//! Translates the conditions of a configuration to CEL, preserving JavaScript's treatment of absent values
+//! and types.
 //!
-//! CEL knows no truth but `true` and no absent member, so the type of each field decides what is
-//! written. What JavaScript would quietly get wrong (a list as a condition, a text compared with a
-//! number) is refused.
+//! CEL has no truthiness and no absent members, so the translation depends on the type of each field. What
+//! JavaScript would silently get wrong (a list as a condition, a string compared with a number) is rejected.
 
 use super::expression::{Comparison, Expression, ExpressionKind, Literal, parse};
 use super::fault::SkillRefused;
@@ -13,34 +13,34 @@ use crate::base::nearest;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// The phases of every workflow made here, which is what a configuration calls its status.
+/// The phases of every generated workflow, which configurations call statuses.
 pub(super) const STATUSES: [&str; 5] = ["pending", "running", "completed", "failed", "user_exit"];
 
-/// The field that counts accepted actions, where a condition asks for it.
+/// The field that counts accepted actions, if a condition reads it.
 pub(super) const COUNTER: &str = "iteration_count";
 
-/// What conditions may name.
+/// The names that conditions may use.
 pub(super) struct FieldNames<'a> {
     pub fields: &'a [Field],
     pub actions: &'a [SkillAction],
-    /// Whether some condition asks how many actions were accepted.
+    /// Whether a condition reads the number of accepted actions.
     pub counts: Cell<bool>,
 }
 
 /// A condition in CEL.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Translated {
-    /// The expression; empty if only the status was asked for.
+    /// The expression; empty if the condition only tests the status.
     pub cel: String,
-    /// The status that it asks for.
+    /// The status that the condition tests for.
     pub status: Option<String>,
-    /// Whether it asks for a field of the state, which actions change.
+    /// Whether the condition reads a field of the state that actions change.
     pub reads_state: bool,
-    /// Whether it asks for nothing but how often something was done or failed.
+    /// Whether the condition reads only how often something was done or failed.
     pub is_limit: bool,
 }
 
-/// The paths that some part of an expression compares with null.
+/// The paths that an expression compares with null.
 pub(super) fn nullable(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(expression) = parse(text) {
@@ -68,7 +68,7 @@ fn collect_nullable(expression: &Expression, found: &mut Vec<String>) {
     }
 }
 
-/// Translates one condition.
+/// Translates one condition. Returns [`SkillRefused`] with a position if it has no faithful translation.
 pub(super) fn translate(text: &str, names: &FieldNames<'_>) -> Result<Translated, SkillRefused> {
     let expression = parse(text)?;
     let mut translator = Translator { names, reads_state: false, reads_counts: false, reads_deeds: false };
@@ -92,7 +92,7 @@ pub(super) fn translate(text: &str, names: &FieldNames<'_>) -> Result<Translated
     Ok(Translated { cel, status, reads_state, is_limit: reads_counts && !reads_state && !reads_deeds })
 }
 
-/// The status that a part asks for: `status === 'running'`.
+/// The status in a part of the form `status === 'running'`.
 fn status_of(part: &Expression) -> Option<&str> {
     let ExpressionKind::Compare(Comparison::Equal, left, right) = &part.kind else { return None };
     match (&left.kind, &right.kind) {
@@ -106,7 +106,7 @@ fn status_of(part: &Expression) -> Option<&str> {
     }
 }
 
-/// A path without the `state.` that some write before it.
+/// A path without an optional leading `state.`.
 fn own(path: &[String]) -> &[String] {
     match path {
         [first, rest @ ..] if first == "state" && !rest.is_empty() => rest,
@@ -133,7 +133,7 @@ impl Translator<'_> {
             ExpressionKind::Includes(path, item) => self.includes(path, item, &expression.span),
             ExpressionKind::Literal(Literal::Bool(value)) => Ok(Cel::new(value.to_string(), Binds::Close)),
             ExpressionKind::Literal(_) => {
-                Err(SkillRefused::new(expression.span.clone(), "a value alone is no condition")
+                Err(SkillRefused::new(expression.span.clone(), "a value alone is not a condition")
                     .hint("compare something with it"))
             }
             ExpressionKind::Path(_) | ExpressionKind::Length(_) => {
@@ -146,14 +146,14 @@ impl Translator<'_> {
     fn joined(&mut self, parts: &[Expression], sign: &str, binds: Binds) -> Result<Cel, SkillRefused> {
         let mut texts = Vec::new();
         for part in parts {
-            // An `&&` inside an `||` gets its brackets, so that nobody has to know which binds closer.
+            // An `&&` inside an `||` gets brackets, so that readers need not know the precedence.
             let closer = if binds == Binds::Or { Binds::Compare } else { binds };
             texts.push(self.condition(part)?.within(closer));
         }
         Ok(Cel::new(texts.join(sign), binds))
     }
 
-    /// What JavaScript takes for true.
+    /// The JavaScript truth value of an operand.
     fn truth(&self, operand: &Operand) -> Result<Cel, SkillRefused> {
         let text = &operand.text;
         let compared = |with: &str| Cel::new(format!("{text} != {with}"), Binds::Compare);
@@ -197,7 +197,7 @@ impl Translator<'_> {
             return Ok(if sign == Comparison::NotEqual { same.not() } else { same });
         }
         let (positive, is_negated) = match sign {
-            // What is absent equals nothing, and so differs from everything.
+            // An absent value equals nothing, so it differs from everything.
             Comparison::NotEqual if !left.needs.is_empty() || !right.needs.is_empty() => {
                 (Comparison::Equal, true)
             }
@@ -222,13 +222,13 @@ impl Translator<'_> {
         {
             return refuse(format!("{one} is compared with {other}"));
         }
-        let ordered = |family| matches!(family, None | Some("a number" | "a text"));
+        let ordered = |family| matches!(family, None | Some("a number" | "a string"));
         let has_order = ordered(one) && ordered(other);
         if !is_equality && !has_order {
             return refuse(format!("{} has no order", one.or(other).unwrap_or("this")));
         }
         if is_equality && [one, other].iter().any(|family| matches!(family, Some("a list" | "a map"))) {
-            return refuse("lists and maps are never the same to JavaScript".to_owned());
+            return refuse("lists and maps are never equal in JavaScript".to_owned());
         }
         for (fixed, given) in [(left, right), (right, left)] {
             if let (Type::OneOf(texts), Type::OneOf(value)) = (&fixed.kind, &given.kind)
@@ -256,7 +256,7 @@ impl Translator<'_> {
     ) -> Result<Cel, SkillRefused> {
         if own(path) == ["completed_actions"] {
             let ExpressionKind::Literal(Literal::Text(id)) = &item.kind else {
-                return Err(SkillRefused::new(item.span.clone(), "the id of an action should stand here"));
+                return Err(SkillRefused::new(item.span.clone(), "expected the id of an action"));
             };
             let name = self.action(id, &item.span)?;
             self.reads_deeds = true;
@@ -266,12 +266,12 @@ impl Translator<'_> {
         let at = item.span.clone();
         let item = self.operand(item)?;
         let condition = match &list.kind {
-            Type::Text if item.is_null => return Err(SkillRefused::new(at, "a text never includes null")),
+            Type::Text if item.is_null => return Err(SkillRefused::new(at, "a string never includes null")),
             Type::List | Type::Any => Cel::new(format!("{} in {}", item.text, list.text), Binds::Compare),
-            Type::Text if matches!(family(&item.kind), Some("a text") | None) => {
+            Type::Text if matches!(family(&item.kind), Some("a string") | None) => {
                 Cel::new(format!("{}.contains({})", list.text, item.text), Binds::Close)
             }
-            _ => return Err(SkillRefused::new(span.clone(), "only a list or a text includes something")),
+            _ => return Err(SkillRefused::new(span.clone(), "only a list or a string has `.includes(x)`")),
         };
         Ok(list.guarded(item.guarded(condition)))
     }
@@ -303,11 +303,8 @@ impl Translator<'_> {
             ExpressionKind::Path(path) => self.path(path, &expression.span)?,
             ExpressionKind::Length(path) => self.length(path, &expression.span)?,
             _ => {
-                return Err(SkillRefused::new(
-                    expression.span.clone(),
-                    "a path or a literal should stand here",
-                )
-                .hint("a condition needs no `=== true`; write it alone, or with `!`"));
+                return Err(SkillRefused::new(expression.span.clone(), "expected a path or a literal")
+                    .hint("do not compare a condition with `true`; write it alone, or with `!`"));
             }
         })
     }
@@ -320,7 +317,7 @@ impl Translator<'_> {
         }
         let inner = self.path(path, span)?;
         if !matches!(inner.kind, Type::List | Type::Text | Type::OneOf(_) | Type::Any) {
-            return Err(SkillRefused::new(span.clone(), "only a list or a text has a length"));
+            return Err(SkillRefused::new(span.clone(), "only a list or a string has a length"));
         }
         Ok(Operand { text: format!("size({})", inner.text), kind: Type::Integer, ..inner })
     }
@@ -349,14 +346,14 @@ impl Translator<'_> {
             return Ok(Operand { text, needs, kind: field.kind.clone(), is_null: false, span: span.clone() });
         }
         if !matches!(field.kind, Type::Map | Type::Any) {
-            let message = format!("`{first}` is no map, so it has no `{}`", below.join("."));
+            let message = format!("`{first}` is not a map, so it has no `{}`", below.join("."));
             return Err(SkillRefused::new(span.clone(), message));
         }
         for member in below {
             if !super::skill::is_name(member) {
                 return Err(SkillRefused::new(
                     span.clone(),
-                    format!("`{member}` cannot be named in a condition"),
+                    format!("`{member}` cannot be used in a condition"),
                 ));
             }
             text = format!("{text}.{member}");
@@ -365,7 +362,7 @@ impl Translator<'_> {
         Ok(Operand { text, needs, kind: Type::Any, is_null: false, span: span.clone() })
     }
 
-    /// What `orch` keeps by itself.
+    /// The translation of a name that `orch` manages itself.
     fn kept(&mut self, first: &str, below: &[String], span: &Range<usize>) -> Result<Operand, SkillRefused> {
         match (first, below) {
             ("status", []) => {
@@ -377,12 +374,12 @@ impl Translator<'_> {
             ("max_errors", []) => Ok(self.run_member("max_errors", span)),
             ("iteration_count", []) => Ok(self.counter(span)),
             ("completed_actions" | "errors", _) => {
-                let message = format!("of `{first}` only `.length` and `.includes(x)` can be asked");
+                let message = format!("only `.length` and `.includes(x)` of `{first}` are supported");
                 Err(SkillRefused::new(span.clone(), message))
             }
             ("current_action" | "updated_at", _) => {
-                let message = format!("`{first}` says nothing while the next action is chosen");
-                Err(SkillRefused::new(span.clone(), message).hint("ask what the state holds instead"))
+                let message = format!("`{first}` has no value while the next action is chosen");
+                Err(SkillRefused::new(span.clone(), message).hint("test a field of the state instead"))
             }
             _ => {
                 let fields = self.names.fields.iter().map(|field| field.name.as_str());
@@ -406,7 +403,7 @@ impl Translator<'_> {
     }
 }
 
-/// `x === null` asks whether it is absent: a merge of null takes a key out of the state.
+/// `x === null` tests for absence, because merging null removes a key from the state.
 fn null_comparison(
     sign: Comparison,
     left: &Operand,
@@ -418,18 +415,18 @@ fn null_comparison(
         (Comparison::Equal, Some(present)) => Ok(present.not()),
         (Comparison::NotEqual, Some(present)) => Ok(present),
         (Comparison::Equal | Comparison::NotEqual, None) => {
-            Err(SkillRefused::new(span.clone(), "this is never null"))
+            Err(SkillRefused::new(span.clone(), "the value is never null"))
         }
         _ => Err(SkillRefused::new(span.clone(), "null has no order")),
     }
 }
 
-/// What kinds of values can be compared at all; `None` if only the state itself tells.
+/// The types that can be compared with each other; `None` if only the state can tell.
 fn family(kind: &Type) -> Option<&'static str> {
     Some(match kind {
         Type::Bool => "true or false",
         Type::Number | Type::Integer => "a number",
-        Type::Text | Type::OneOf(_) => "a text",
+        Type::Text | Type::OneOf(_) => "a string",
         Type::List => "a list",
         Type::Map => "a map",
         Type::Any => return None,
@@ -446,7 +443,7 @@ fn unknown<'n>(
     let known: Vec<&str> = known.collect();
     let hint = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known are: {}", known.join(", ")),
+        None => format!("the known names are: {}", known.join(", ")),
     };
     let message = if instead.is_empty() {
         format!("there is no {what} `{name}`")

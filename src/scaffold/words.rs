@@ -1,6 +1,6 @@
-//! Other people's words, put where they cannot become part of the machine.
+//! Quotes text from a configuration so that it cannot become part of the workflow's syntax.
 
-/// A text as a basic string of TOML, on one line.
+/// A text as a TOML basic string, on one line.
 pub(super) fn toml(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -18,7 +18,7 @@ pub(super) fn toml(text: &str) -> String {
     quoted
 }
 
-/// A text as one line of plain Markdown: no fence, no marker, no table cell begins in it.
+/// A text as one line of plain Markdown, in which no fence, marker or table cell begins.
 pub(super) fn escaped(text: &str) -> String {
     let mut line = String::new();
     for letter in plain(text).chars() {

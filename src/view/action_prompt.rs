@@ -1,5 +1,5 @@
-//! What an executor reads that performs an action: the task, what matters of its state, what to do, and
-//! how to say what was done.
+//! The prompt for the executor of an action: the task, the relevant state, the instructions, and the form of
+//! the result.
 
 use super::Subject;
 use super::layout::{fenced, one_line};
@@ -7,8 +7,8 @@ use crate::base::RepoPath;
 use crate::workflow::Action;
 use serde_json::Value;
 
-/// The instruction for one action. It is complete in itself; the whole state is not in it, but where
-/// it lies is.
+/// The complete instructions for one action, in Markdown. They show the relevant parts of the state and the
+/// path of the rest.
 #[must_use]
 pub fn action_prompt(
     subject: &Subject<'_>,
@@ -39,7 +39,7 @@ pub fn action_prompt(
         out.push('\n');
     }
     out.push_str(&format!(
-        "The whole state lies in `{}`; read it there, never edit it.\n",
+        "The complete state is in `{}`; you may read it, but never edit it.\n",
         one_line(state.as_str())
     ));
     if !action.outputs.is_empty() {
@@ -53,16 +53,16 @@ pub fn action_prompt(
     out
 }
 
-/// How the executor says what it has done.
+/// The section about the form of the result.
 fn result(out: &mut String, action: &Action) {
     out.push_str(
-        "\n## Result\n\nEnd by writing one JSON object to the file that `$ORCH_RESULT` names, or by \
-         printing it as the last thing, beginning a line of its own:\n\n",
+        "\n## Result\n\nWhen you are done, write one JSON object to the file named by `$ORCH_RESULT`, or print it \
+         as the last output, starting on a new line:\n\n",
     );
     let example = serde_json::json!({
         "stateUpdates": {},
         "outputFiles": [],
-        "summary": "what was done, in a line",
+        "summary": "what was done, in one line",
         "message": null,
         "continue": true,
         "status": "success",
@@ -70,21 +70,21 @@ fn result(out: &mut String, action: &Action) {
     });
     out.push_str(&fenced("json", super::indented(&example).trim_end()));
     out.push_str(
-        "\n- `stateUpdates` is a JSON Merge Patch of the state: null removes a key, lists are replaced \
-         whole; a key with dots or slashes is a path.\n",
+        "\n- `stateUpdates` is a JSON Merge Patch of the state: null removes a key, and lists are replaced \
+         as a whole. A key with dots or slashes is a path.\n",
     );
     if action.writes.is_empty() {
-        out.push_str("- It may change nothing of the state.\n");
+        out.push_str("- It must not change the state.\n");
     } else {
         let writes: Vec<String> = action.writes.iter().map(|write| format!("`{write}`")).collect();
         out.push_str(&format!("- It may change {} and nothing else.\n", writes.join(", ")));
     }
     if !action.ensures.is_always() {
-        out.push_str(&format!("- With it in the state, this holds: `{}`\n", one_line(action.ensures.text())));
+        out.push_str(&format!("- After success, this must hold: `{}`\n", one_line(action.ensures.text())));
     }
     out.push_str(
-        "- `outputFiles` names files that were written; each must be there.\n\
-         - `status` is `success` or `failed`; `message` is shown to whoever watches.\n\
-         - `continue: false` ends the run after this result; `cost` is what it has cost, as a number.\n",
+        "- `outputFiles` lists the files that you wrote; all of them must exist.\n\
+         - `status` is `success` or `failed`; `message` is shown to people who watch the run.\n\
+         - `continue: false` ends the run after this result; `cost` is the cost of the work, a number.\n",
     );
 }

@@ -1,4 +1,4 @@
-//! The short answers: what was made, played, formatted, installed, rebuilt, or written as text.
+//! Short answers: what a command created, played, formatted, installed, rebuilt, or printed as text.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TextAnswer {
-    /// The text, as it is printed without `--json`.
+    /// The text as it is printed without `--json`.
     pub text: String,
 }
 
@@ -17,27 +17,27 @@ pub struct TextAnswer {
 pub struct NothingDue {
     /// The task.
     pub task: String,
-    /// The phase it is in; null where the state names none.
+    /// The current phase; null if the state names none.
     pub current_phase: Option<String>,
     /// Why nothing was applied.
     pub reason: String,
 }
 
-/// The whole instruction for the current phase of a task.
+/// The complete instructions for the current phase of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PromptAnswer {
     /// The task.
     pub task: String,
-    /// The instruction, in Markdown.
+    /// The instructions, in Markdown.
     pub prompt: String,
 }
 
-/// What `orch init` made.
+/// The files that `orch init` created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InitAnswer {
-    /// The paths that were made or changed, relative to the root.
+    /// The paths that were created or changed, relative to the root.
     pub made: Vec<String>,
 }
 
@@ -45,45 +45,45 @@ pub struct InitAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DemoAnswer {
-    /// Where it was played; the commits are there to look at.
+    /// The directory in which it was played; its commits can be inspected.
     pub directory: String,
 }
 
-/// A state that was rebuilt.
+/// A record that was rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecoveryAnswer {
     /// The task.
     pub task: String,
-    /// Where the state came from; `none` where it was whole.
+    /// Where the state came from; `none` if it was intact.
     #[cfg_attr(test, schemars(extend("enum" = ["none", "git", "transcript", "files"])))]
     pub from: &'static str,
     /// What was done.
     pub message: String,
 }
 
-/// Diagrams that were drawn anew, or are out of date.
+/// Diagrams that were redrawn or are out of date.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FormattedAnswer {
-    /// Whether they were drawn anew; false with `--check`.
+    /// Whether they were redrawn; false with `--check`.
     pub written: bool,
     /// The documents, relative to the root.
     pub paths: Vec<String>,
 }
 
-/// A workflow that was made from a skill's configuration.
+/// A workflow that was generated from the configuration of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NewWorkflow {
-    /// Its name.
+    /// The name of the workflow.
     pub workflow: String,
-    /// By what the next action is chosen.
+    /// How the next action is chosen.
     #[cfg_attr(test, schemars(extend("enum" = ["priority", "user", "state"])))]
     pub strategy: &'static str,
-    /// The paths that were made, relative to the root.
+    /// The paths that were created, relative to the root.
     pub made: Vec<String>,
-    /// The paths whose text was there before and was written anew, relative to the root.
+    /// The existing paths that were overwritten with a new text, relative to the root.
     pub replaced: Vec<String>,
 }
 
@@ -99,30 +99,30 @@ pub struct WorkflowList {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkflowLine {
-    /// Its name.
+    /// The name of the workflow.
     pub name: String,
-    /// Its title.
+    /// The title of the workflow.
     pub title: String,
-    /// Whether its document has no error.
+    /// Whether its document has no errors.
     pub valid: bool,
-    /// How many phases it has; null where its document cannot be read.
+    /// The number of phases; null if the document cannot be read.
     pub phases: Option<usize>,
-    /// How many rules it has; null where its document cannot be read.
+    /// The number of rules; null if the document cannot be read.
     pub rules: Option<usize>,
-    /// Its path in the repository, or `shipped`.
+    /// The path of the document in the repository, or `shipped`.
     pub origin: String,
 }
 
-/// The hooks of git, and what was done about them.
+/// The git hooks, and what was done with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HooksAnswer {
-    /// Where git looks for hooks: relative to the root, or absolute where it lies elsewhere.
+    /// The directory in which git looks for hooks: relative to the root, or absolute if it is elsewhere.
     pub directory: String,
-    /// Where that directory lies; outside of the repository nothing is installed.
+    /// The location of that directory; outside the repository nothing is installed.
     #[cfg_attr(test, schemars(extend("enum" = ["git", "work-tree", "outside"])))]
     pub location: &'static str,
-    /// The hooks that were asked for, or all.
+    /// The requested hooks, or all.
     pub hooks: Vec<HookLine>,
 }
 
@@ -130,18 +130,19 @@ pub struct HooksAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HookLine {
-    /// The hook.
+    /// The name of the hook.
     #[cfg_attr(test, schemars(extend("enum" = ["pre-commit", "commit-msg", "pre-push"])))]
     pub hook: &'static str,
-    /// What is there now: `edited` is ours, changed since; `replaced` is another in the place of ours.
+    /// The present hook: `edited` is orch's own, changed since its installation; `replaced` is another one in
+    /// its place.
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["absent", "installed", "outdated", "edited", "replaced", "other"]))
     )]
     pub state: &'static str,
-    /// Whether the hook that was there before is kept beside it, to be run first.
+    /// Whether the previous hook is kept beside it and runs first.
     pub chained: bool,
-    /// What was done; null where nothing was to do.
+    /// What was done; null if nothing had to be done.
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["installed", "updated", "unchanged", "removed", "restored", "left", null]))

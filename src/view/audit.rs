@@ -1,4 +1,4 @@
-//! `orch audit`: what replaying history came to, line by line.
+//! `orch audit`: the verdicts on the history, line by line.
 
 use super::layout::{Cell, columns, counted, paragraph, plain, styled};
 use super::{Paint, Repository, StepView, Style};
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditReport {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// How many commits were walked.
+    /// The number of commits that were replayed.
     pub commits: usize,
-    /// How many changes there are of each standing.
+    /// The number of changes with each verdict.
     #[cfg_attr(
         test,
         schemars(
@@ -37,10 +37,10 @@ super::json::documents! { AuditReport = "audit" }
 pub struct AuditChange {
     /// The commit.
     pub commit: String,
-    /// When it was authored, in UTC.
+    /// The author time, in UTC.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: String,
-    /// Who authored it.
+    /// The author.
     pub author: String,
     /// The task.
     pub task: String,
@@ -48,23 +48,23 @@ pub struct AuditChange {
     pub path: String,
     /// The verdict.
     pub standing: Standing,
-    /// Why, where the verdict does not say everything.
+    /// The reason, unless the verdict says everything.
     pub why: Option<String>,
-    /// The rule that is broken, where it is forged.
+    /// The rule that was broken, if the change is forged.
     pub rule: Option<String>,
     /// The recorded steps, oldest first.
     pub steps: Vec<AuditStep>,
 }
 
-/// A commit, and the first that it follows.
+/// A commit and its first parent.
 pub struct AuditCommit<'a> {
-    /// Its id.
+    /// The id.
     pub id: &'a str,
-    /// The commit on whose code its steps were taken.
+    /// The commit that contains the code on which its steps rest.
     pub parent: Option<&'a str>,
 }
 
-/// A recorded step, as it was replayed.
+/// A recorded step with its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditStep {
@@ -73,14 +73,14 @@ pub struct AuditStep {
     pub step: StepView,
     /// The verdict.
     pub standing: Standing,
-    /// Why, where the verdict does not say everything.
+    /// The reason, unless the verdict says everything.
     pub why: Option<String>,
-    /// Where the rule asks for a person: `claimed` by the record, or `verified` by a signature.
+    /// If the rule requires a person: `claimed` by the record, or `verified` by a signature.
     #[cfg_attr(test, schemars(extend("enum" = ["claimed", "verified", null])))]
     pub approval: Option<&'static str>,
-    /// Who signed, where that is verified.
+    /// The signer, if the approval is verified.
     pub signer: Option<String>,
-    /// The committed code that it rests on.
+    /// The committed code that the step rests on.
     pub code: Vec<AuditCode>,
 }
 
@@ -88,11 +88,11 @@ pub struct AuditStep {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditCode {
-    /// The name that stands for it among the evidence.
+    /// The name that stands for it in the evidence.
     pub path: String,
-    /// Its digest, as the record says.
+    /// The recorded digest.
     pub digest: String,
-    /// The commit whose code it is; null where the step does not stand.
+    /// The commit that contains the code; null if the step is forged or unverifiable.
     pub commit: Option<String>,
 }
 
@@ -107,13 +107,13 @@ impl AuditReport {
         Self { repository, commits, counts, changes }
     }
 
-    /// Whether anything is forged.
+    /// Whether any change is forged.
     #[must_use]
     pub fn finds_forgery(&self) -> bool {
         self.counts.contains_key(Standing::Forged.as_str())
     }
 
-    /// `12 commits, 3 changes: 2 proven, 1 forged`.
+    /// A summary such as `12 commits, 3 changes: 2 proven, 1 forged`.
     #[must_use]
     pub fn summary(&self) -> String {
         let counts: Vec<String> = Standing::ALL
@@ -127,7 +127,7 @@ impl AuditReport {
         format!("{commits}, {changes} of records{colon}{}", counts.join(", "))
     }
 
-    /// The audit as text: aligned lines; below those that are not plainly proven, why.
+    /// The audit as text: aligned lines, with the reason below every change that is not simply proven.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let rows: Vec<Vec<Cell>> = self.changes.iter().map(AuditChange::row).collect();
@@ -140,7 +140,7 @@ impl AuditReport {
                 paragraph(&mut out, why, 4, 0, width);
             }
             if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged) {
-                paragraph(&mut out, &format!("it breaks the rule `{rule}`"), 4, 0, width);
+                paragraph(&mut out, &format!("the change breaks the rule `{rule}`"), 4, 0, width);
             }
             for step in &change.steps {
                 if let Some(approval) = step.approval {
@@ -171,7 +171,7 @@ impl AuditReport {
         out
     }
 
-    /// What is forged, or cannot be verified, as findings.
+    /// The forged and unverifiable changes as findings.
     #[must_use]
     pub fn findings(&self) -> Vec<Diagnostic> {
         self.changes.iter().filter_map(AuditChange::finding).collect()
@@ -179,7 +179,7 @@ impl AuditReport {
 }
 
 impl AuditChange {
-    /// The wire shape of a change. `at` is the time of the commit.
+    /// The JSON form of a change. `at` is the time of the commit.
     #[must_use]
     pub fn of(
         commit: &AuditCommit<'_>,
@@ -228,7 +228,7 @@ impl AuditChange {
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
         let finding = match self.standing {
             Standing::Forged => Diagnostic::error(Code::Forged, message)
-                .hint(format!("see: git show {commit}; undo it by: git revert {commit}")),
+                .hint(format!("git show {commit}; to undo it: git revert {commit}")),
             Standing::Unverifiable => Diagnostic::warning(Code::Unverifiable, message),
             _ => return None,
         };
@@ -236,7 +236,7 @@ impl AuditChange {
     }
 }
 
-/// The code that a step rests on. Its own commit holds none, so it is that of the commit before.
+/// The code that a step rests on. The step's own commit contains no code, so it is the code of its parent.
 fn code(step: &ProvenStep, parent: Option<&str>) -> Vec<AuditCode> {
     let stands = !matches!(step.standing, Standing::Unverifiable | Standing::Forged);
     let trees = step.entry.evidence.iter().filter(|(path, _)| is_tree_name(path));
@@ -265,12 +265,12 @@ impl AuditStep {
         }
     }
 
-    /// Who made the step: a name, and what kind of actor.
+    /// The actor of the step: a name, and the kind of actor.
     fn by(&self) -> (&str, &'static str) {
         self.step.actor.as_ref().map_or(("nobody", "none"), |actor| (&actor.name, actor.kind.as_str()))
     }
 
-    /// Whether somebody made it without a rule.
+    /// Whether an actor made the step without a rule.
     fn is_order(&self) -> bool {
         self.step.rule.is_none() && self.step.kind != Kind::Create
     }

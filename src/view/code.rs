@@ -1,4 +1,4 @@
-//! What a code means, for `orch help CODE` and for the page of all codes.
+//! The explanation of a code, for `orch help CODE` and for the page of all codes.
 
 use super::layout::paragraph;
 use crate::base::{Class, Code};
@@ -11,20 +11,20 @@ use serde::Serialize;
 pub struct CodeView {
     /// The code.
     pub code: &'static str,
-    /// What it means.
+    /// What the code means.
     pub meaning: &'static str,
-    /// How it comes about.
+    /// How the situation arises.
     pub cause: &'static str,
-    /// What to do.
+    /// What to do about it.
     pub remedy: &'static str,
-    /// The exit code of a command that ends with it; null where it is a finding about a file.
+    /// The exit code of a command that ends with this code; null if it is a finding about a file.
     pub exit_code: Option<u8>,
 }
 
 super::json::documents! { CodeView = "code" }
 
 impl CodeView {
-    /// The explanation of a code, whose errors end a command with this exit code.
+    /// The explanation of a code whose errors end a command with the exit code `exit`.
     #[must_use]
     pub fn of(code: Code, exit: u8) -> Self {
         let entry = code.entry();

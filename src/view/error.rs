@@ -1,26 +1,26 @@
-//! The envelope of a failure.
+//! The JSON envelope of a failure.
 
 use crate::base::Code;
 use serde::Serialize;
 
-/// What a command prints as JSON when it could not do its work.
+/// What a command prints as JSON if it fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorView {
-    /// What went wrong.
+    /// What failed.
     pub error: FailureBody,
 }
 
 super::json::documents! { ErrorView = "error" }
 
-/// What went wrong, and what to do about it.
+/// What failed, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FailureBody {
-    /// A stable kebab-case code.
+    /// The stable code, in kebab-case.
     #[cfg_attr(test, schemars(extend("pattern" = "^[a-z0-9]+(-[a-z0-9]+)*$")))]
     pub code: String,
-    /// What happened.
+    /// What failed, one sentence.
     pub message: String,
     /// What to do about it; often a command to type.
     pub hint: Option<String>,

@@ -1,4 +1,4 @@
-//! What a watch reports: one JSON object a line, or one line of text.
+//! The events of a watch: one JSON object or one line of text each.
 
 use super::layout::{counted, one_line, shorten};
 use super::text::{headline, mood};
@@ -7,14 +7,14 @@ use super::{Paint, Style, TransitionLine};
 use crate::base::Timestamp;
 use serde::Serialize;
 
-/// One thing that happened while watching.
+/// One event of a watch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EventView {
-    /// When, in UTC.
+    /// The time of the event, in UTC.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: String,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub happening: Happening,
 }
@@ -26,9 +26,9 @@ super::json::documents! { EventView = "event" }
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub enum Happening {
-    /// The watch has looked at everything once and now listens.
+    /// The watch has evaluated all tasks and now listens for changes.
     Started {
-        /// How many tasks it watches.
+        /// The number of watched tasks.
         tasks: usize,
     },
     /// A transition was applied.
@@ -36,39 +36,39 @@ pub enum Happening {
         /// The transition.
         transition: Box<TransitionLine>,
     },
-    /// What is to be done about a task has changed.
+    /// The suggestion for a task has changed.
     Suggestion {
         /// The new suggestion.
         suggestion: Box<Suggestion>,
     },
-    /// A transition is due but held back for now.
+    /// A transition is due but cannot be applied at the moment.
     Held {
         /// The task.
         task: String,
         /// Why it is held back.
         reason: String,
-        /// What would let it go.
+        /// What would allow it.
         hint: Option<String>,
     },
-    /// Something is wrong, and the watch lives with it.
+    /// A problem that does not stop the watch.
     Finding {
-        /// What is wrong.
+        /// The problem.
         finding: Box<Finding>,
     },
-    /// A task has gone.
+    /// A task has disappeared.
     Gone {
         /// The task.
         task: String,
     },
     /// The watch has ended.
     Stopped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl EventView {
-    /// Something that happened at a time.
+    /// An event at a time.
     #[must_use]
     pub fn new(at: Timestamp, happening: Happening) -> Self {
         Self { at: at.to_string(), happening }
@@ -76,7 +76,7 @@ impl EventView {
 }
 
 impl Happening {
-    /// What happened as text: a line, or two where there is advice.
+    /// The event as text: one line, or two if there is a hint.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let cut = |text: &str| shorten(text, width);

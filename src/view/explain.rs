@@ -1,4 +1,4 @@
-//! `orch explain`: every rule tried, which part of its guard was false, and what it saw where.
+//! `orch explain`: every rule that was tried, which part of its guard was false, and the values that it read.
 
 use super::layout::{Cell, SHORT, below, columns, counted, one_line, paragraph, plain, shorten, styled};
 use super::suggestion::scope;
@@ -15,123 +15,123 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanations {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// One explanation a task.
+    /// One explanation per task.
     pub explanations: Vec<Explanation>,
 }
 
 super::json::documents! { Explanations = "explanations" }
 
-/// Why one task stands where it stands.
+/// Why one task is where it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// What follows from it: the same value that `orch suggest` prints.
+    /// The resulting suggestion, as `orch suggest` prints it.
     pub suggestion: Suggestion,
-    /// The document of the workflow.
+    /// The path of the workflow document.
     pub document: String,
     /// The digest of the document and its schemas.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub workflow_digest: String,
-    /// Every rule of the phase, in order.
+    /// Every rule of the phase, in document order.
     pub rules: Vec<TriedRuleView>,
-    /// What is known of every artifact.
+    /// The facts of every artifact.
     pub artifacts: Vec<ArtifactFacts>,
 }
 
-/// One rule as it was tried.
+/// A rule that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TriedRuleView {
     /// The rule.
     pub rule: String,
-    /// What it would yield, in words.
+    /// The outcome of the rule, in words.
     pub outcome: String,
-    /// The phase it leads to.
+    /// The phase that the rule leads to, if any.
     pub to: Option<String>,
-    /// Its line in the document.
+    /// The line of the rule in the document.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub line: Option<u32>,
     /// `true`, `false`, `error` or `not-tried`.
     #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried"])))]
     pub result: &'static str,
-    /// The error, if it could not be evaluated.
+    /// The error, if the guard could not be evaluated.
     pub error: Option<String>,
     /// The parts of its guard.
     pub parts: Vec<GuardPartView>,
 }
 
-/// One part of a guard.
+/// A part of a guard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GuardPartView {
-    /// Its source text.
+    /// The source text.
     pub text: String,
     /// `true`, `false`, `error` or `not-tried`.
     #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried"])))]
     pub result: &'static str,
-    /// The error, if it could not be evaluated.
+    /// The error, if the part could not be evaluated.
     pub error: Option<String>,
-    /// The values it saw.
+    /// The values that it read.
     pub saw: Vec<SawView>,
-    /// The named expression that it is a part of; null where it stands in the guard itself.
+    /// The named expression that contains the part; null for a part of the guard itself.
     pub within: Option<String>,
 }
 
-/// One value that a guard saw.
+/// A value that a guard read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SawView {
-    /// Its name in the guard.
+    /// The name of the value in the guard.
     pub name: String,
-    /// The value; null also where it is missing.
+    /// The value; also null if it is missing.
     pub value: Value,
-    /// Whether there is no such value.
+    /// Whether the value is missing.
     pub missing: bool,
-    /// The file it came from; null where it came from none.
+    /// The file that the value came from; null if there is none.
     pub path: Option<String>,
 }
 
-/// What is known of one artifact.
+/// The facts of one artifact.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactFacts {
     /// The artifact.
     pub artifact: String,
-    /// Its files.
+    /// The paths of its files.
     pub paths: Vec<String>,
-    /// At least one file matches.
+    /// Whether at least one file matches.
     pub present: bool,
-    /// It parses and its schema accepts it.
+    /// Whether every file parses and matches the schema.
     pub valid: bool,
-    /// Its digest is not spent and what it judged still stands.
+    /// Whether the digest is not used up and everything that the artifact judged is unchanged.
     pub fresh: bool,
-    /// The latest record of it holds another digest.
+    /// Whether the latest record of the artifact has another digest.
     pub changed: bool,
     /// The digest of its files.
     pub digest: Option<String>,
-    /// Why it is not fresh.
+    /// Why the artifact is not fresh.
     pub stale_because: Option<String>,
-    /// What it says it judged; null where it says that there was nothing.
+    /// What the artifact says it judged; a null digest means that there was nothing to judge.
     pub of: BTreeMap<String, Option<String>>,
-    /// Which code it may be; null where it is files only.
+    /// The code that the artifact may consist of; null if it consists of files only.
     pub tree: Option<TreeFacts>,
 }
 
-/// What is known of an artifact that may be committed code.
+/// The facts of an artifact that may be committed code.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TreeFacts {
     /// The files and directories of the repository.
     pub scope: Vec<String>,
-    /// Whether this code is what counts as the artifact now.
+    /// Whether the code counts as the artifact now.
     pub counts: bool,
-    /// The commits since the last recorded step, newest first; null where they are not known.
+    /// The commits since the last recorded step, newest first; null if unknown.
     pub commits: Option<Vec<TreeCommit>>,
-    /// The files that changed since; null where they are not known.
+    /// The files that changed since then; null if unknown.
     pub files: Option<Vec<String>>,
 }
 
@@ -139,7 +139,7 @@ pub struct TreeFacts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TreeCommit {
-    /// Its id.
+    /// The id.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub id: String,
     /// The first line of its message.
@@ -149,7 +149,7 @@ pub struct TreeCommit {
 }
 
 impl Explanations {
-    /// The explanations of these tasks, in the order given.
+    /// The explanations of these tasks, in the given order.
     #[must_use]
     pub fn new(repository: Repository, subjects: &[Subject<'_>]) -> Self {
         Self { repository, explanations: subjects.iter().map(Explanation::of).collect() }
@@ -165,7 +165,7 @@ impl Explanations {
 }
 
 impl Explanation {
-    /// Why a task stands where it stands; everything is taken from its decision.
+    /// Why a task is where it is, taken entirely from its decision.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         let decision = subject.decision;
@@ -224,7 +224,7 @@ impl Explanation {
                 "true" => ("fires", Style::Good),
                 "false" => ("does not hold", Style::Dim),
                 "error" => ("cannot be evaluated", Style::Bad),
-                _ => ("not tried: a rule before it decided", Style::Dim),
+                _ => ("not tried: an earlier rule decided", Style::Dim),
             };
             let because = rule.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
             painted(out, &format!("{word}{because}"), 5, style, paint, width);
@@ -234,7 +234,8 @@ impl Explanation {
         }
     }
 
-    /// A part of a guard, and below it the values it saw, unless it is itself the only one.
+    /// A part of a guard and, on the lines below, the values that it read, unless the part is itself the only
+    /// value.
     fn part_text(&self, out: &mut String, part: &GuardPartView, paint: Paint, width: usize) {
         let task = self.suggestion.task.path.as_str();
         let style = match part.result {
@@ -246,7 +247,7 @@ impl Explanation {
         let from = |seen: &SawView| {
             seen.path.as_ref().map_or(String::new(), |path| format!("  ({})", below(task, path)))
         };
-        // Cells made by hand: the padding, and the file after a long value, must not be cut away.
+        // Cells built by hand, so that the padding and the file after a long value are not cut off.
         let word = (format!("{:5}", part.result), Some(style));
         let (within, indent) = match &part.within {
             Some(name) => (format!("in {name}: "), 7),
@@ -326,7 +327,7 @@ fn painted(out: &mut String, text: &str, indent: usize, style: Style, paint: Pai
     }
 }
 
-/// Where within the phase a task stands, as it follows the name of the phase.
+/// The substate, as it follows the name of the phase.
 pub(super) fn substate_text(substate: Option<&Value>) -> String {
     match substate {
         Some(Value::String(text)) => format!(" / {}", shorten(text, SHORT)),

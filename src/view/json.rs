@@ -1,17 +1,17 @@
-//! JSON as text: documents with their envelope, pretty or on one line, and plain values.
+//! JSON as text: documents with their envelope, indented or on one line, and plain values.
 
 use serde::Serialize;
 
-/// The version of every JSON output; it changes only when a consumer has to.
+/// The version of every JSON output. It changes only if consumers have to change.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What a command prints as one JSON document. Its schema is `system/schemas/output/KIND.schema.json`.
+/// A document that a command prints as JSON. Its schema is `system/schemas/output/KIND.schema.json`.
 pub trait JsonDocument: Serialize {
-    /// What the document says it is.
+    /// The value of `kind` in the document.
     const KIND: &'static str;
 }
 
-/// A document as it is printed: the version of its shape and its kind, then its own members.
+/// A document as printed: the version of its form and its kind, then its own members.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<'a, D> {
@@ -27,7 +27,7 @@ impl<'a, D: JsonDocument> Envelope<'a, D> {
     }
 }
 
-/// Says which kind of document each type is.
+/// Declares the kind of each document type.
 macro_rules! documents {
     ($($name:ty = $kind:literal),+ $(,)?) => {
         $(impl super::JsonDocument for $name {
@@ -37,13 +37,13 @@ macro_rules! documents {
 }
 pub(super) use documents;
 
-/// A document as indented JSON with a final newline.
+/// The document as indented JSON with a final newline.
 #[must_use]
 pub fn pretty(document: &impl JsonDocument) -> String {
     indented(&Envelope::of(document))
 }
 
-/// A document as one line of JSON with a final newline, for streams of newline-delimited JSON.
+/// The document as one line of JSON with a final newline, for newline-delimited JSON.
 #[must_use]
 pub fn line(document: &impl JsonDocument) -> String {
     let mut text = serde_json::to_string(&Envelope::of(document)).unwrap_or_default();
@@ -51,10 +51,10 @@ pub fn line(document: &impl JsonDocument) -> String {
     text
 }
 
-/// Any value as indented JSON with a final newline, without an envelope.
+/// A value as indented JSON with a final newline, without an envelope.
 #[must_use]
 pub fn indented(value: &impl Serialize) -> String {
-    // Our wire structs hold string keys only, for which serialisation into memory cannot fail.
+    // The wire structs have only string keys, so serialization into memory cannot fail.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text

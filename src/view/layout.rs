@@ -1,13 +1,13 @@
-//! Text made safe and made to fit: cleaning, shortening, wrapping, columns, shell and fence quoting.
+//! Makes text safe and makes it fit: cleaning, shortening, wrapping, columns, shell quoting and code fences.
 
 use super::{Paint, Style};
 
-/// The longest a value is shown on one line.
+/// The maximum length of a value on one line, in characters.
 pub const SHORT: usize = 80;
 
-/// The text on one line: white space folded, control characters made visible.
+/// The text on one line: white space is folded, and control characters are replaced.
 ///
-/// Text from files reaches a terminal or a commit message only through here, so that it can neither
+/// Text from files reaches a terminal or a commit message only through this function, so that it can neither
 /// move the cursor nor start a line of its own.
 #[must_use]
 pub fn one_line(text: &str) -> String {
@@ -21,7 +21,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// A control character, or one that reorders text, becomes the replacement character.
+/// Replaces control characters, and characters that reorder text, by the replacement character.
 fn visible(c: char) -> char {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || reorders { char::REPLACEMENT_CHARACTER } else { c }
@@ -38,9 +38,9 @@ pub fn shorten(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The words of the text in lines of at most `width` characters; 0 means one line.
+/// The words of the text in lines of at most `width` characters; 0 means a single line.
 ///
-/// A word longer than the width stands alone on its line and is not broken: it may be a path.
+/// A word that is longer than the width, which may be a path, gets its own line and is not broken.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let clean = one_line(text);
@@ -66,7 +66,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Appends the text, wrapped and indented; the second and later lines are indented by `hang` more.
+/// Appends the text, wrapped and indented by `indent`; all lines but the first are indented by `hang` more.
 pub fn paragraph(out: &mut String, text: &str, indent: usize, hang: usize, width: usize) {
     let room = if width == 0 { 0 } else { width.saturating_sub(indent + hang).max(20) };
     for (number, line) in wrap(text, room).iter().enumerate() {
@@ -77,22 +77,22 @@ pub fn paragraph(out: &mut String, text: &str, indent: usize, hang: usize, width
     }
 }
 
-/// One cell of a table: its text, already on one line, and its style.
+/// A cell of a table: its text, already on one line, and its style.
 pub type Cell = (String, Option<Style>);
 
-/// A cell in no style.
+/// A cell without a style.
 #[must_use]
 pub fn plain(text: impl AsRef<str>) -> Cell {
     (shorten(text.as_ref(), SHORT), None)
 }
 
-/// A cell in a style.
+/// A cell with a style.
 #[must_use]
 pub fn styled(text: impl AsRef<str>, style: Style) -> Cell {
     (shorten(text.as_ref(), SHORT), Some(style))
 }
 
-/// Rows in aligned columns, two spaces between them, no trailing space, cut at `width` (0: never).
+/// Rows in aligned columns, separated by two spaces, without trailing spaces, cut at `width` (0: never).
 #[must_use]
 pub fn columns(rows: &[Vec<Cell>], indent: usize, paint: Paint, width: usize) -> String {
     let mut widths: Vec<usize> = Vec::new();
@@ -133,7 +133,7 @@ pub fn columns(rows: &[Vec<Cell>], indent: usize, paint: Paint, width: usize) ->
     out
 }
 
-/// The text in a Markdown code fence longer than any run of backticks within.
+/// The text in a Markdown code fence that is longer than any run of backticks in it.
 #[must_use]
 pub fn fenced(info: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
@@ -141,13 +141,13 @@ pub fn fenced(info: &str, text: &str) -> String {
     format!("{fence}{info}\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
 
-/// `1 task`, `2 tasks`.
+/// A count with its noun: `1 task`, `2 tasks`.
 #[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// A path as seen from the directory of its task, on one line.
+/// A path relative to the directory of its task, on one line.
 pub(super) fn below(directory: &str, path: &str) -> String {
     one_line(path.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path))
 }

@@ -9,9 +9,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Log {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// The steps, in the order given.
+    /// The steps, in the given order.
     pub entries: Vec<StepView>,
 }
 
@@ -24,7 +24,7 @@ impl Log {
         Self { repository, entries }
     }
 
-    /// The history as text: aligned lines, each followed by its reason, actor and evidence.
+    /// The history as text: aligned lines, each followed by the reason, the actor and the evidence.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         if self.entries.is_empty() {
@@ -54,7 +54,7 @@ impl Log {
     }
 }
 
-/// The line of a step; the task is named only where the log is of several.
+/// The line of a step; it names the task only if the log covers several.
 fn row(step: &StepView, several: bool) -> Vec<Cell> {
     let style = match step.kind {
         Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer => Style::Good,

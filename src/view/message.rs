@@ -1,32 +1,32 @@
-//! The message of a transition's commit: subject, reason, and trailers that no text can forge.
+//! The commit message of a transition: subject, reason, and trailers that no text can forge.
 
 use super::layout::{one_line, wrap};
 use crate::base::{Digest, TaskId, WorkflowName};
 use crate::config::{CommitSubject, Placeholder};
 use crate::decide::{Evidence, Kind, Transition};
 
-/// Git's custom for the width of a body.
+/// The customary width of the body of a git commit message.
 const WIDTH: usize = 72;
 
-/// What a commit message is made of.
+/// The contents of a commit message.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     /// The task.
     pub task: &'a TaskId,
     /// The transition.
     pub transition: &'a Transition,
-    /// The workflow that judged it.
+    /// The workflow that decided.
     pub workflow: &'a WorkflowName,
     /// The digest of that workflow.
     pub workflow_digest: Digest,
-    /// The first line, as `orch.toml` wants it.
+    /// The template of the first line, from `orch.toml`.
     pub subject: &'a CommitSubject,
-    /// Name and address for a `Signed-off-by` trailer.
+    /// The name and address for a `Signed-off-by` trailer.
     pub sign_off: Option<&'a str>,
 }
 
 impl Message<'_> {
-    /// The whole message: subject, reason, trailers, with a final newline.
+    /// The complete message: subject, reason, trailers, with a final newline.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = self.first_line();
@@ -43,7 +43,7 @@ impl Message<'_> {
         out
     }
 
-    /// The subject alone, on one line whatever the template and the names say.
+    /// The subject alone, on one line whatever the template and the names contain.
     #[must_use]
     pub fn first_line(&self) -> String {
         let transition = self.transition;
@@ -57,7 +57,7 @@ impl Message<'_> {
         };
         let out = self.subject.render(value);
         let subject = one_line(&out);
-        // An empty subject would turn the body into the subject; a leading `#` would be a comment.
+        // With an empty subject the body would become the subject; a leading `#` would be a comment.
         match subject.chars().next() {
             None => format!("orch({})", self.task),
             Some('#') => format!("orch {subject}"),
@@ -97,7 +97,7 @@ impl Message<'_> {
     }
 }
 
-/// Where a transition leads; of one that stays where it is, also what was done there.
+/// The target of a transition; for a step within a phase, also what was done.
 pub(super) fn within(transition: &Transition) -> String {
     match (&transition.action, transition.kind) {
         (Some(action), kind) => format!("{} ({} {action})", transition.to, kind.as_str()),
@@ -116,7 +116,7 @@ fn evidence(proof: &Evidence) -> String {
     }
 }
 
-/// A path as git quotes it: as it is, or in double quotes where it holds what ends a line or a quote.
+/// A path as git quotes it: in double quotes if it contains control characters, quotes or backslashes.
 fn quoted(path: &str) -> String {
     let needs = path.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')) || path.trim() != path;
     if !needs {
@@ -139,10 +139,10 @@ fn quoted(path: &str) -> String {
     out
 }
 
-/// The reason as one paragraph of which no line reads like a trailer, a divider or a comment.
+/// The reason as one paragraph in which no line looks like a trailer, a divider or a comment.
 ///
-/// Git takes trailers from the last paragraph only, which is ours; the indent guards against tools
-/// that look at every line.
+/// Git reads trailers only from the last paragraph, which is under orch's control; the indent guards against
+/// tools that read every line.
 fn body(reason: &str) -> String {
     wrap(reason, WIDTH)
         .into_iter()

@@ -1,9 +1,9 @@
-//! Decisions in words and shapes: text, JSON, annotations, commit messages, prompts.
+//! Turns decisions into text, JSON, annotations, commit messages and prompts.
 //!
-//! Everything here turns a value into text and decides nothing. No terminal, clock or environment is
-//! known: colour and width are arguments, and the same values give the same bytes. The JSON structs
-//! are the public wire format; their schemas lie in `system/schemas/output/`. Every path in JSON is
-//! relative to the root of the repository; text names an artifact by its path below its task.
+//! Everything here turns values into text and decides nothing. It knows no terminal, clock or environment:
+//! colour and width are arguments, and the same values yield the same bytes. The JSON structs are the public
+//! wire format; their schemas are in `system/schemas/output/`. All paths in JSON are relative to the root of
+//! the repository; text shows the path of an artifact relative to its task.
 
 mod action_prompt;
 mod answer;
@@ -65,53 +65,53 @@ use crate::decide::{Choice, Decision};
 use crate::workflow::{System, Workflow};
 use serde::Serialize;
 
-/// One task as the shell knows it: its decision and what lies around it.
+/// One task to show: its decision and its circumstances.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
-    /// What the rules say.
+    /// The decision.
     pub decision: &'a Decision,
-    /// The workflow that said it.
+    /// The workflow that decided.
     pub workflow: &'a Workflow,
-    /// Where schemas and instructions come from.
+    /// The source of schemas and instructions.
     pub system: &'a System,
     /// A title for people.
     pub title: Option<&'a str>,
     /// The directory of the task.
     pub directory: &'a RepoPath,
-    /// The commit in which the state was last committed.
+    /// The commit that contains the present state.
     pub committed: Option<String>,
-    /// When the task last moved; used for order only, and never shown.
+    /// The time of the task's last step; used only for sorting, never shown.
     pub unmoved_since: Option<Timestamp>,
-    /// Where `system/` lies in the repository; `None` where its texts are only in the binary.
+    /// The path of `system/` in the repository; `None` if its texts are only in the binary.
     pub system_dir: Option<&'a str>,
-    /// What is known of a run of this task, if there is or was one.
+    /// What is known about a run of this task, if any.
     pub runner: Option<RunnerView<'a>>,
-    /// Commands that only the shell can find, such as `git restore`; they come first.
+    /// Commands that require knowledge of the environment, such as `git restore`; they come first.
     pub extra_options: Vec<Choice>,
-    /// Findings that only the shell can make.
+    /// Findings that require knowledge of the environment.
     pub extra_diagnostics: Vec<Diagnostic>,
 }
 
-/// What is known of a run of a task.
+/// What is known about a run of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunnerView<'a> {
-    /// A process works on the task now.
+    /// A process is working on the task now.
     Running,
-    /// The run stopped because nothing changed; why, as a sentence without a final full stop.
+    /// The run stopped because nothing changed; the reason, as a sentence without a final full stop.
     Stalled(&'a str),
 }
 
-/// The repository, or the directory outside git, that was looked at.
+/// The repository, or the directory outside git, that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Repository {
-    /// Its root: the only absolute path in any output.
+    /// The root: the only absolute path in any output.
     pub root: String,
-    /// The branch; null where HEAD is detached, or outside git.
+    /// The branch; null if HEAD is detached, or outside git.
     pub branch: Option<String>,
-    /// The commit of HEAD; null on a branch without a commit, or outside git.
+    /// The commit of HEAD; null on a branch without commits, or outside git.
     pub head: Option<String>,
-    /// What was read: `work-dir`, `index` or `commit:<id>`.
+    /// The source of the files: `work-dir`, `index` or `commit:<id>`.
     #[cfg_attr(test, schemars(extend("pattern" = "^(work-dir|index|commit:.+)$")))]
     pub source: String,
 }

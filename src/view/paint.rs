@@ -1,34 +1,34 @@
-//! Colour as a value: whether to use it is decided elsewhere.
+//! Colour as a value; whether to use it is decided elsewhere.
 
 /// Whether text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paint {
-    /// Whether ANSI codes are written.
+    /// Whether to write ANSI codes.
     pub colour: bool,
 }
 
-/// What a piece of text is, in terms of how it looks.
+/// The role of a piece of text, which determines its look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// The name of a thing.
+    /// The name of something.
     Strong,
-    /// Beside the point.
+    /// Secondary information.
     Dim,
-    /// Wrong.
+    /// A problem.
     Bad,
-    /// Right.
+    /// A success.
     Good,
-    /// A person is needed.
+    /// Something that needs a person.
     Warn,
     /// A command to type.
     Command,
 }
 
 impl Paint {
-    /// No colour at all.
+    /// No colour.
     pub const PLAIN: Self = Self { colour: false };
 
-    /// The text in a style; unchanged where colour is off or the text is empty.
+    /// The text in a style; unchanged if colour is off or the text is empty.
     #[must_use]
     pub fn paint(self, style: Style, text: &str) -> String {
         if self.colour && !text.is_empty() {

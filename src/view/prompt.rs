@@ -1,4 +1,4 @@
-//! `orch prompt`: the whole instruction for whoever does the current phase, as Markdown.
+//! `orch prompt`: the complete instructions for the current phase, as Markdown.
 
 use super::Subject;
 use super::layout::{fenced, one_line};
@@ -8,8 +8,8 @@ use crate::base::command;
 use crate::decide::{Do, ExpectState};
 use crate::workflow::is_tree_name;
 
-/// The instruction for the current phase: what to do, from what, where to write it and by which
-/// schema. It is complete in itself: whoever reads it needs no other document.
+/// The complete instructions for the current phase: what to do, what to read, where to write the result, and
+/// which schema it must match. No other document is needed.
 #[must_use]
 pub fn prompt(subject: &Subject<'_>) -> String {
     let suggestion = Suggestion::of(subject);
@@ -76,7 +76,7 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     }
     let verb = match expected.state {
         ExpectState::Missing => "Write",
-        ExpectState::Stale => "Write anew",
+        ExpectState::Stale => "Rewrite",
         ExpectState::Invalid | ExpectState::Unmet => "Mend",
     };
     out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
@@ -89,51 +89,51 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         expected.state.as_str()
     ));
     if !expected.problems.is_empty() {
-        out.push_str("\nWhat is wrong with it now:\n\n");
+        out.push_str("\nIts problems:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
     }
     if !expected.of.is_empty() {
-        out.push_str("\nIt judges these bytes; copy this into its `of`, unchanged:\n\n");
+        out.push_str("\nIt judges these versions; copy this into its `of`, unchanged:\n\n");
         out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));
     }
     if let Some(schema) = schema {
         let name = expected.schema.as_deref().unwrap_or_default();
-        out.push_str(&format!("\nThe schema `{name}` has to accept it:\n\n"));
+        out.push_str(&format!("\nIt must match the schema `{name}`:\n\n"));
         out.push_str(&fenced("json", schema));
     }
     if let Some(example) = &expected.example {
-        out.push_str("\nAn example that it accepts:\n\n");
+        out.push_str("\nA valid example:\n\n");
         out.push_str(&fenced("json", super::indented(example).trim_end()));
     }
     if !expected.tree.is_empty() {
         let places = match expected.tree.as_slice() {
-            [all] if all == "**" => "anywhere outside of tasks".to_owned(),
+            [all] if all == "**" => "anywhere outside the tasks".to_owned(),
             several => format!("in `{}`", several.join("`, `")),
         };
         out.push_str(&format!(
-            "\nOr write no file, and commit the change itself, {places}. Name the task in the message:\n\n"
+            "\nAlternatively, write no file and commit the change itself, {places}. Name the task in the message:\n\n"
         ));
         out.push_str(&commit_command(task));
     }
 }
 
-/// What is asked for is code, and no file of the task.
+/// The section for an output that is committed code and not a file of the task.
 fn commit_section(out: &mut String, task: &str, expected: &Expected) {
     let because = one_line(&expected.because);
     out.push_str(&format!("\n## Commit the `{}`\n\n", expected.artifact));
     out.push_str(&format!("It is {}: {because}.\n", expected.state.as_str()));
     if !expected.problems.is_empty() {
-        out.push_str("\nWhat is wrong with it now:\n\n");
+        out.push_str("\nIts problems:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
     }
     out.push_str(&format!(
-        "\nIt is what is committed in `{}`. Name the task in the message:\n\n",
+        "\nThe artifact is the code committed in `{}`. Name the task in the message:\n\n",
         expected.tree.join("`, `")
     ));
     out.push_str(&commit_command(task));
 }
 
-/// How code is committed for a task.
+/// The command that commits code for a task.
 fn commit_command(task: &str) -> String {
     fenced("sh", &command(&["git", "commit", "--trailer", &format!("Orch-Task: {task}")]))
 }
@@ -151,11 +151,11 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
     let mut out = String::from("\n## Nothing to write\n\n");
     out.push_str(match suggestion.duty.r#do {
         Do::Apply => "A transition is due. Apply it:\n",
-        Do::Run => "The action is all there is to do; its result is what the instructions ask for.\n",
+        Do::Run => "There is nothing to do but the action; report its result as the instructions say.\n",
         Do::Decide | Do::Answer => "A person has to decide:\n",
         Do::Repair => "The task has to be repaired first:\n",
-        Do::Nothing => "Nobody has to do anything.\n",
-        Do::Write | Do::Fix | Do::Renew => "Every output is there, but no rule accepts what they say.\n",
+        Do::Nothing => "Nothing has to be done.\n",
+        Do::Write | Do::Fix | Do::Renew => "All outputs exist, but no rule accepts their content.\n",
     });
     let mut commands: Vec<String> = suggestion.options.iter().map(|option| command(&option.argv)).collect();
     let apply = command(&["orch", "next", &suggestion.task.id]);
@@ -171,15 +171,13 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
 
 fn rules(out: &mut String, suggestion: &Suggestion) {
     out.push_str("\n## Rules\n\n");
-    out.push_str(
-        "- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.\n",
-    );
+    out.push_str("- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.\n");
     if !suggestion.expects.is_empty() {
-        out.push_str("- Write whole files, in UTF-8, at exactly the paths named here.\n");
-        out.push_str("- Say what is so. A report may say no; it names what it judged.\n");
+        out.push_str("- Write complete files, in UTF-8, at exactly these paths.\n");
+        out.push_str("- Report the truth; a negative report is fine. Name what the report judges.\n");
     }
     let check = command(&["orch", "suggest", &suggestion.task.id]);
     out.push_str(&format!(
-        "- When done, run `{check}`: it says what is accepted and what is still missing.\n"
+        "- When you are done, run `{check}`. It shows what is accepted and what is still missing.\n"
     ));
 }

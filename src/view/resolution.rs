@@ -1,10 +1,10 @@
-//! `orch resolve`: what became of the records that a merge left in pieces.
+//! `orch resolve`: the results of joining conflicted records.
 
 use super::layout::{one_line, paragraph};
 use super::{CommandView, Finding, Log, Paint, Repository, StepView, Style};
 use serde::Serialize;
 
-/// The words for what became of a record.
+/// The words for the result of resolving a record.
 #[cfg(test)]
 const HOW: [&str; 8] =
     ["ours", "theirs", "merged", "chosen-ours", "chosen-theirs", "renewed", "disputed", "failed"];
@@ -13,63 +13,63 @@ const HOW: [&str; 8] =
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resolutions {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// Every task whose record was in pieces.
+    /// Every task with a conflicted record.
     pub tasks: Vec<Resolution>,
-    /// The command that goes on with the operation of git; null where none is going on.
+    /// The command that continues the operation of git; null if none is in progress.
     pub next: Option<Vec<String>>,
-    /// Whether something stands in its way: a record, or any other unmerged path.
+    /// Whether something blocks that operation: a record, or any other unmerged path.
     pub blocked: bool,
 }
 
 super::json::documents! { Resolutions = "resolution" }
 
-/// What became of one record.
+/// The result of resolving one record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
     /// The task.
     pub task: String,
-    /// Its directory.
+    /// The directory of the task.
     pub path: String,
-    /// Whether its record is whole again.
+    /// Whether the record is resolved.
     pub settled: bool,
-    /// `ours` or `theirs` where only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`,
-    /// `renewed`, `disputed`, or `failed`.
+    /// `ours` or `theirs` if only one side had moved, `merged`, `chosen-ours`, `chosen-theirs`, `renewed`,
+    /// `disputed`, or `failed`.
     #[cfg_attr(test, schemars(extend("enum" = HOW)))]
     pub how: &'static str,
     /// The phases of the two sides, ours first.
     #[cfg_attr(test, schemars(extend("maxItems" = 2)))]
     pub sides: Vec<String>,
-    /// The phase that the task is in now; null where that is not settled.
+    /// The resulting phase of the task; null if it is not resolved.
     pub current_phase: Option<String>,
-    /// Why, or why not.
+    /// The reason for the result.
     pub reason: String,
     /// Whether its two files were marked as resolved in the index.
     pub staged: bool,
-    /// The commit that records the choice of a side, where no operation of git is going on.
+    /// The commit that records the choice of a side, if no operation of git is in progress.
     pub commit: Option<String>,
-    /// Other files of the task that are left to people.
+    /// Other files of the task that people have to resolve.
     pub left: Vec<Finding>,
-    /// What our side alone tells, where the two are disputed.
+    /// The steps that only our side has, if the sides are disputed.
     pub ours: Vec<StepView>,
-    /// What the other side alone tells.
+    /// The steps that only the other side has.
     pub theirs: Vec<StepView>,
     /// The ways out of a dispute.
     pub options: Vec<CommandView>,
 }
 
 impl Resolutions {
-    /// The envelope of these records.
+    /// The envelope of these results.
     #[must_use]
     pub fn new(repository: Repository, tasks: Vec<Resolution>) -> Self {
         let (next, blocked) = (None, tasks.iter().any(|task| !task.settled));
         Self { repository, tasks, next, blocked }
     }
 
-    /// Each record in a line, and under it what is left to people.
+    /// One line per record and, below it, what people have to resolve.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         self.tasks.iter().map(|task| task.text(&self.repository, paint, width)).collect()

@@ -1,11 +1,11 @@
-//! Runs: how one ended, what was ordered of one, and who runs what.
+//! Runs: how one ended, what was ordered, and which exist.
 
 use super::layout::{Cell, columns, one_line, plain, styled};
 use super::{Paint, Repository, Style, TaskView, TransitionLine};
 use crate::decide::{Ending, Mode};
 use serde::Serialize;
 
-/// The words for how a run is.
+/// The words for the state of a run.
 #[cfg(test)]
 const RUN_STATES: [&str; 10] = [
     "running",
@@ -25,57 +25,57 @@ const RUN_STATES: [&str; 10] = [
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
     /// The task.
     #[serde(flatten)]
     pub task: TaskView,
     /// The id of the run; null for a dry run.
     pub run: Option<String>,
-    /// How it ended; null for a dry run that would go on.
+    /// How the run ended; null for a dry run that would continue.
     pub ending: Option<Ending>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How many turns it has used.
+    /// The number of turns that the run has used.
     pub turns: u32,
-    /// How many it may use.
+    /// The number of turns that the run may use.
     pub max_turns: u32,
-    /// What results have reported as their cost.
+    /// The sum of the costs that results reported.
     #[cfg_attr(test, schemars(extend("minimum" = 0)))]
     pub cost: f64,
     /// Whether it was interrupted from the keyboard.
     pub interrupted: bool,
-    /// What would be performed now: for a dry run.
+    /// For a dry run: the work that would be performed now.
     pub due: Option<String>,
-    /// What was recorded, in order.
+    /// The recorded steps, in order.
     pub transitions: Vec<TransitionLine>,
-    /// Commands by which it goes on.
+    /// The commands that continue the task.
     pub options: Vec<Vec<String>>,
 }
 
-/// What came of an order about a run.
+/// The result of an order to a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControlReport {
     /// The task.
     pub task: String,
-    /// What was ordered.
+    /// The order.
     #[cfg_attr(test, schemars(extend("enum" = ["pause", "resume", "stop"])))]
     pub order: &'static str,
-    /// `told` where a process drives the task and was told, `done` where it was carried out at once.
+    /// `told` if a process runs the task and was told, `done` if the order was carried out at once.
     #[cfg_attr(test, schemars(extend("enum" = ["told", "done"])))]
     pub effect: &'static str,
-    /// What was recorded.
+    /// The recorded steps.
     pub transitions: Vec<TransitionLine>,
 }
 
-/// The envelope of the runs that are known.
+/// The envelope of the known runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Runs {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// The runs, in the order of their tasks.
+    /// The runs, sorted by task.
     pub runs: Vec<RunLine>,
 }
 
@@ -86,29 +86,29 @@ pub struct Runs {
 pub struct RunLine {
     /// The task.
     pub task: String,
-    /// Its id.
+    /// The id of the run.
     pub run: String,
-    /// `running`, `interrupted`, or how it ended.
+    /// `running`, `interrupted`, or how the run ended.
     #[cfg_attr(test, schemars(extend("enum" = RUN_STATES)))]
     pub state: &'static str,
-    /// Since when, in UTC.
+    /// When it reached this state, in UTC.
     pub since: String,
-    /// The process that drives it, or did.
+    /// The id of the process that runs the task, or did.
     pub pid: u32,
-    /// Whether people are asked.
+    /// Whether the run asks people.
     pub mode: Mode,
-    /// What is performed now, or was when it was interrupted.
+    /// The current work, or that at the time of the interruption.
     pub work: Option<String>,
-    /// How many turns it has used.
+    /// The number of turns that the run has used.
     pub turns: u32,
-    /// How many it may use.
+    /// The number of turns that the run may use.
     pub max_turns: u32,
-    /// What results have reported as their cost.
+    /// The sum of the costs that results reported.
     #[cfg_attr(test, schemars(extend("minimum" = 0)))]
     pub cost: f64,
-    /// How long it has taken, in seconds.
+    /// How long the run has taken, in seconds.
     pub seconds: u64,
-    /// Why it ended.
+    /// Why the run ended.
     pub reason: Option<String>,
 }
 
@@ -121,11 +121,11 @@ impl Runs {
         Self { repository, runs }
     }
 
-    /// The runs as text, a line each, then why it ended.
+    /// The runs as text: one line each, followed by the reason for the ending.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         if self.runs.is_empty() {
-            return "nothing has been run\n".to_owned();
+            return "no runs\n".to_owned();
         }
         let rows: Vec<Vec<Cell>> = self.runs.iter().map(RunLine::row).collect();
         columns(&rows, 0, paint, width)
@@ -204,9 +204,6 @@ t-22  stalled  turn 3 of 50          since 2026-11-21T04:50:00Z  nothing has cha
 
 "#]]
         );
-        assert_eq!(
-            Runs::new(samples::repository(), Vec::new()).text(Paint::PLAIN, 0),
-            "nothing has been run\n"
-        );
+        assert_eq!(Runs::new(samples::repository(), Vec::new()).text(Paint::PLAIN, 0), "no runs\n");
     }
 }

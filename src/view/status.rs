@@ -1,4 +1,4 @@
-//! `orch status`: one line a task, and how many are where.
+//! `orch status`: one line per task, and the number of tasks in each phase.
 
 use super::explain::substate_text;
 use super::layout::{columns, counted, one_line, plain, styled};
@@ -10,23 +10,23 @@ use crate::decide::{Do, ExpectState};
 use crate::workflow::{Owner, Workflow};
 use serde::Serialize;
 
-/// Where every task stands.
+/// The status of every task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// The tasks, the most urgent first.
+    /// The tasks, most urgent first.
     pub tasks: Vec<TaskStatus>,
-    /// How many tasks are in each phase, by workflow and in document order.
+    /// The number of tasks in each phase, by workflow and in document order.
     pub phases: Vec<PhaseCount>,
-    /// Findings that belong to no single task.
+    /// Findings that do not belong to a single task.
     pub diagnostics: Vec<Finding>,
 }
 
 super::json::documents! { Status = "status" }
 
-/// Where one task stands.
+/// The status of one task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskStatus {
@@ -36,16 +36,16 @@ pub struct TaskStatus {
     /// Who must do what about it.
     #[serde(flatten)]
     pub duty: DutyView,
-    /// The file that has to be acted on first; null where it is no matter of a file.
+    /// The file that needs attention first; null if no file does.
     pub at: Option<Spot>,
-    /// The commit that holds the present state; null where none does.
+    /// The commit that contains the present state; null if none does.
     pub committed: Option<String>,
     /// The line for people.
     #[serde(skip)]
     headline: (String, Style),
 }
 
-/// A file, and the place of its first problem.
+/// A file, and the position of its first problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spot {
@@ -59,15 +59,15 @@ pub struct Spot {
     pub column: Option<u32>,
 }
 
-/// How many tasks are in a phase.
+/// The number of tasks in a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PhaseCount {
     /// The workflow.
     pub workflow: String,
-    /// The phase; null where the state names none.
+    /// The phase; null if the state names none.
     pub phase: Option<String>,
-    /// How many.
+    /// The number of tasks.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub count: usize,
 }
@@ -105,7 +105,7 @@ impl Status {
         out
     }
 
-    /// `4 tasks: 2 codegen, 1 test, 1 done`.
+    /// A summary such as `4 tasks: 2 codegen, 1 test, 1 done`.
     fn summary(&self) -> String {
         let workflows = self.phases.iter().map(|count| &count.workflow);
         let several = workflows.clone().any(|name| Some(name) != workflows.clone().next());
@@ -124,7 +124,7 @@ impl Status {
 }
 
 impl TaskStatus {
-    /// Where one task stands.
+    /// The status of one task.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         let suggestion = Suggestion::of(subject);
@@ -158,7 +158,7 @@ impl TaskStatus {
     }
 }
 
-/// What has to be acted on first: the place of the first problem, else the first path expected.
+/// The place that needs attention first: that of the first problem, else the first expected path.
 fn spot(suggestion: &Suggestion) -> Option<Spot> {
     let wanted: &[ExpectState] = match suggestion.duty.r#do {
         Do::Fix => &[ExpectState::Invalid, ExpectState::Unmet],
@@ -180,7 +180,7 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
     }
 }
 
-/// The phases that hold a task, by the name of the workflow and in document order.
+/// The phases that contain tasks, by workflow and in document order.
 fn count(subjects: &[Subject<'_>]) -> Vec<PhaseCount> {
     let mut workflows: Vec<&Workflow> = Vec::new();
     for subject in subjects {

@@ -1,11 +1,11 @@
-//! One step of a task in JSON, whoever shows it: transitions, log, audit, events, runs, resolution.
+//! One step of a task in JSON, as used by transitions, log, audit, events, runs and resolution.
 
 use super::wire::in_repository;
 use crate::base::RepoPath;
 use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition};
 use serde::Serialize;
 
-/// A step of a task: a move from phase to phase, or what was recorded within a phase.
+/// A step of a task: a move from phase to phase, or a step within a phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StepView {
@@ -13,60 +13,60 @@ pub struct StepView {
     pub task: String,
     /// The directory of the task.
     pub path: String,
-    /// Its number, from 1; null where nothing was committed: in a dry run, or outside git.
+    /// The number of the step, from 1; null if nothing was committed, in a dry run or outside git.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
     pub seq: Option<u64>,
-    /// When it was recorded, in UTC; null where nothing was committed.
+    /// When the step was recorded, in UTC; null if nothing was committed.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: Option<String>,
     /// The phase that was left; null for the creation of the task.
     pub from: Option<String>,
     /// The phase that was entered.
     pub to: String,
-    /// What kind of step. `run`, `skip`, `answer`, `order`, `start` and `end` are recorded within a phase.
+    /// The kind of step. `run`, `skip`, `answer`, `order`, `start` and `end` are recorded within a phase.
     pub kind: Kind,
-    /// The action that it is about.
+    /// The action that the step records.
     pub action: Option<String>,
-    /// The rule that yielded it.
+    /// The rule that yielded the step.
     pub rule: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Who made it; null where nothing was committed.
+    /// The actor of the step; null if nothing was committed.
     pub actor: Option<ActorView>,
-    /// The files that it rests on.
+    /// The files that the step rests on.
     pub evidence: Vec<StepEvidence>,
-    /// Artifacts whose absence it accepts.
+    /// Artifacts whose absence the step accepts.
     pub waived: Vec<String>,
-    /// The commit that holds it, where known.
+    /// The commit that contains the step, if known.
     pub commit: Option<String>,
 }
 
-/// Who made a step.
+/// The actor of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ActorView {
-    /// What kind of actor.
+    /// The kind of actor.
     pub kind: ActorKind,
-    /// A name.
+    /// The name.
     pub name: String,
 }
 
-/// A file that a step rests on. Records keep its path and blob id only.
+/// A file that a step rests on. Records contain only its path and blob id.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StepEvidence {
-    /// The artifact; null where it is read from a record.
+    /// The artifact; null if the step was read from a record.
     pub artifact: Option<String>,
     /// The file.
     pub path: String,
-    /// Its blob id, as recorded.
+    /// The recorded blob id.
     pub digest: String,
-    /// Whether the artifact parses and its schema accepts it; null where it is read from a record.
+    /// Whether the artifact parses and matches its schema; null if the step was read from a record.
     pub valid: Option<bool>,
 }
 
 impl StepView {
-    /// The step of a transition; what only a record knows is taken from its entry, if there is one.
+    /// The step of a transition, completed from its recorded entry if there is one.
     #[must_use]
     pub fn of(
         task: &str,
@@ -129,7 +129,7 @@ impl StepView {
         self.action.as_ref().map_or_else(|| kind.to_owned(), |action| format!("{kind} {action}"))
     }
 
-    /// The commit, cut to the length that people read.
+    /// The id of the commit, shortened for people.
     pub(super) fn short_commit(&self) -> String {
         self.commit.iter().flat_map(|commit| commit.chars().take(10)).collect()
     }

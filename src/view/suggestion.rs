@@ -1,4 +1,4 @@
-//! From a decision to a suggestion.
+//! Builds a suggestion from a decision.
 
 use super::wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, in_repository};
 use super::{DutyView, Subject, TaskView};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 impl Suggestion {
-    /// The decision about a task, written for somebody.
+    /// The suggestion for a task, with everything that its recipient needs.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         let decision = subject.decision;
@@ -49,7 +49,7 @@ impl Possible {
     }
 }
 
-/// What a rule waits for; where no rule fired, the expectations say it better.
+/// What a rule waits for; `None` if no rule fired, because then the expectations say more.
 fn waits_for(decision: &Decision) -> Option<String> {
     match &decision.verdict {
         Verdict::Wait { what, .. } if decision.rule.is_some() => Some(what.clone()),
@@ -57,7 +57,7 @@ fn waits_for(decision: &Decision) -> Option<String> {
     }
 }
 
-/// The phase the task is in.
+/// The current phase of the task.
 pub(super) fn phase<'a>(subject: &Subject<'a>) -> Option<&'a Phase> {
     subject.workflow.phase(subject.decision.phase.as_ref()?)
 }
@@ -100,18 +100,18 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
     }
 }
 
-/// The part of the repository that an artifact may be as committed code.
+/// The part of the repository that an artifact may consist of as committed code.
 pub(super) fn scope<'a>(subject: &Subject<'a>, artifact: &ArtifactName) -> Option<&'a TreeScope> {
     subject.workflow.artifact(artifact)?.tree.as_ref()
 }
 
-/// The text of the schema that has to accept an expected artifact.
+/// The text of the schema for an expected artifact.
 pub(super) fn schema_text<'a>(subject: &Subject<'a>, expected: &Expectation) -> Option<&'a str> {
     let declared = subject.workflow.artifact(&expected.artifact)?.schema.as_ref();
     declared.map(|schema| &*schema.text).or_else(|| subject.system.schema(expected.schema.as_deref()?))
 }
 
-/// The first example of a schema, judging what there is to judge now; values are never invented.
+/// The first example of a schema, with `of` replaced by the present digests. No other value is invented.
 fn example(schema: &str, of: &BTreeMap<String, String>) -> Option<Value> {
     let schema: Value = serde_json::from_str(schema).ok()?;
     let mut example = schema.get("examples")?.as_array()?.first()?.clone();

@@ -1,4 +1,4 @@
-//! One task in JSON: which it is and where it is, and who must do what about it.
+//! One task in JSON: its identity, its phase, and who must do what about it.
 
 use super::{RunnerView, Subject};
 use crate::base::RepoPath;
@@ -7,7 +7,7 @@ use crate::workflow::Owner;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A task: which one it is, and the phase it is in.
+/// A task: its identity and its phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -15,19 +15,19 @@ pub struct TaskView {
     /// The id of the task.
     #[serde(rename = "task")]
     pub id: String,
-    /// Its title.
+    /// The title.
     pub title: Option<String>,
-    /// Its directory, relative to the root of the repository.
+    /// The directory, relative to the root of the repository.
     pub path: String,
-    /// The workflow that judged it.
+    /// The workflow that decided.
     pub workflow: String,
-    /// The revision of its state: how many steps are recorded.
+    /// The revision of the state: the number of recorded steps.
     pub rev: u64,
-    /// The phase it is in; null where the state names none.
+    /// The current phase; null if the state names none.
     pub current_phase: Option<String>,
-    /// The position within the phase, as the workflow computes it; null where the phase has none.
+    /// The substate that the workflow computes; null if the phase has none.
     pub substate: Option<Value>,
-    /// Which attempt at that phase this is, from 1; 0 where it is in none.
+    /// The number of the attempt at that phase, from 1; 0 if there is no phase.
     pub attempt: u32,
 }
 
@@ -36,18 +36,18 @@ pub struct TaskView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DutyView {
-    /// The target of a transition; the current phase where it must be done or redone; the last
-    /// consistent one where inconsistent; null for done and error.
+    /// The target of a transition; the current phase if its work must be done or redone; the last consistent
+    /// phase if the task is inconsistent; null for done and error.
     pub suggested_next: Option<String>,
-    /// Where the suggested phase lies from the current one, in document order.
+    /// The direction of the suggested phase from the current one, in document order.
     pub direction: Direction,
-    /// What kind of decision stands.
+    /// The kind of decision.
     pub kind: DutyKind,
     /// Who must act.
     pub owner: Owner,
     /// What has to be done.
     pub r#do: Do,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
@@ -67,14 +67,14 @@ impl TaskView {
         }
     }
 
-    /// The name of the current phase for people.
+    /// The name of the current phase, for people.
     pub(super) fn phase(&self) -> &str {
         self.current_phase.as_deref().unwrap_or("(no phase)")
     }
 }
 
 impl DutyView {
-    /// What the table of duties says about a subject.
+    /// The duty of a subject in JSON.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         let Duty { kind, task, owner, phase, direction, .. } = subject.duty();
@@ -88,7 +88,7 @@ impl DutyView {
 }
 
 impl Subject<'_> {
-    /// Who must do what about the task, given its decision and what is known of its run.
+    /// Who must do what about the task, given its decision and its run.
     #[must_use]
     pub fn duty(&self) -> Duty {
         let runner = self.runner.map(|runner| match runner {

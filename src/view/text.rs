@@ -1,4 +1,4 @@
-//! Suggestions as text for people: calm, few lines, ending with what to type.
+//! Suggestions as text for people: a few lines that end with what to type.
 
 use super::layout::{Cell, columns, counted, one_line, paragraph, plain, shorten, styled};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
@@ -7,12 +7,12 @@ use crate::base::command;
 use crate::decide::{Direction, Do, DutyKind, ExpectState};
 use crate::workflow::{Owner, is_tree_name};
 
-/// How far the lines below a headline are indented.
+/// The indentation of the lines below a headline.
 const INDENT: usize = 4;
 /// How many paths a headline names.
 const NAMED: usize = 3;
 
-/// The envelope as text: one block a task, the most urgent first; `nothing` is said where there is none.
+/// The envelope as text: one block per task, most urgent first; `nothing` if there is none.
 #[must_use]
 pub fn suggestions(envelope: &Suggestions, nothing: &str, paint: Paint, width: usize) -> String {
     let mut out = String::new();
@@ -34,7 +34,7 @@ pub fn suggestions(envelope: &Suggestions, nothing: &str, paint: Paint, width: u
     out
 }
 
-/// What has to be done, on the line that names the task.
+/// What has to be done, for the line that names the task.
 pub(super) fn headline(suggestion: &Suggestion) -> String {
     let next = suggestion.duty.suggested_next.as_deref().unwrap_or_default();
     if let Some(what) = suggestion.waits_for.as_ref().filter(|_| suggestion.expects.is_empty()) {
@@ -66,7 +66,7 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
     }
 }
 
-/// The paths of what is expected in one of these states, as seen from the task.
+/// The paths that are expected in one of these states, relative to the task.
 fn paths(suggestion: &Suggestion, states: &[ExpectState]) -> String {
     let wanted: Vec<&Expected> =
         suggestion.expects.iter().filter(|expected| states.contains(&expected.state)).collect();
@@ -78,13 +78,13 @@ fn paths(suggestion: &Suggestion, states: &[ExpectState]) -> String {
     if text.is_empty() { "the outputs".to_owned() } else { text.join(", ") }
 }
 
-/// A path as seen from the task.
+/// A path relative to the task.
 pub(super) fn below(suggestion: &Suggestion, path: &str) -> String {
     let inside = path.strip_prefix(&suggestion.task.path).and_then(|rest| rest.strip_prefix('/'));
     one_line(inside.unwrap_or(path))
 }
 
-/// The style of what has to be done.
+/// The style of a headline.
 pub(super) fn mood(suggestion: &Suggestion) -> Style {
     match (suggestion.duty.r#do, suggestion.duty.owner) {
         (Do::Repair, _) => Style::Bad,
@@ -148,7 +148,7 @@ fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, p
     }
 }
 
-/// A finding in one line, and its hint in another.
+/// A finding on one line, and its hint on another.
 fn problem(out: &mut String, finding: &Finding, indent: usize, paint: Paint, width: usize) {
     let place = finding.place();
     let mut text = if place.is_empty() { String::new() } else { format!("{place}: ") };
@@ -182,12 +182,12 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
     if writes && suggestion.duty.owner == Owner::Agent {
         let prompt = ["orch", "prompt", &suggestion.task.id].map(str::to_owned);
         if !suggestion.options.iter().any(|option| option.argv == prompt) {
-            rows.push(row(&prompt, "the whole instruction"));
+            rows.push(row(&prompt, "the complete instructions"));
         }
     }
     if rows.is_empty() && suggestion.duty.owner == Owner::Human {
         let explain = ["orch", "explain", &suggestion.task.id].map(str::to_owned);
-        rows.push(row(&explain, "every rule tried, and what it saw"));
+        rows.push(row(&explain, "every rule, and the values it read"));
     }
     rows
 }

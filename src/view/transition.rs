@@ -13,15 +13,15 @@ use serde::Serialize;
 pub struct AppliedView<'a> {
     /// The task.
     pub task: &'a TaskId,
-    /// Its directory.
+    /// The directory of the task.
     pub directory: &'a RepoPath,
-    /// The workflow that tells forward from backward.
+    /// The workflow, which determines the direction of the transition.
     pub workflow: &'a Workflow,
     /// The transition.
     pub transition: &'a Transition,
-    /// Its entry in the record; `None` where nothing was recorded.
+    /// The entry in the record; `None` if nothing was recorded.
     pub entry: Option<&'a HistoryEntry>,
-    /// The commit that holds it; `None` where nothing was committed.
+    /// The commit that contains it; `None` if nothing was committed.
     pub commit: Option<&'a str>,
 }
 
@@ -29,13 +29,13 @@ pub struct AppliedView<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transitions {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// Whether they were applied; false for a dry run.
+    /// Whether the transitions were applied; false for a dry run.
     pub applied: bool,
-    /// The transitions, in the order in which they happened.
+    /// The transitions, in order.
     pub transitions: Vec<TransitionLine>,
-    /// What should be known beside them.
+    /// Notes and warnings about them.
     pub diagnostics: Vec<Finding>,
 }
 
@@ -46,16 +46,16 @@ pub struct TransitionLine {
     /// The step.
     #[serde(flatten)]
     pub step: StepView,
-    /// Where the phase that was entered lies from the one that was left, in document order.
+    /// The direction from the phase that was left to the phase that was entered, in document order.
     pub direction: Direction,
-    /// The command that undoes it, for a send-back that was committed.
+    /// The command that undoes the step, for a send-back that was committed.
     pub undo: Option<Vec<String>>,
 }
 
 super::json::documents! { Transitions = "transitions" }
 
 impl Transitions {
-    /// The same with what the user should know beside them.
+    /// Sets the diagnostics.
     #[must_use]
     pub fn noting(mut self, notes: &[Diagnostic]) -> Self {
         self.diagnostics = notes.iter().map(Finding::of).collect();
@@ -75,7 +75,7 @@ impl Transitions {
 }
 
 impl TransitionLine {
-    /// The wire shape of a transition.
+    /// The JSON form of a transition.
     #[must_use]
     pub fn of(applied: &AppliedView<'_>) -> Self {
         let transition = applied.transition;
@@ -92,8 +92,9 @@ impl TransitionLine {
         }
     }
 
-    /// `t-42: planning -> plan_review  (plan-final) the plan is final  3f2a1bc`, cut at `width`
-    /// (0: never) by shortening the reason; after a send-back, a second line that undoes it.
+    /// The transition as text, such as `t-42: planning -> plan_review  (plan-final) the plan is final
+    /// 3f2a1bc`, cut at `width` (0: never) by shortening the reason. After a send-back, a second line shows
+    /// how to undo it.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let step = &self.step;

@@ -1,6 +1,6 @@
-//! The wire format of `orch suggest --json`, which is also `suggestion.json`.
+//! The wire format of `orch suggest --json`, which is also the format of `suggestion.json`.
 //!
-//! Keys are camelCase and in this order; optional values are null, never left out.
+//! Keys are camelCase and in this order; optional values are null and never left out.
 
 use super::{DutyView, Repository, Subject, TaskView, sort};
 use crate::base::{Diagnostic, RepoPath, Severity};
@@ -10,17 +10,17 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The envelope: the same shape for zero, one and many suggestions.
+/// The envelope, which has the same form for zero, one and many suggestions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Suggestions {
-    /// What was looked at.
+    /// The repository that was read.
     pub repository: Repository,
-    /// The suggestions, the most urgent first.
+    /// The suggestions, most urgent first.
     pub suggestions: Vec<Suggestion>,
-    /// How many more there are.
+    /// The number of suggestions that were left out.
     pub omitted: usize,
-    /// Findings that belong to no single task.
+    /// Findings that do not belong to a single task.
     pub diagnostics: Vec<Finding>,
 }
 
@@ -37,23 +37,23 @@ pub struct Suggestion {
     /// Who must do what about it.
     #[serde(flatten)]
     pub duty: DutyView,
-    /// What a `wait` rule waits for; null where no rule says so.
+    /// What a `wait` rule waits for; null if no such rule fired.
     pub waits_for: Option<String>,
-    /// The rule that decided; null where none did.
+    /// The rule that decided; null if none did.
     pub rule: Option<String>,
-    /// The agent of the current phase; null where it has none.
+    /// The agent of the current phase; null if it has none.
     pub agent: Option<String>,
-    /// The action that is due; null where none is.
+    /// The action that is due; null if none is.
     pub action: Option<String>,
-    /// Where the instructions lie; null where they are only in the binary.
+    /// The path of the instructions; null if they are only in the binary.
     pub instructions: Option<String>,
-    /// What the phase builds on.
+    /// The needs of the phase.
     pub inputs: Vec<EvidenceView>,
-    /// What has to be written, mended or renewed.
+    /// What has to be written, corrected or rewritten.
     pub expects: Vec<Expected>,
     /// Commands to choose from.
     pub options: Vec<CommandView>,
-    /// Every move that the rules know from here.
+    /// Every transition that the rules know from here.
     pub moves: Vec<Possible>,
     /// The files that the decision rests on.
     pub evidence: Vec<EvidenceView>,
@@ -61,11 +61,11 @@ pub struct Suggestion {
     pub waived: Vec<String>,
     /// Findings about the task.
     pub diagnostics: Vec<Finding>,
-    /// The commit that holds the present state; null where none does.
+    /// The commit that contains the present state; null if none does.
     pub committed: Option<String>,
 }
 
-/// A file that a decision rests on, or that a phase builds on.
+/// A file that a decision rests on, or that a phase needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EvidenceView {
@@ -73,35 +73,35 @@ pub struct EvidenceView {
     pub artifact: String,
     /// The file.
     pub path: String,
-    /// Its blob id.
+    /// The blob id.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub digest: String,
-    /// Whether the artifact parses and its schema accepts it.
+    /// Whether the artifact parses and matches its schema.
     pub valid: bool,
 }
 
-/// Something to write, mend or renew.
+/// An artifact to write, correct or rewrite.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expected {
     /// The artifact.
     pub artifact: String,
-    /// One concrete path to write, also where the artifact is a glob. What is committed code and nothing
-    /// else has none; the name that stands for it is here.
+    /// One concrete path to write, even if the artifact is a glob. For an artifact that is only committed
+    /// code, the name that stands for it.
     pub path: String,
-    /// Where code may be committed instead of a file; empty where it may not.
+    /// The places where code may be committed instead of writing a file; empty if there are none.
     pub tree: Vec<String>,
-    /// How it is read.
+    /// The format of the file.
     pub format: Format,
-    /// The name of the schema that has to accept it; null where it has none.
+    /// The name of the schema; null if there is none.
     pub schema: Option<String>,
-    /// What is the matter with it; `unmet` is ready, but no rule accepts what it says.
+    /// Why the artifact does not suffice; `unmet` means that it is ready, but no rule accepts its content.
     pub state: ExpectState,
-    /// Why, in words.
+    /// The same in words.
     pub because: String,
-    /// A document that the schema accepts, with that `of` filled in; null where the schema shows none.
+    /// A document that the schema accepts, with `of` filled in; null if the schema has no example.
     pub example: Option<Value>,
-    /// What the `of` of the report should say.
+    /// The map that the `of` of the report should contain.
     #[cfg_attr(
         test,
         schemars(extend("additionalProperties" = { "type": "string", "pattern": "^[0-9a-f]{40}$" }))
@@ -111,11 +111,11 @@ pub struct Expected {
     pub problems: Vec<Finding>,
 }
 
-/// A command that somebody may choose.
+/// A command that a person or an agent may choose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CommandView {
-    /// A stable id.
+    /// The stable id.
     pub id: String,
     /// The command, argument by argument.
     #[cfg_attr(test, schemars(extend("minItems" = 1)))]
@@ -126,17 +126,17 @@ pub struct CommandView {
     pub effect: String,
 }
 
-/// A move that the rules know.
+/// A transition that the rules know.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Possible {
-    /// Where it leads.
+    /// The target phase.
     pub to: String,
     /// The rule.
     pub rule: String,
     /// Whether the rules allow it now.
     pub allowed: bool,
-    /// What keeps it from being allowed.
+    /// The reasons that it is not allowed.
     pub unmet: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ pub struct Finding {
     pub column: Option<u32>,
     /// JSON Pointer of the offending value.
     pub pointer: Option<String>,
-    /// How much it matters.
+    /// How serious it is.
     pub severity: Severity,
     /// The stable code.
     #[cfg_attr(test, schemars(extend("pattern" = "^[a-z0-9]+(-[a-z0-9]+)*$")))]
@@ -166,7 +166,7 @@ pub struct Finding {
 }
 
 impl Suggestions {
-    /// The envelope of these tasks, the most urgent first, of which at most `limit` are kept.
+    /// The envelope of these tasks, most urgent first, limited to `limit` suggestions.
     #[must_use]
     pub fn new(
         repository: Repository,
@@ -187,7 +187,7 @@ impl Suggestions {
 }
 
 impl Finding {
-    /// The wire shape of a diagnostic.
+    /// The JSON form of a diagnostic.
     #[must_use]
     pub fn of(diagnostic: &Diagnostic) -> Self {
         let place = diagnostic.place.as_ref();
@@ -203,7 +203,7 @@ impl Finding {
         }
     }
 
-    /// `path:line:column`, as far as it is known; empty where the finding is nowhere.
+    /// `path:line:column`, as far as known; empty if the finding has no place.
     #[must_use]
     pub fn place(&self) -> String {
         let mut place = self.path.clone().unwrap_or_default();
@@ -215,7 +215,7 @@ impl Finding {
 }
 
 impl CommandView {
-    /// The wire shape of a choice.
+    /// The JSON form of a choice.
     #[must_use]
     pub fn of(choice: &Choice) -> Self {
         Self {
@@ -246,7 +246,8 @@ impl EvidenceView {
     }
 }
 
-/// The path of a file of a task, relative to the root of the repository. What stands for a tree is none.
+/// The path of a file of a task, relative to the root of the repository. The name that stands for a tree is
+/// returned unchanged.
 #[must_use]
 pub fn in_repository(directory: &RepoPath, path: &str) -> String {
     if directory.as_str().is_empty() || is_tree_name(path) {

@@ -1,13 +1,13 @@
-//! The closed lists of words in JSON, each spelt as its type spells it.
+//! The spelling in JSON of closed lists of words, the same as in their types.
 //!
-//! The types belong to the rooms below; only their spelling and their schema are here. A word that a
-//! list forgets does not compile.
+//! The types belong to the rooms below; only their serialization and their schemas are here. A missing word
+//! does not compile.
 
 use crate::base::Severity;
 use crate::decide::{ActorKind, Direction, Do, DutyKind, Ending, ExpectState, Kind, Mode, Standing};
 use crate::workflow::{Format, Owner};
 
-/// Writes each word as a JSON string, and under test as an `enum` of a schema.
+/// Serializes each word as a JSON string and, in tests, describes it as an `enum` of a schema.
 macro_rules! spelt {
     ($name:ident { $($word:ident),+ $(,)? }) => {
         impl serde::Serialize for $name {

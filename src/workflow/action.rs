@@ -1,4 +1,4 @@
-//! What a workflow says about its actions: who performs them, what they may change, when to stop.
+//! The actions of a workflow: who performs them, what they may change, and when to stop.
 
 use super::Guard;
 use crate::base::{ActionName, Period, words};
@@ -6,77 +6,77 @@ use crate::base::{ActionName, Period, words};
 /// A unit of work that an executor performs.
 #[derive(Debug, Clone)]
 pub struct Action {
-    /// Its name.
+    /// The name.
     pub name: ActionName,
-    /// A line for people.
+    /// A title for people.
     pub title: Option<String>,
     /// The prompt file: `system/agents/<prompt>.md`.
     pub prompt: Option<String>,
-    /// What must hold for it to be chosen, and still when it starts.
+    /// The condition for choosing the action; it must still hold when the action starts.
     pub when: Guard,
-    /// What holds when it has done its work, seen on the state with its result in it.
+    /// The condition that holds after success, evaluated on the state with the result in it.
     pub ensures: Guard,
-    /// JSON pointers into the state: what its result may change, each with everything below it.
+    /// JSON pointers into the state that the result may change, including everything below them.
     pub writes: Vec<String>,
-    /// JSON pointers into the state that its prompt shows beside those of the workflow.
+    /// JSON pointers into the state that the prompt shows in addition to those of the workflow.
     pub show: Vec<String>,
-    /// Files below the task directory that are there when it has succeeded.
+    /// Files, relative to the task directory, that exist after success.
     pub outputs: Vec<String>,
-    /// The name of its executor in the settings; else the one for all.
+    /// The name of its executor in the settings; `None` means `default`.
     pub executor: Option<String>,
-    /// How long one try may take.
+    /// The time limits of one try.
     pub times: Times,
-    /// How often it is tried again after a failure; else what the limits say.
+    /// How often a failed try is repeated; `None` means the limits of the workflow.
     pub retries: Option<u32>,
 }
 
-/// How long one try of an executor may take.
+/// The time limits of one try of an executor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// After this it is asked to end.
+    /// After this time the executor gets SIGTERM.
     pub soft: Option<Period>,
-    /// After this it is ended.
+    /// After this time the executor is killed.
     pub hard: Option<Period>,
-    /// Without any output for so long it is taken for hanging, and ended.
+    /// An executor without any output for this long counts as hanging and is ended.
     pub idle: Option<Period>,
 }
 
-/// A question to a person, whose answer goes into the state.
+/// A question to a person; its answer goes into the state.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The question.
     pub title: String,
-    /// JSON pointers into the state: what the answer may set, each with everything below it.
+    /// JSON pointers into the state that the answer may set, including everything below them.
     pub writes: Vec<String>,
-    /// What may be answered: JSON pointer, and an expression that yields the list of choices.
+    /// The options: JSON pointers, and expressions that yield the list of choices.
     pub options: Vec<(String, Guard)>,
-    /// What is answered where nobody is to be asked: JSON pointer, and an expression.
+    /// The default answer: JSON pointers, and expressions.
     pub default: Vec<(String, Guard)>,
-    /// Bookkeeping that goes with the answer: JSON pointer into the state, and its new value.
+    /// Bookkeeping that goes with the answer: JSON pointers into the state, and their new values.
     pub set: Vec<(String, Guard)>,
 }
 
-/// When a run has to end, whatever the rules say.
+/// The limits of a run, whatever the rules say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Actions performed in one run.
+    /// The number of turns of one run.
     pub turns: u32,
     /// How long one run may take.
     pub time: Option<Period>,
-    /// What one run may cost, as far as executors report it.
+    /// The largest cost of one run, as far as executors report costs.
     pub cost: Option<f64>,
-    /// Failures of an action in a row, after which it is skipped.
+    /// The number of failures in a row after which an action is given up.
     pub failures: u32,
-    /// Skipped actions of a task, after which it is given up: what guards see as `run.max_errors`.
+    /// The number of given-up actions after which the task is given up: what guards see as `run.max_errors`.
     pub errors: u32,
-    /// How long to wait before the second try; before each further one twice as long.
+    /// The wait before the second try; it doubles with each further try.
     pub backoff: Period,
 }
 
 words! {
-    /// An order of a person that a rule may answer to.
+    /// An order of a person that a rule may respond to.
     pub enum Signal {
         /// `orch run`.
         Start = "start",
@@ -96,7 +96,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long to wait before a try, which is counted from 1; at most five minutes.
+    /// The wait before a try, which is counted from 1; at most five minutes.
     #[must_use]
     pub fn wait_before(&self, attempt: u32) -> Period {
         let doubled = 1_u64.checked_shl(attempt.saturating_sub(2)).unwrap_or(u64::MAX);
@@ -108,7 +108,7 @@ impl Limits {
 }
 
 impl Action {
-    /// How often it is tried in all before it is skipped.
+    /// How many tries the action has in all before it is given up.
     #[must_use]
     pub fn tries(&self, limits: &Limits) -> u32 {
         self.retries.map_or(limits.failures, |retries| retries.saturating_add(1)).max(1)
@@ -116,7 +116,7 @@ impl Action {
 }
 
 impl Times {
-    /// These, and for what they leave open those.
+    /// These limits, with those of `other` where these are unset.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Times {
     }
 }
 
-/// Whether a JSON pointer is one of these, or leads into one of them.
+/// Whether a JSON pointer is one of these, or below one of them.
 #[must_use]
 pub fn is_within(pointer: &str, allowed: &[String]) -> bool {
     allowed.iter().any(|above| {

@@ -1,4 +1,4 @@
-//! Compiling actions, questions and limits.
+//! Compiles actions, questions and limits.
 
 use super::compile::{Compiler, KnownNames, clamp, is_reserved};
 use super::place::bad_path;
@@ -16,7 +16,7 @@ impl Compiler<'_> {
         for path in &raw.outputs {
             let fault = bad_path(&path.value).or_else(|| {
                 let is_glob = path.value.contains(['*', '?', '[', '{']);
-                is_glob.then_some("is one file, so it holds no wildcard")
+                is_glob.then_some("must name a single file, without wildcards")
             });
             if let Some(reason) = fault {
                 let message = format!("`outputs` {reason}");
@@ -31,7 +31,7 @@ impl Compiler<'_> {
         if let (Some(soft), Some(hard), Some(text)) = (times.soft, times.hard, &raw.soft)
             && soft >= hard
         {
-            let message = format!("`soft_timeout` comes before `timeout`, which is {hard}");
+            let message = format!("`soft_timeout` must be shorter than `timeout`, which is {hard}");
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         let when = raw.when.as_ref().map_or_else(Guard::always, |text| self.condition(text, known));
@@ -59,7 +59,8 @@ impl Compiler<'_> {
         };
         self.writable(&raw.writes, known.phase_key);
         if raw.writes.is_empty() {
-            let message = format!("question `{}` has no `writes`: its answer goes nowhere", raw.name.value);
+            let message =
+                format!("question `{}` has no `writes`, so its answer would be lost", raw.name.value);
             self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
         }
         let writes = values_of(&raw.writes);
@@ -69,7 +70,7 @@ impl Compiler<'_> {
                 self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
-        // A question is named by rules only, as a label is.
+        // Only rules refer to questions, so the name of a question is a label.
         self.name(&raw.name, |text| ArtifactName::new(text))?;
         Some(Ask {
             name: raw.name.value.clone(),
@@ -106,19 +107,19 @@ impl Compiler<'_> {
         raw.iter().map(|(pointer, kept)| (pointer.value.clone(), count(kept))).collect()
     }
 
-    /// A guard: names that are known, and a value that is true or false.
+    /// A guard: checks its names, and that it yields true or false.
     pub(super) fn condition(&mut self, text: &Text, known: &KnownNames<'_>) -> Guard {
         let guard = self.guard(text);
         self.check_names(text, &guard, known.artifacts, known.defines);
         if guard.kind() == ValueKind::Other {
             let message = "the guard does not yield true or false";
-            let hint = "compare the value with something, for example `== 0`";
+            let hint = "compare the value, for example with `== 0`";
             self.problem(&text.span, Diagnostic::error(Code::GuardNotBoolean, message).hint(hint));
         }
         guard
     }
 
-    /// Places in the state and the expressions that give their values.
+    /// Places in the state, and the expressions that yield their values.
     pub(super) fn values(&mut self, raw: &[(Text, Text)], known: &KnownNames<'_>) -> Vec<(String, Guard)> {
         let mut values = Vec::new();
         for (pointer, text) in raw {
@@ -131,12 +132,12 @@ impl Compiler<'_> {
         values
     }
 
-    /// Whether each is a JSON pointer to something that is not `orch`'s own.
+    /// Whether each is a JSON pointer to something that does not belong to `orch`.
     fn writable(&mut self, pointers: &[Text], phase_key: &str) -> bool {
         let mut all = self.pointers(pointers);
         for pointer in pointers {
             if pointer.value.split('/').nth(1).is_some_and(|key| is_reserved(key, phase_key)) {
-                let message = format!("`{}` belongs to orch and cannot be set", pointer.value);
+                let message = format!("`{}` is reserved for orch and cannot be set", pointer.value);
                 self.problem(&pointer.span, Diagnostic::error(Code::WorkflowValue, message));
                 all = false;
             }
@@ -144,7 +145,7 @@ impl Compiler<'_> {
         all
     }
 
-    /// Whether each is a JSON pointer to a part of something.
+    /// Whether each is a non-empty JSON pointer.
     pub(super) fn pointers(&mut self, pointers: &[Text]) -> bool {
         let mut all = true;
         for pointer in pointers.iter().filter(|pointer| !pointer.value.starts_with('/')) {
@@ -159,8 +160,8 @@ impl Compiler<'_> {
         let text = text?;
         let period = Period::parse(&text.value).filter(|period| period.milliseconds() > 0);
         if period.is_none() {
-            let message = format!("`{key}` is no length of time");
-            let hint = "write whole numbers with their units, for example \"90s\", \"30m\" or \"1h30m\"";
+            let message = format!("`{key}` is not a duration");
+            let hint = "write whole numbers with units, for example \"90s\", \"30m\" or \"1h30m\"";
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message).hint(hint));
         }
         period

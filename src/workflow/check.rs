@@ -1,6 +1,6 @@
-//! What a compiled workflow still does wrong: phases nobody reaches, rules that never fire.
+//! Likely mistakes in a compiled workflow: unreachable phases, rules that never fire.
 //!
-//! These are warnings: the machine runs, but hardly as its author meant it to.
+//! These are warnings: the workflow runs, but hardly as its author intended.
 
 use super::diagram::block;
 use super::place::{advised, find_word};
@@ -33,14 +33,14 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
         }
         let leaves = |rule: &Rule| matches!(&rule.outcome, Outcome::To(target) if *target != phase.id);
         if !phase.terminal && !workflow.rules_from(&phase.id).any(leaves) {
-            let message = format!("no rule leaves phase `{}`, and it is not terminal", phase.id);
-            let hint = "add a rule, or write `terminal = true`";
+            let message = format!("no rule leaves phase `{}`, which is not terminal", phase.id);
+            let hint = "add a rule, or set `terminal = true`";
             findings.push(Diagnostic::warning(Code::WorkflowDeadEnd, message).at(place).hint(hint));
         }
     }
 }
 
-/// A rule never fires if, in each of its phases, an earlier one fires whenever it would.
+/// A rule never fires if, in each of its phases, an earlier rule fires whenever it would.
 fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let mut by = Vec::new();
     if rule.on.is_some() {
@@ -58,12 +58,12 @@ fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Di
     let Some(first) = by.first() else { return };
     let line = first.place.line.unwrap_or_default();
     let message =
-        format!("rule `{}` never fires: `{}` on line {line} fires whenever it would", rule.id, first.id);
+        format!("rule `{}` never fires: `{}` on line {line} fires first in all its cases", rule.id, first.id);
     findings.push(Diagnostic::warning(Code::WorkflowCoveredRule, message).at(rule.place.clone()));
 }
 
-/// Whether nothing but its guard keeps a rule from deciding: not an order that it waits for, nor an
-/// action that may be skipped.
+/// Whether only its guard can keep a rule from deciding, not an order that it waits for or an action that may
+/// be given up.
 fn decides(rule: &Rule) -> bool {
     rule.on.is_none() && !matches!(rule.outcome, Outcome::Run(_) | Outcome::Choose(_))
 }
@@ -73,7 +73,8 @@ fn implies(rule: &Rule, earlier: &Rule) -> bool {
     earlier.when.is_always() || earlier.when.parts().all(|part| rule.when.parts().any(|other| other == part))
 }
 
-/// `data` and named facts are missing keys unless valid, so a guard asks `.ready` or `.valid` first.
+/// `data` and named facts are missing keys unless the artifact is valid, so a guard must check `.ready` or
+/// `.valid` first.
 fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let reads = workflow.reads(&rule.when);
     for (index, chain) in reads.iter().enumerate() {
@@ -90,12 +91,12 @@ fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut
         });
         if !asked {
             let message = format!(
-                "rule `{}` reads `{}` without asking `{}.ready` or `.valid` first",
+                "rule `{}` reads `{}` without checking `{}.ready` or `.valid` first",
                 rule.id,
                 chain.join("."),
                 artifact.name
             );
-            let hint = "of an artifact that is not valid it is a missing key, and the guard an error";
+            let hint = "the key is missing unless the artifact is valid, and then the guard is an error";
             let place = in_guard(document, rule, &chain.join("."));
             findings.push(Diagnostic::warning(Code::GuardUnasked, message).at(place).hint(hint));
             return;
@@ -107,7 +108,7 @@ fn needs_validity(artifact: &Artifact, member: &str) -> bool {
     member == "data" || artifact.facts.iter().any(|(name, _)| name == member)
 }
 
-/// A rule on `.changed` that sends back is useless behind a rule that moves on regardless.
+/// A rule on `.changed` that sends back is useless after a rule that moves on regardless.
 fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
     let asks_changed = |rule: &Rule| {
         workflow.reads(&rule.when).iter().any(|chain| chain.get(1).is_some_and(|member| member == "changed"))
@@ -121,12 +122,12 @@ fn changed_too_late(workflow: &Workflow, index: usize, rule: &Rule, findings: &m
     });
     if let Some(earlier) = earlier {
         let message = format!(
-            "rule `{}` looks at `.changed`, but `{}` on line {} may have moved on before it",
+            "rule `{}` reads `.changed`, but `{}` on line {} may move on before it",
             rule.id,
             earlier.id,
             earlier.place.line.unwrap_or_default()
         );
-        let hint = "put rules on `.changed` before rules on validations";
+        let hint = "put rules on `.changed` before rules on verdicts";
         findings
             .push(Diagnostic::warning(Code::WorkflowChangedLate, message).at(rule.place.clone()).hint(hint));
     }
@@ -140,7 +141,7 @@ fn moves_on(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
     matches!(&rule.outcome, Outcome::To(to) if workflow.position(to) > workflow.position(from))
 }
 
-/// An artifact that no phase produces is never spent, so an old one would count for ever.
+/// An artifact that no phase produces is never used up, so an old one would count forever.
 fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for artifact in &workflow.artifacts {
         if workflow.producers(&artifact.name).next().is_none() {
@@ -151,7 +152,7 @@ fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagn
     }
 }
 
-/// Actions and questions that no rule names, and actions that nothing ends when they keep failing.
+/// Actions and questions that no rule names, and actions whose repeated failure no rule handles.
 fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for action in &workflow.actions {
         let named = workflow.rules.iter().any(|rule| match &rule.outcome {
@@ -172,10 +173,10 @@ fn actions(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnost
             findings.push(Diagnostic::warning(Code::WorkflowUnusedAsk, message).at(place));
         }
     }
-    if workflow.has_actions() && !workflow.heeds_errors() {
-        let message = "no rule looks at `run.errors`, so actions that keep failing end the run, not the task";
+    if workflow.has_actions() && !workflow.handles_errors() {
+        let message = "no rule reads `run.errors`, so actions that keep failing end the run, not the task";
         let hint =
-            "begin with a rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
+            "add a first rule `when = \"run.errors >= run.max_errors\"` that leads to a terminal phase";
         let place = document.place(0, 0);
         findings.push(Diagnostic::warning(Code::WorkflowNoAbort, message).at(place).hint(hint));
     }
@@ -186,12 +187,12 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
     if document.text[range.clone()].trim() != block(workflow).trim() {
         let place = document.place(range.start, 0);
         let hint = format!("orch workflow fmt {}", workflow.name);
-        let message = "the diagram does not show the rules as they are";
+        let message = "the diagram does not match the rules";
         findings.push(Diagnostic::warning(Code::WorkflowDiagram, message).at(place).hint(hint));
     }
 }
 
-/// The place of a word in the guard of a rule; of the rule, if the word stands in a named expression.
+/// The place of a word in the guard of a rule, or of the rule if the word is in a named expression.
 fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
     let line = usize::try_from(rule.place.line.unwrap_or(1)).unwrap_or(1);
     let head: usize = document.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -203,7 +204,7 @@ fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
     }
 }
 
-/// The place of a table's heading in the document, or its start.
+/// The place of a table's heading in the document, or the start of the document.
 fn heading(document: &Document, heading: &str) -> Place {
     let offset = document.toml.find(heading).unwrap_or_default();
     document.place(offset, heading.len())

@@ -1,4 +1,4 @@
-//! From a document to a [`Workflow`], with all problems at once.
+//! Compiles a document into a [`Workflow`] and reports all problems together.
 
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
@@ -12,21 +12,21 @@ use crate::base::{
 };
 use std::ops::Range;
 
-/// How often a phase may be attempted where the workflow does not say.
+/// The number of attempts at a phase, unless the workflow sets it.
 const DEFAULT_ATTEMPTS: u32 = 5;
-/// What `tree` may name.
+/// The patterns that `tree` accepts.
 const TREE_HINT: &str = "write `src/**` for a directory, `Cargo.toml` for a file, or `**` alone";
-/// What a guard may ask of any artifact.
+/// The members of every artifact in a guard.
 pub(super) const ARTIFACT_MEMBERS: [&str; 11] =
     ["present", "valid", "fresh", "ready", "changed", "digest", "count", "all", "data", "path", "problems"];
-/// What a named value of an artifact may ask.
+/// The root names in a named fact of an artifact.
 const FACT_ROOTS: [&str; 4] = ["data", "all", "count", "path"];
-/// What a guard may ask beside artifacts and named expressions.
+/// The root names in a guard, apart from artifacts and named expressions.
 pub(super) const GUARD_ROOTS: [&str; 6] = ["state", "phase", "attempt", "task", "run", "action"];
 
-/// Compiles a document; the workflow is there only if no problem is an error.
+/// Compiles a document. Returns the workflow, unless a problem is an error, and all problems.
 ///
-/// `system` holds the schemas and agent texts that the document names.
+/// `system` contains the schemas and agent instructions that the document names.
 #[must_use]
 pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (raw, problems) = raw::read(document);
@@ -38,7 +38,7 @@ pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<D
     (accepted, problems)
 }
 
-/// What a rule may refer to.
+/// The names that a rule may refer to.
 pub(super) struct KnownNames<'a> {
     pub phases: &'a [Phase],
     pub artifacts: &'a [Artifact],
@@ -50,7 +50,7 @@ pub(super) struct Compiler<'a> {
     pub document: &'a Document,
     system: &'a System,
     problems: Vec<Diagnostic>,
-    /// The names of its actions, which guards may use before they are compiled.
+    /// The names of its actions, which guards may use before the actions are compiled.
     pub actions: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Compiler<'_> {
     ) {
         let hint = match nearest(&text.value, known.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are: {}", known.collect::<Vec<_>>().join(", ")),
+            None => format!("the known names are: {}", known.collect::<Vec<_>>().join(", ")),
         };
         let message = format!("there is no {what} `{}`", text.value);
         self.problem(&text.span, Diagnostic::error(code, message).hint(hint));
@@ -120,7 +120,7 @@ impl Compiler<'_> {
         let top = Spanned { value: self.document.name.clone(), span: 0..0 };
         let name = self.name(&top, |text| WorkflowName::new(text));
         if raw.phases.is_empty() {
-            let hint = "the machine stands in fenced blocks with the info string `toml orch`";
+            let hint = "declare phases in fenced blocks with the info string `toml orch`";
             let diagnostic =
                 Diagnostic::error(Code::WorkflowEmpty, "the document declares no phase").hint(hint);
             self.problem(&(0..0), diagnostic);
@@ -176,7 +176,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Of the document and the schemas it names: what must be the same for a verdict to be the same.
+    /// The digest of everything that affects a verdict: the document and the schemas that it names.
     fn digest(&self, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
         let document = self.document.text.replace("\r\n", "\n");
         let mut parts = vec![("", Digest::of_blob(document.as_bytes()))];
@@ -189,7 +189,7 @@ impl Compiler<'_> {
 
     fn artifact(&mut self, raw: RawArtifact) -> Option<Artifact> {
         if raw.paths.is_empty() && raw.tree.is_none() {
-            let message = format!("artifact `{}` has no `path` and no `tree`", raw.name.value);
+            let message = format!("artifact `{}` has neither `path` nor `tree`", raw.name.value);
             self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowMissingKey, message));
         }
         let tree = raw.tree.as_ref().and_then(|texts| self.tree(texts, &raw));
@@ -208,13 +208,13 @@ impl Compiler<'_> {
         };
         let name = self.name(&raw.name, |text| ArtifactName::new(text))?;
         if GUARD_ROOTS.contains(&name.as_str()) {
-            let message = format!("`{name}` is a name that guards already use");
+            let message = format!("`{name}` is already a name in guards");
             self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
         }
         let mut facts = Vec::new();
         for (fact, text) in &raw.facts {
             if ARTIFACT_MEMBERS.contains(&fact.value.as_str()) {
-                let message = format!("every artifact has `{}`; choose another name", fact.value);
+                let message = format!("every artifact already has `{}`; choose another name", fact.value);
                 self.problem(&fact.span, Diagnostic::error(Code::WorkflowDuplicate, message));
                 continue;
             }
@@ -241,16 +241,17 @@ impl Compiler<'_> {
         })
     }
 
-    /// The part of a commit's tree that an artifact is; what could only be found by walking is told.
+    /// The part of a commit's tree that an artifact consists of. Reports patterns that would require walking
+    /// the tree.
     fn tree(&mut self, texts: &[Text], raw: &RawArtifact) -> Option<TreeScope> {
         let for_files = [("format", &raw.format), ("schema", &raw.schema)];
         for (key, text) in for_files.into_iter().filter(|_| raw.paths.is_empty()) {
             let Some(text) = text else { continue };
-            let message = format!("`{key}` is for files, and this artifact has no `path`");
+            let message = format!("`{key}` applies to files, but this artifact has no `path`");
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         if texts.is_empty() {
-            let message = format!("`tree` of artifact `{}` names nothing", raw.name.value);
+            let message = format!("`tree` of artifact `{}` is empty", raw.name.value);
             self.problem(&raw.name.span, Diagnostic::error(Code::WorkflowValue, message).hint(TREE_HINT));
             return None;
         }
@@ -288,7 +289,7 @@ impl Compiler<'_> {
         for text in &raw.needs {
             let need = &text.value;
             if artifacts.iter().any(|artifact| artifact.name.as_str() == need && !artifact.commit) {
-                let message = format!("`{need}` is not committed (`commit = false`), so it can be no need");
+                let message = format!("`{need}` is not committed (`commit = false`), so it cannot be a need");
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
@@ -319,14 +320,14 @@ impl Compiler<'_> {
         })
     }
 
-    /// The globs of paths outside the task; one that is none is told.
+    /// The globs of paths outside the task. Reports invalid globs.
     fn touches(&mut self, texts: &[Text]) -> Patterns {
         let mut good = Vec::new();
         for text in texts {
             match Patterns::new([text.value.as_str()]) {
                 Ok(_) => good.push(text.value.as_str()),
                 Err(error) => {
-                    let message = format!("`touches` holds no glob: {error}");
+                    let message = format!("`touches` contains an invalid glob: {error}");
                     self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
                 }
             }
@@ -363,12 +364,12 @@ impl Compiler<'_> {
             let taken = GUARD_ROOTS.contains(&name.value.as_str())
                 || artifacts.iter().any(|artifact| artifact.name.as_str() == name.value);
             if taken {
-                let message = format!("`{}` is a name that guards already use", name.value);
+                let message = format!("`{}` is already a name in guards", name.value);
                 self.problem(&name.span, Diagnostic::error(Code::WorkflowDuplicate, message));
                 continue;
             }
             let guard = self.guard(text);
-            // A named expression sees those before it only, so that no circle can arise.
+            // A named expression sees only the earlier ones, so that no cycle can arise.
             self.check_names(text, &guard, artifacts, &defines);
             defines.push((name.value.clone(), guard));
         }
@@ -378,7 +379,8 @@ impl Compiler<'_> {
     fn phase_key(&mut self, text: Option<&Text>) -> String {
         let Some(text) = text else { return "phase".to_owned() };
         if text.value.is_empty() || (text.value != "phase" && is_reserved(&text.value, "phase")) {
-            let message = format!("`{}` cannot hold the phase: orch keeps something else there", text.value);
+            let message =
+                format!("`{}` cannot hold the phase: orch uses this key for something else", text.value);
             self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
         }
         text.value.clone()
@@ -386,7 +388,7 @@ impl Compiler<'_> {
 
     fn defaults(&mut self, defaults: &[(Text, serde_json::Value)], phase_key: &str) {
         for (name, _) in defaults.iter().filter(|(name, _)| is_reserved(&name.value, phase_key)) {
-            let message = format!("`{}` belongs to orch and can have no default", name.value);
+            let message = format!("`{}` is reserved for orch and cannot have a default", name.value);
             self.problem(&name.span, Diagnostic::error(Code::WorkflowValue, message));
         }
     }

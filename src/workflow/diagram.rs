@@ -1,10 +1,10 @@
-//! The picture of a machine, generated from its rules, so that it cannot drift from them.
+//! The diagram of a workflow, generated from its rules so that both always agree.
 
 use super::{Document, Outcome, Workflow};
 use crate::base::PhaseId;
 use std::fmt::Write as _;
 
-/// In which language a diagram is drawn.
+/// The language of a diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiagramFormat {
     /// A Mermaid `stateDiagram-v2`.
@@ -13,7 +13,7 @@ pub enum DiagramFormat {
     Dot,
 }
 
-/// Draws a workflow: one arrow for each pair of phases, named by its rules.
+/// Draws a workflow: one arrow per pair of phases, labelled with the ids of its rules.
 #[must_use]
 pub fn diagram(workflow: &Workflow, format: DiagramFormat) -> String {
     let mut text = String::new();
@@ -25,7 +25,7 @@ pub fn diagram(workflow: &Workflow, format: DiagramFormat) -> String {
     drawn.map(|()| text).unwrap_or_default()
 }
 
-/// The text of a document with its diagram drawn anew; unchanged if it has no diagram markers.
+/// The text of a document with its diagram redrawn; unchanged if it has no diagram markers.
 #[must_use]
 pub fn format(document: &Document, workflow: &Workflow) -> String {
     match &document.diagram {
@@ -38,7 +38,7 @@ pub fn format(document: &Document, workflow: &Workflow) -> String {
     }
 }
 
-/// What stands between the diagram markers.
+/// The text between the diagram markers.
 pub(super) fn block(workflow: &Workflow) -> String {
     format!("\n\n```mermaid\n{}```\n\n", diagram(workflow, DiagramFormat::Mermaid))
 }

@@ -1,4 +1,4 @@
-//! A workflow document: CommonMark whose `toml orch` blocks form one TOML text, true to the line.
+//! A workflow document: CommonMark whose `toml orch` blocks form one TOML text with the same line numbers.
 
 use crate::base::Place;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -9,25 +9,25 @@ pub(super) const DIAGRAM_START: &str = "<!-- orch:diagram -->";
 /// The marker after a generated diagram.
 pub(super) const DIAGRAM_END: &str = "<!-- /orch:diagram -->";
 
-/// A Markdown text with the machine inside it.
+/// A Markdown text that contains a workflow.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The name of the workflow: the stem of the file name.
     pub name: String,
-    /// The path as shown in diagnostics.
+    /// The path that diagnostics show.
     pub path: String,
     /// The whole text.
     pub text: String,
-    /// The text with every byte outside the machine's blocks blanked, so that offsets stay true.
+    /// The text with every byte outside the `toml orch` blocks blanked, so that offsets stay the same.
     pub(super) toml: String,
-    /// Where each line begins.
+    /// The offset of the start of each line.
     lines: Vec<usize>,
-    /// The body between the diagram markers, if both are there.
+    /// The text between the diagram markers, if both are present.
     pub(super) diagram: Option<Range<usize>>,
 }
 
 impl Document {
-    /// Reads a document; a text without any machine is a document too, with an empty one.
+    /// Parses a document. A text without `toml orch` blocks is a document with an empty workflow.
     #[must_use]
     pub fn new(name: impl Into<String>, path: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -37,7 +37,7 @@ impl Document {
         Self { name: name.into(), path: path.into(), text, toml, lines, diagram }
     }
 
-    /// The place of a key under `[state.defaults]`; of the table, where the key is not there.
+    /// The place of a key under `[state.defaults]`, or of the table if the key is missing.
     #[must_use]
     pub fn place_of_default(&self, key: &str) -> Place {
         let table = self.toml.find("[state.defaults]").unwrap_or_default();
@@ -53,7 +53,7 @@ impl Document {
         line.map_or_else(|| self.place(table, 0), |(at, _)| self.place(at, key.len()))
     }
 
-    /// The place of a part of the text. Lines are looked up, not counted, because a large document
+    /// The place of a part of the text. Line starts are stored rather than counted, because a large document
     /// has many places.
     pub(super) fn place(&self, offset: usize, length: usize) -> Place {
         let line = self.lines.partition_point(|start| *start <= offset).saturating_sub(1);

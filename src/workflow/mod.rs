@@ -1,7 +1,7 @@
-//! The machine: what a workflow document says, checked as a whole.
+//! Workflows: parses and checks workflow documents.
 //!
-//! A [`Workflow`] exists only if [`compile`] accepted its document. Every later room can rely on
-//! that: each phase a rule names exists, every guard parses, every schema and agent text is there.
+//! A [`Workflow`] exists only if [`compile`] accepted its document, so later rooms can rely on it: every
+//! phase that a rule names exists, every guard parses, every schema and agent text is present.
 
 mod action;
 mod actions;
@@ -30,7 +30,7 @@ use crate::base::{ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, Ru
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The top-level keys of `state.json` that belong to `orch`.
+/// The top-level keys of `state.json` that are reserved for `orch`.
 pub const RESERVED_KEYS: [&str; 16] = [
     "$schema",
     "version",
@@ -50,22 +50,22 @@ pub const RESERVED_KEYS: [&str; 16] = [
     "updated_at",
 ];
 
-/// A compiled workflow: the machine that judges tasks.
+/// A compiled workflow: the state machine of its tasks.
 #[derive(Debug, Clone)]
 pub struct Workflow {
     /// The stem of the document's file name.
     pub name: WorkflowName,
     /// A title for people.
     pub title: String,
-    /// Of the document and the schemas that its artifacts name.
+    /// The digest of the document and of the schemas that its artifacts name.
     pub digest: Digest,
-    /// Where the document lies, for diagnostics.
+    /// The path of the document, for diagnostics.
     pub path: String,
     /// The phase of a new task.
     pub initial: PhaseId,
     /// The top-level key of `state.json` that holds the phase.
     pub phase_key: String,
-    /// How often a phase may be attempted by the rules alone before a person must decide.
+    /// How often the rules may lead to a phase before a person must decide.
     pub attempts: u32,
     /// The artifacts in document order.
     pub artifacts: Vec<Artifact>,
@@ -75,57 +75,58 @@ pub struct Workflow {
     pub rules: Vec<Rule>,
     /// Named expressions, for reuse in guards.
     pub defines: Vec<(String, Guard)>,
-    /// The actions that `run` and `choose` rules name.
+    /// The actions that rules name in `run` and `choose`.
     pub actions: Vec<Action>,
-    /// The questions that `wait` rules put to a person.
+    /// The questions that rules ask with `wait`.
     pub asks: Vec<Ask>,
-    /// When a run of it has to end.
+    /// The limits of a run.
     pub limits: Limits,
-    /// JSON pointers into the state: what every prompt shows of it.
+    /// JSON pointers into the state that every prompt shows.
     pub show: Vec<String>,
     /// The workflow's own top-level keys of `state.json`.
     pub state: StateShape,
 }
 
-/// A kind of file that the workflow knows.
+/// A kind of file that the workflow declares.
 #[derive(Debug, Clone)]
 pub struct Artifact {
-    /// Its name, which guards use.
+    /// The name, which guards use.
     pub name: ArtifactName,
-    /// Globs below the task directory, the preferred one first; the first is where it is written.
-    /// A wildcard does not match the dot that begins a name.
+    /// Globs relative to the task directory, in order of precedence; the first is where the artifact is
+    /// written. A wildcard does not match a leading dot of a name.
     pub paths: Vec<String>,
-    /// The committed code that it may be instead, after every path.
+    /// The committed code that takes the place of files; it has the lowest precedence.
     pub tree: Option<TreeScope>,
-    /// How its bytes are read.
+    /// The format of the bytes.
     pub format: Format,
-    /// The schema that accepts it.
+    /// The schema that validates the data.
     pub schema: Option<SchemaText>,
-    /// Named values computed from its data.
+    /// Named facts: expressions over its data.
     pub facts: Vec<(String, Guard)>,
-    /// Whether transitions commit it; one that is not committed proves nothing and can be no need.
+    /// Whether transitions commit the artifact. One that is not committed proves nothing and cannot be a
+    /// need.
     pub commit: bool,
-    /// A line that says what it is, for people and agents.
+    /// A one-line description for people and agents.
     pub title: Option<String>,
 }
 
-/// A schema as the workflow found it.
+/// A schema as it was loaded.
 #[derive(Debug, Clone)]
 pub struct SchemaText {
-    /// Its name: `plan-review` for `plan-review.schema.json`.
+    /// The name: `plan-review` for `plan-review.schema.json`.
     pub name: String,
     /// Its text.
     pub text: Arc<str>,
-    /// The digest of its text.
+    /// The digest of the text.
     pub digest: Digest,
 }
 
 words! {
-    /// How the bytes of an artifact become a JSON value.
+    /// The format by which the bytes of an artifact become a JSON value.
     pub enum Format {
         /// One JSON document.
         Json = "json",
-        /// One JSON document a line, read as an array.
+        /// One JSON document per line, read as an array.
         Jsonl = "jsonl",
         /// Front matter, headings, check boxes and word count of a Markdown document.
         Markdown = "markdown",
@@ -147,84 +148,84 @@ words! {
 /// A named state of a task.
 #[derive(Debug, Clone)]
 pub struct Phase {
-    /// Its name.
+    /// The name.
     pub id: PhaseId,
-    /// A line for people.
+    /// A title for people.
     pub title: Option<String>,
-    /// The instructions for whoever does this phase: `system/agents/<agent>.md`.
+    /// The instructions for this phase: `system/agents/<agent>.md`.
     pub agent: Option<String>,
     /// Artifacts that must be present and valid while a task is in this phase.
     pub needs: Vec<ArtifactName>,
-    /// Artifacts that this phase makes, the optional ones included.
+    /// Artifacts that this phase produces, including optional ones.
     pub produces: Vec<ArtifactName>,
-    /// Those of them that it may make but need not; they are never asked for.
+    /// The optional ones among them; they are never expected.
     pub optional: Vec<ArtifactName>,
-    /// Other names of this phase found in the wild.
+    /// Other names under which existing states may record this phase.
     pub aliases: Vec<String>,
-    /// Whether there is no way out but an explicit re-open.
+    /// Whether only an explicit reopen leaves this phase.
     pub terminal: bool,
-    /// Whether a task that ends there has come to a good end.
+    /// Terminal phases only. `false` means that the task failed.
     pub success: bool,
-    /// Where within the phase a task stands.
+    /// The expression that yields the substate.
     pub substate: Option<Guard>,
-    /// Who works in this phase unless a rule says otherwise.
+    /// Who works in this phase, unless a rule names someone else.
     pub owner: Owner,
-    /// How often this phase may be attempted; overrides the workflow's own number.
+    /// How often this phase may be attempted; overrides the number of the workflow.
     pub attempts: Option<u32>,
-    /// Which paths outside the task may change in this phase. A path that any phase names may change
-    /// in those phases only; one that none names is nobody's business.
+    /// Globs of paths outside the task that may change in this phase. A path that any phase names may change
+    /// only in those phases; all other paths are unrestricted.
     pub touches: Patterns,
 }
 
 words! {
     /// Who must act.
     pub enum Owner {
-        /// A coding agent, or whoever does the phase's work.
+        /// A coding agent, or whoever does the work of the phase.
         Agent = "agent",
-        /// A person: a decision, an answer, a repair.
+        /// A person, for a decision, an answer or a repair.
         Human = "human",
         /// `orch` itself: a transition is due.
         Orch = "orch",
         /// An external process that is running.
         Process = "process",
-        /// Nobody.
+        /// No one.
         None = "none",
     }
 }
 
-/// *from* phases, *when* a guard holds, *then* one outcome, *because* of a reason.
+/// *From* phases, *when* a guard holds, *then* one outcome, *because* of a reason.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// Its id, unique in the workflow.
+    /// The id, unique in the workflow.
     pub id: RuleId,
-    /// The phases it starts from (`*` already expanded), in document order.
+    /// The phases that the rule starts from (`*` is expanded), in document order.
     pub from: Vec<PhaseId>,
-    /// The guard; a missing one is `true`.
+    /// The guard; `true` if the rule has none.
     pub when: Guard,
-    /// What happens when it fires.
+    /// The outcome.
     pub outcome: Outcome,
     /// The reason, a sentence without a final full stop.
     pub because: String,
-    /// Bookkeeping that goes with the outcome: JSON pointer into the state, and its new value.
+    /// Bookkeeping that goes with the outcome: JSON pointers into the state, and their new values.
     pub set: Vec<(String, Guard)>,
-    /// Whether the rule asks for a person.
+    /// Whether the rule requires a person.
     pub by_human: bool,
-    /// The order that makes it fire; by itself it never does then.
+    /// The order that the rule responds to; such a rule never fires by itself.
     pub on: Option<Signal>,
     /// The question whose answer ends the wait: the name of an [`Ask`].
     pub ask: Option<String>,
-    /// Where the rule stands in the document.
+    /// The place of the rule in the document.
     pub place: Place,
 }
 
-/// What a rule yields.
+/// What happens when a rule fires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Move to a phase.
     To(PhaseId),
-    /// Perform an action.
+    /// Run an action.
     Run(ActionName),
-    /// Wait for something, in words.
+    /// Wait for something, described in words.
     Wait(String),
     /// A person picks one of the actions.
     Choose(Vec<ActionName>),
@@ -237,9 +238,9 @@ pub struct StateShape {
     pub schema: Option<SchemaText>,
     /// The values that a new task starts with.
     pub defaults: Map<String, Value>,
-    /// Lists that keep their last items only: JSON pointer, and how many.
+    /// Lists that keep only their last items: JSON pointers, and the numbers of items.
     pub keep: Vec<(String, usize)>,
-    /// What a lost state is built of anew: JSON pointer, and an expression over the artifacts.
+    /// How to rebuild a lost state: JSON pointers, and expressions over the artifacts.
     pub rebuild: Vec<(String, Guard)>,
 }
 
@@ -250,7 +251,7 @@ impl Workflow {
         self.phases.iter().find(|phase| phase.id == *id)
     }
 
-    /// The place of a phase in document order.
+    /// The index of a phase in document order.
     #[must_use]
     pub fn position(&self, id: &PhaseId) -> Option<usize> {
         self.phases.iter().position(|phase| phase.id == *id)
@@ -268,15 +269,15 @@ impl Workflow {
         self.asks.iter().find(|ask| ask.name == name)
     }
 
-    /// Whether it drives actions: some rule runs one, or lets a person choose one.
+    /// Whether the workflow uses actions: some rule runs one or offers one.
     #[must_use]
     pub fn has_actions(&self) -> bool {
         self.rules.iter().any(|rule| matches!(rule.outcome, Outcome::Run(_) | Outcome::Choose(_)))
     }
 
-    /// Whether some rule looks at how many actions were given up, and so says what then.
+    /// Whether some rule reads how many actions were given up and so handles such failures.
     #[must_use]
-    pub fn heeds_errors(&self) -> bool {
+    pub fn handles_errors(&self) -> bool {
         let reads_errors = |chain: &[String]| chain.starts_with(&["run".to_owned(), "errors".to_owned()]);
         self.rules.iter().any(|rule| self.reads(&rule.when).into_iter().any(reads_errors))
     }
@@ -287,7 +288,7 @@ impl Workflow {
         self.artifacts.iter().find(|artifact| artifact.name == *name)
     }
 
-    /// The phase that a name in the wild means: its own id, or one of its aliases.
+    /// The phase that a name means: its own id, or one of its aliases.
     #[must_use]
     pub fn phase_named(&self, name: &str) -> Option<&Phase> {
         self.phases
@@ -306,7 +307,7 @@ impl Workflow {
         self.phases.iter().filter(move |phase| phase.produces.contains(artifact))
     }
 
-    /// What a guard reads in source order, each name of an expression replaced by what that reads.
+    /// The paths that a guard reads, in source order; named expressions are replaced by what they read.
     #[must_use]
     pub fn reads<'a>(&'a self, guard: &'a Guard) -> Vec<&'a [String]> {
         let (mut found, mut expanded) = (Vec::new(), Vec::new());
@@ -314,8 +315,8 @@ impl Workflow {
         found
     }
 
-    /// Each named expression is gone into once only: two that each read the one before twice would
-    /// otherwise cost time without bounds.
+    /// Visits each named expression only once. Otherwise expressions that each read the previous one twice
+    /// would take exponential time.
     fn collect_reads<'a>(
         &'a self,
         guard: &'a Guard,
@@ -334,13 +335,13 @@ impl Workflow {
         }
     }
 
-    /// How often a phase may be attempted by the rules alone.
+    /// How often the rules may lead to a phase.
     #[must_use]
     pub fn attempts_of(&self, phase: &Phase) -> u32 {
         phase.attempts.unwrap_or(self.attempts)
     }
 
-    /// Every phase that the rules can lead to from `start`, `start` itself only if a rule leads back.
+    /// Every phase that the rules can lead to from `start`; `start` itself only if a rule leads back.
     #[must_use]
     pub fn reachable(&self, start: &PhaseId) -> Vec<PhaseId> {
         let mut found: Vec<PhaseId> = Vec::new();
@@ -361,7 +362,7 @@ impl Workflow {
 }
 
 impl Artifact {
-    /// Whether some path of it holds a wildcard, so that it may be several files.
+    /// Whether a path contains a wildcard, so that the artifact may be several files.
     #[must_use]
     pub fn is_glob(&self) -> bool {
         self.paths.iter().any(|path| path.contains(['*', '?', '[', '{']))
@@ -369,7 +370,7 @@ impl Artifact {
 }
 
 impl Format {
-    /// The format that a path's extension implies.
+    /// The format that the extension of a path implies.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         match path.rsplit_once('.').map(|(_, extension)| extension) {

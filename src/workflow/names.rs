@@ -1,4 +1,4 @@
-//! Names in a document: those that guards read, and those that must stand for one thing only.
+//! Names in a document: those that guards read, and those that must be unique.
 
 use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
@@ -6,14 +6,14 @@ use super::raw::{RawPhase, RawRule, Text};
 use super::{Artifact, Guard};
 use crate::base::{Code, Diagnostic, Spanned};
 
-/// What a guard may ask of an action.
+/// The members of an action in a guard.
 const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
-/// What a guard may ask of the run.
+/// The members of the run in a guard.
 const RUN_MEMBERS: [&str; 4] = ["mode", "errors", "max_errors", "chosen"];
 
 impl Compiler<'_> {
-    /// A parsed guard. A faulty one is reported, and another stands for it, so that the names that
-    /// depend on it raise no false alarm; the document is refused all the same.
+    /// Parses a guard. An invalid guard is reported and replaced by another, so that names that depend on it
+    /// cause no further findings; the document is rejected anyway.
     pub(super) fn guard(&mut self, text: &Text) -> Guard {
         Guard::parse(&text.value).unwrap_or_else(|error| {
             let at = self.inside(text, error.offset);
@@ -62,7 +62,7 @@ impl Compiler<'_> {
                 Some(_) => self.member(text, chain, &members),
                 None => {
                     let at = self.inner(text, root);
-                    let message = format!("`{root}` is an artifact; ask one of its facts");
+                    let message = format!("`{root}` is an artifact; use one of its facts");
                     let hint = format!("for example `{root}.ready`");
                     self.problem(&at.span, Diagnostic::error(Code::GuardUnknownName, message).hint(hint));
                 }
@@ -70,7 +70,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Tells of a member that its root does not have.
+    /// Reports a member that its root does not have.
     fn member(&mut self, text: &Text, chain: &[String], members: &[&str]) {
         let [root, member, ..] = chain else { return };
         if members.contains(&member.as_str()) {
@@ -90,12 +90,12 @@ impl Compiler<'_> {
         Spanned { value: word.to_owned(), span: start..end }
     }
 
-    /// The offset in the document of an offset in a text, which stands there between quotes.
+    /// Maps an offset in a quoted text to an offset in the document.
     fn inside(&self, text: &Text, offset: usize) -> usize {
         text.span.start + source_offset(&self.document.text[text.span.clone()], &text.value, offset)
     }
 
-    /// Names that stand twice in one list, or in two that must not share any.
+    /// Reports names that occur twice in one list, or in two lists that must not share names.
     pub(super) fn twice<'t>(&mut self, texts: impl Iterator<Item = &'t Text>) {
         let mut seen: Vec<&str> = Vec::new();
         for text in texts {
@@ -107,12 +107,12 @@ impl Compiler<'_> {
         }
     }
 
-    /// A phase must be found by each name that it, and only it, has.
+    /// The names and aliases of phases must be unique, so that each identifies one phase.
     pub(super) fn aliases(&mut self, phases: &[RawPhase]) {
         let mut seen: Vec<&str> = phases.iter().map(|phase| phase.name.value.as_str()).collect();
         for alias in phases.iter().flat_map(|phase| &phase.aliases) {
             if seen.contains(&alias.value.as_str()) {
-                let message = format!("`{}` is already a name of a phase", alias.value);
+                let message = format!("`{}` is already the name of a phase", alias.value);
                 self.problem(&alias.span, Diagnostic::error(Code::WorkflowDuplicate, message));
             }
             seen.push(&alias.value);

@@ -1,8 +1,8 @@
-//! Where in a document a fault lies, and what to do about each kind of fault.
+//! The places of problems in a document, and the hint for each kind of problem.
 
 use crate::base::{Code, Diagnostic};
 
-/// The offset of a whole word, or of a path of words, in an expression; strings in it do not count.
+/// The offset of a whole word, or of a dotted path, in an expression, outside of strings.
 pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
     let is_inner = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let mut quote = None;
@@ -25,13 +25,13 @@ pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
     found.or_else(|| text.find(word))
 }
 
-/// The offset in `source`, a TOML string with its quotes, of an offset in the text it stands for.
+/// Maps an offset in a text to the offset in `source`, the TOML string literal with its quotes.
 pub(super) fn source_offset(source: &str, text: &str, offset: usize) -> usize {
     let is_long = source.starts_with("\"\"\"") || source.starts_with("'''");
     let escapes = source.starts_with('"');
     let quotes = if is_long { 3 } else { 1 };
     let mut at = quotes.min(source.len());
-    // A line break right behind the opening quotes does not count.
+    // A line break directly after the opening quotes does not count.
     for skipped in ["\r\n", "\n"] {
         if is_long && source[at..].starts_with(skipped) {
             at += skipped.len();
@@ -57,7 +57,7 @@ pub(super) fn source_offset(source: &str, text: &str, offset: usize) -> usize {
     skip_joint(source, at, escapes)
 }
 
-/// Goes over a backslash at the end of a line, which joins it with the next.
+/// Skips a backslash at the end of a line, which joins it with the next one.
 fn skip_joint(source: &str, at: usize, escapes: bool) -> usize {
     let rest = source.get(at..).unwrap_or_default();
     match rest.strip_prefix('\\').filter(|rest| escapes && rest.starts_with([' ', '\t', '\r', '\n'])) {
@@ -66,25 +66,25 @@ fn skip_joint(source: &str, at: usize, escapes: bool) -> usize {
     }
 }
 
-/// A finding with advice: its own, or what helps with every finding of its code.
+/// Adds the general hint for the code of a finding, unless the finding has its own.
 pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.hint.is_some() {
         return diagnostic;
     }
     let hint = match diagnostic.code {
         Code::WorkflowSyntax => {
-            "the blocks `toml orch` of a document form one TOML text: mind headings used twice"
+            "all `toml orch` blocks of a document form one TOML text, so no heading may occur twice"
         }
         Code::WorkflowName => "choose a name of letters, digits and underscores",
         Code::WorkflowDuplicate => "choose another name",
         Code::WorkflowMissingKey => {
-            "every rule has `id`, `from`, one outcome and `because`; every artifact `path` or `tree`"
+            "a rule needs `id`, `from`, one outcome and `because`; an artifact needs `path` or `tree`"
         }
         Code::WorkflowOutcome => "keep one of them; write a second rule for the other",
         Code::WorkflowCoveredRule => "put the narrower rule first, or remove it",
         Code::WorkflowUnreachablePhase => "add a rule that leads to it, or remove it",
-        Code::WorkflowUnusedAction => "name it in a rule, by `run` or `choose`, or remove it",
-        Code::WorkflowUnusedAsk => "name it in a rule, by `ask` beside `wait`, or remove it",
+        Code::WorkflowUnusedAction => "name it in `run` or `choose` of a rule, or remove it",
+        Code::WorkflowUnusedAsk => "name it in `ask` of a rule with `wait`, or remove it",
         Code::WorkflowUnproduced => "name it under `produces` or `may_produce` of a phase",
         Code::GuardSyntax => "a guard is a CEL expression, for example `plan.ready && plan.data.ok`",
         Code::GuardLimit => "name parts of it under `[define]`, or as facts of an artifact",
@@ -94,7 +94,7 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.hint(hint)
 }
 
-/// Why a path is no path of an artifact.
+/// Why a path cannot be the path of an artifact.
 pub(super) fn bad_path(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("is empty");
@@ -108,7 +108,7 @@ pub(super) fn bad_path(path: &str) -> Option<&'static str> {
     if let Some(open) = path.rfind(['[', '{'])
         && !path[open..].contains([']', '}'])
     {
-        return Some("opens a bracket and does not close it");
+        return Some("has an unclosed bracket");
     }
     match path {
         "state.json" | "transcript.jsonl" | "suggestion.json" => Some("names a file that orch itself writes"),

@@ -1,4 +1,4 @@
-//! Compiling one rule: where it starts, what it asks, what it yields.
+//! Compiles one rule: its phases, its guard and its outcome.
 
 use super::action::is_within;
 use super::compile::{Compiler, KnownNames};
@@ -39,7 +39,7 @@ impl Compiler<'_> {
         let on = self.signal(raw);
         let ask = self.asked(raw, asks);
         if let Some((pointer, _)) = raw.set.first().filter(|_| raw.to.is_none() && raw.run.is_none()) {
-            let message = "`set` goes with `to` or `run` only";
+            let message = "`set` is allowed only with `to` or `run`";
             self.problem(&pointer.span, Diagnostic::error(Code::WorkflowOutcome, message));
         }
         Some(Rule {
@@ -99,7 +99,7 @@ impl Compiler<'_> {
     ) -> Option<Outcome> {
         let given = [raw.to.is_some(), raw.run.is_some(), raw.wait.is_some(), raw.choose.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {
-            let message = "a rule has exactly one of `to`, `run`, `wait` and `choose`";
+            let message = "a rule needs exactly one of `to`, `run`, `wait` and `choose`";
             self.problem(head, Diagnostic::error(Code::WorkflowOutcome, message));
             return None;
         }
@@ -111,7 +111,7 @@ impl Compiler<'_> {
         }
         if let Some(wait) = &raw.wait {
             if wait.value.trim().is_empty() {
-                let message = "`wait` does not say for what";
+                let message = "`wait` is empty; say what the task waits for";
                 self.problem(&wait.span, Diagnostic::error(Code::WorkflowValue, message));
             }
             return Some(Outcome::Wait(wait.value.clone()));
@@ -124,8 +124,8 @@ impl Compiler<'_> {
         Some(Outcome::Choose(choices.iter().filter_map(|text| self.action_name(text, actions)).collect()))
     }
 
-    /// What the rules set and what the result of an action sets are two things: else nobody could tell
-    /// afterwards whose word a value is.
+    /// Ensures that rules and the results of actions set different things; otherwise the source of a value
+    /// would be ambiguous.
     fn one_writer(&mut self, raw: &RawRule, action: Option<&Action>) {
         let Some(action) = action else { return };
         for (pointer, _) in &raw.set {
@@ -140,11 +140,11 @@ impl Compiler<'_> {
         }
     }
 
-    /// The order that a rule answers to; only a move does.
+    /// The order that a rule responds to; only a rule with `to` can.
     fn signal(&mut self, raw: &RawRule) -> Option<Signal> {
         let text = raw.on.as_ref()?;
         if raw.to.is_none() {
-            let message = "`on` goes with `to` only";
+            let message = "`on` is allowed only with `to`";
             self.problem(&text.span, Diagnostic::error(Code::WorkflowOutcome, message));
         }
         let signal = Signal::named(&text.value);
@@ -158,7 +158,7 @@ impl Compiler<'_> {
     fn asked(&mut self, raw: &RawRule, asks: &[Ask]) -> Option<String> {
         let text = raw.ask.as_ref()?;
         if raw.wait.is_none() {
-            let message = "`ask` goes with `wait` only";
+            let message = "`ask` is allowed only with `wait`";
             self.problem(&text.span, Diagnostic::error(Code::WorkflowOutcome, message));
         }
         if !asks.iter().any(|ask| ask.name == text.value) {

@@ -1,12 +1,12 @@
-//! The texts a workflow refers to: documents, schemas and agent instructions, by name.
+//! The texts that a workflow refers to: documents, schemas and agent instructions, by name.
 //!
-//! What ships inside the binary is the ground; a repository's own `system/` lies over it, file by
-//! file, so that an edited workflow decides and everything it does not mention still works.
+//! The texts that ship inside the binary are the base. The `system/` directory of a repository overrides them
+//! file by file, so an edited workflow decides and everything it does not mention still works.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Texts by their path below `system/`, for example `schemas/plan.schema.json`.
+/// Texts by their path relative to `system/`, for example `schemas/plan.schema.json`.
 #[derive(Debug, Clone, Default)]
 pub struct System {
     files: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
@@ -15,32 +15,32 @@ pub struct System {
 include!("shipped.rs");
 
 impl System {
-    /// What ships inside the binary.
+    /// The texts that ship inside the binary.
     #[must_use]
     pub fn shipped() -> Self {
         let files = SHIPPED.iter().map(|(path, text)| (Cow::Borrowed(*path), Cow::Borrowed(*text))).collect();
         Self { files }
     }
 
-    /// Nothing at all; a ground for tests and for replaying a commit that carries its own texts.
+    /// No texts; for tests, and for replaying a commit that contains its own texts.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// This system with one text put over whatever was at its path.
+    /// This system with one text added or replaced.
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         self.insert(path, text);
         self
     }
 
-    /// Puts one text over whatever was at its path.
+    /// Adds one text, or replaces the text at its path.
     pub fn insert(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.files.insert(Cow::Owned(path.into()), Cow::Owned(text.into()));
     }
 
-    /// The text at a path below `system/`.
+    /// The text at a path relative to `system/`.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(AsRef::as_ref)
@@ -64,7 +64,7 @@ impl System {
         self.text(&format!("agents/{name}.md"))
     }
 
-    /// Every path and text, in path order.
+    /// Every path and text, sorted by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(path, text)| (path.as_ref(), text.as_ref()))
     }

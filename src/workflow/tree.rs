@@ -1,15 +1,15 @@
-//! An artifact that is committed code: which part of a commit's tree it is.
+//! Artifacts that are committed code: the part of a commit's tree that they consist of.
 //!
-//! A part is named by whole files and directories only, so that it is known by the ids of a few
-//! objects and never has to be walked.
+//! A part consists of whole files and directories only, so its digest follows from the ids of a few objects,
+//! without walking the tree.
 
 use crate::base::RepoPath;
 use std::fmt;
 
-/// What the name of an artifact's tree, in the place of a file's path, ends with.
+/// The suffix of the name that stands for an artifact's tree in place of a file's path.
 const MARK: &str = " (tree)";
 
-/// The files and directories of a commit's tree that an artifact is.
+/// The files and directories of a commit's tree that make up an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeScope {
     texts: Vec<String>,
@@ -17,25 +17,25 @@ pub struct TreeScope {
     paths: Option<Vec<RepoPath>>,
 }
 
-/// How much of a file or directory belongs to something.
+/// How much of a file or directory belongs to a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreePart {
     /// Nothing.
     None,
-    /// Something below it may.
+    /// Possibly something below it.
     Within,
     /// All of it.
     Whole,
 }
 
 impl TreeScope {
-    /// Parses patterns: `DIRECTORY/**`, the path of a file, or `**` alone. The error names the first
-    /// that is none, by its place in the list, and says why.
+    /// Parses patterns: `DIRECTORY/**`, the path of a file, or `**` alone. Returns the index of the first
+    /// invalid pattern, and what is wrong with it.
     pub fn new(texts: Vec<String>) -> Result<Self, (usize, &'static str)> {
         let mut paths = Vec::new();
         for (index, text) in texts.iter().enumerate() {
             if text == "**" && texts.len() > 1 {
-                return Err((index, "means everything already, so it stands alone"));
+                return Err((index, "may not list other patterns beside `**`"));
             }
             if text != "**" {
                 paths.push(path(text).map_err(|why| (index, why))?);
@@ -45,13 +45,13 @@ impl TreeScope {
         Ok(Self { texts, paths })
     }
 
-    /// The patterns as they were written.
+    /// The patterns as written.
     #[must_use]
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    /// How much of what lies at a path belongs to it.
+    /// How much of the file or directory at a path belongs to the scope.
     #[must_use]
     pub fn part(&self, path: &RepoPath) -> TreePart {
         let Some(paths) = &self.paths else { return TreePart::Whole };
@@ -65,7 +65,7 @@ impl TreeScope {
 fn path(text: &str) -> Result<RepoPath, &'static str> {
     let plain = text.strip_suffix("/**").unwrap_or(text);
     if plain.contains(['*', '?', '[', ']', '{', '}']) {
-        return Err("names whole directories and files only");
+        return Err("can name only whole directories and files");
     }
     if plain.is_empty() || plain.starts_with('/') || plain.contains('\\') {
         return Err("must be relative to the root of the repository, with `/` between its parts");
@@ -76,13 +76,13 @@ fn path(text: &str) -> Result<RepoPath, &'static str> {
     RepoPath::new(plain).map_err(|error| error.reason)
 }
 
-/// The name that stands in the place of a file's path for the tree of an artifact.
+/// The name that stands for an artifact's tree in place of a file's path.
 #[must_use]
 pub fn tree_name(artifact: &str) -> String {
     format!("{artifact}{MARK}")
 }
 
-/// Whether a name in the place of a file's path is that of a tree.
+/// Whether a name in place of a file's path means a tree.
 #[must_use]
 pub fn is_tree_name(path: &str) -> bool {
     path.strip_suffix(MARK).is_some_and(|artifact| !artifact.contains('/'))

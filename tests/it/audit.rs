@@ -251,7 +251,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     edit_last_entry(&world, |entry| entry.actor.kind = orch::decide::ActorKind::Orch);
     world.commit("nobody was asked");
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("asks for a person"), "{change:#}");
+    assert!(change["why"].as_str().expect("why").contains("requires a person"), "{change:#}");
 }
 
 /// A whole forged step: everything that `orch` writes, and no evidence that it was due.

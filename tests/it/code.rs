@@ -123,8 +123,11 @@ fn a_later_commit_makes_a_report_stale_and_the_reason_says_so() {
     world.commit_code("2", None);
     let review = world.artifact("t", "code_review");
     assert_eq!(review["fresh"], false);
-    assert_eq!(review["staleBecause"], "it judged another `patch`: the code outside of tasks changed since");
-    world.orch(&["next", "t"]).ends(3).says("it judged another `patch`");
+    assert_eq!(
+        review["staleBecause"],
+        "it judged an earlier version of `patch`: the code outside of tasks changed since"
+    );
+    world.orch(&["next", "t"]).ends(3).says("it judged another version of `patch`");
     // To go back to the code that was judged is to be judged already.
     world.git(&["revert", "--no-edit", "HEAD"]);
     assert_eq!(world.artifact("t", "code_review")["fresh"], true);
@@ -221,7 +224,7 @@ fn a_scope_is_a_part_of_the_tree_wherever_it_is_moved_to() {
     world.write("work/tasks/t/mine.json", "{}\n");
     world.commit("not in the scope either");
     world.orch(&["next", "t"]).ends(3).says("change (tree) is missing");
-    world.orch(&["prompt", "t"]).succeeds().says("It is what is committed in `src/**`, `work/**`.");
+    world.orch(&["prompt", "t"]).succeeds().says("The artifact is the code committed in `src/**`, `work/**`.");
     world.write("work/notes.md", "1\n");
     world.commit("beside the tasks");
     assert_eq!(world.artifact("t", "change")["tree"]["files"], json!(["work/notes.md"]));

@@ -46,7 +46,7 @@ fn what_is_made_passes_every_check_and_can_be_begun() {
 
 /// An executor for `issue-triage`: one issue comes in, is processed and reviewed.
 const EXECUTOR: &str = r#"
-grep -q "Before you begin\|Before anything is done" || exit 9
+grep -q "Before you begin\|First read the documents" || exit 9
 case $ORCH_ACTION in
   spec_review)
     echo '{"status": "complete", "specs_loaded": ["system/workflows/made/README.md"]}' > tasks/t/spec-review.json
@@ -203,7 +203,7 @@ fn a_person_at_a_terminal_is_asked() {
     at_terminal(&world, &ANSWERS)
         .succeeds()
         .says("An answer is required.")
-        .says("`größe` is no id of an action; left out")
+        .says("`größe` cannot be the id of an action; left out")
         .says("At least one is required.")
         .says("  items\r\n  ^^^^^\r\na list is always true");
     world.orch(&["workflow", "check", "sorting"]).succeeds();

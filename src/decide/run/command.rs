@@ -1,4 +1,4 @@
-//! What a run records: each command becomes steps for the task as it is at that moment, or is refused.
+//! The commands that record something for a run: each yields steps for the task as it is now, or is refused.
 
 use super::{ControlRequest, DefaultAnswer, FailedAction, Precondition};
 use crate::base::{ActionName, Reason, RuleId};
@@ -11,47 +11,47 @@ use crate::workflow::{Signal, Workflow};
 /// Something that a run records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunCommand {
-    /// Every transition that is due.
+    /// All transitions that are due.
     Moves,
-    /// What answers to the order to begin.
+    /// The response to the order to start.
     Start,
-    /// How the run goes about questions.
+    /// The start of the run, with its way of treating questions.
     Begin(Mode),
-    /// What an action has come to.
+    /// The result of an action.
     Result {
         /// The action.
         action: ActionName,
-        /// The rule that asked for it.
+        /// The rule that runs it.
         rule: RuleId,
-        /// What it was begun on.
+        /// The state from which it started.
         precondition: Precondition,
-        /// What it says.
+        /// The result.
         result: Box<ActionResult>,
     },
     /// That an action failed too often.
     GiveUp(FailedAction),
     /// The answer to a question by its default.
     Answer(DefaultAnswer),
-    /// What answers to an order to end.
+    /// The response to an order to end.
     Order(ControlRequest),
-    /// That the run has ended, in words.
+    /// The end of the run, in words.
     End(String),
 }
 
-/// Who records, and what of a step cannot be seen from here.
+/// Who records, and the checks that need more than the task's state.
 pub struct Recorder<'a> {
-    /// The stamp of what the rules yield.
+    /// The stamp for steps that the rules yield.
     pub own: Stamp,
-    /// The stamp of what the caller orders.
+    /// The stamp for steps that the caller orders.
     pub caller: Stamp,
-    /// Why a state may not be written, in words.
+    /// Why a state may not be written, in words; `None` if it may.
     pub refuses: &'a dyn Fn(&State) -> Option<String>,
-    /// Whether a file is there that an executor speaks of.
+    /// Whether a file that an executor names exists.
     pub is_there: &'a dyn Fn(&str) -> bool,
 }
 
 impl RunCommand {
-    /// Whether it may leave a record in a task of this workflow at all.
+    /// Whether the command can record anything for a task of this workflow.
     #[must_use]
     pub fn may_record(&self, workflow: &Workflow) -> bool {
         let answers = |signal| workflow.rules.iter().any(|rule| rule.on == Some(signal));
@@ -63,8 +63,8 @@ impl RunCommand {
         }
     }
 
-    /// The steps that record it for a task as it is now; none, where there is nothing to record. The
-    /// error says why it is refused.
+    /// The steps that record the command for a task as it is now; empty if there is nothing to record.
+    /// Returns the reason if the command is refused.
     pub fn steps(
         &self,
         workflow: &Workflow,
@@ -121,7 +121,7 @@ impl RunCommand {
         }
     }
 
-    /// Who takes the step, and when.
+    /// Who performs the step, and when.
     fn stamp(&self, recorder: &Recorder<'_>) -> Stamp {
         match self {
             Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
@@ -134,7 +134,7 @@ impl RunCommand {
     }
 }
 
-/// Every transition that is due; where the rules would move for ever, why nothing of it is applied.
+/// All transitions that are due. Returns the reason if they form a livelock, in which case none is applied.
 fn moves(
     workflow: &Workflow,
     state: &State,
@@ -149,7 +149,7 @@ fn moves(
     }
 }
 
-/// Refuses a result whose files are not there.
+/// Rejects a result that names files that do not exist.
 fn refuse_missing(
     workflow: &Workflow,
     action: &ActionName,
@@ -158,15 +158,15 @@ fn refuse_missing(
 ) -> Result<(), Reason> {
     let outputs = workflow.action(action).map(|action| action.outputs.as_slice()).unwrap_or_default();
     if let Some(missing) = outputs.iter().find(|path| !is_there(path)) {
-        return Err(format!("it should have written {missing}, which is not there").into());
+        return Err(format!("{missing} is missing, but the action should have written it").into());
     }
     match result.output_files.iter().find(|path| !is_there(path)) {
-        Some(missing) => Err(format!("it says that it wrote {missing}, which is not there").into()),
+        Some(missing) => Err(format!("{missing} is missing, but the result says that it was written").into()),
         None => Ok(()),
     }
 }
 
-/// The reason of a record: what the result says of itself, on one line.
+/// The reason for the history: the summary of the result, on one line.
 fn reason_of(result: &ActionResult, action: &ActionName) -> String {
     let said = result.summary.as_deref().or(result.message.as_deref()).unwrap_or_default();
     let line: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();

@@ -1,4 +1,4 @@
-//! How a run ends, and what may be wished of it.
+//! How a run ends, and the control requests that end it.
 
 use crate::base::words;
 use crate::workflow::Signal;
@@ -8,37 +8,37 @@ words! {
     pub enum Ending {
         /// The task is in a terminal phase.
         Completed = "completed",
-        /// The task is in a terminal phase that is no success.
+        /// The task is in a terminal phase that means failure.
         Failed = "failed",
-        /// Somebody else has to act; the commands are among the options.
+        /// Someone else has to act; the decision lists the commands.
         Waiting = "waiting",
-        /// The same would be done again on the same ground.
+        /// The same work would be repeated on the same fingerprint.
         Stalled = "stalled",
-        /// A limit is reached.
+        /// A limit of the budget or of the workflow is reached.
         Exhausted = "exhausted",
-        /// It was paused.
+        /// The run was paused.
         Paused = "paused",
-        /// It was stopped.
+        /// The run was stopped.
         Stopped = "stopped",
-        /// The task cannot be judged, or what was done cannot be recorded.
+        /// The task cannot be evaluated, or work cannot be recorded.
         Error = "error",
     }
 }
 
 words! {
-    /// What may be wished of a run from outside, the stronger after the weaker.
+    /// A request from another process to a run, the weakest first.
     pub enum ControlRequest {
-        /// End now, from the keyboard; it goes on later.
+        /// End now, from the keyboard; the run can be continued.
         Interrupt = "interrupt",
-        /// End after the action that is going on.
+        /// End after the current action.
         Pause = "pause",
-        /// End that action too.
+        /// End the current action too.
         Stop = "stop",
     }
 }
 
 impl Ending {
-    /// Whether the run may go on after it, with what is left of its limits.
+    /// Whether a run with this ending can be continued with the rest of its budget.
     #[must_use]
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Paused | Self::Waiting)
@@ -46,7 +46,7 @@ impl Ending {
 }
 
 impl ControlRequest {
-    /// How a run ends that heeds it.
+    /// The ending of a run that follows this request.
     #[must_use]
     pub fn ending(self) -> Ending {
         match self {
@@ -55,7 +55,7 @@ impl ControlRequest {
         }
     }
 
-    /// The order that a rule may answer to.
+    /// The order that corresponds to this request, to which a rule may respond.
     #[must_use]
     pub fn signal(self) -> Option<Signal> {
         match self {

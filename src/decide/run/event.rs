@@ -1,136 +1,136 @@
-//! What the machine of a run is told, and what it says is to be done.
+//! The input and the output of the run machine.
 
 use super::{ControlRequest, Ending, JudgedTask, RunCommand, Work};
 use crate::base::{Period, Reason};
 use crate::decide::{ActionResult, State};
 
-/// What time it is, and what is wished.
+/// The time, and the current control request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tick {
     /// How long the run has taken.
     pub time: Period,
-    /// What is wished of it, and by whom, in words.
+    /// The control request and its origin, in words.
     pub request: Option<(ControlRequest, String)>,
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEffect {
-    /// Look what an earlier process left of the work: [`RunEvent::Found`].
+    /// Check what an earlier process left of the work: [`RunEvent::Found`].
     LookBack,
-    /// Judge the task: [`RunEvent::Judged`].
+    /// Evaluate the task: [`RunEvent::Judged`].
     Judge,
     /// Record something: [`RunEvent::Recorded`].
     Record(RunCommand),
     /// Start an executor for the work: [`RunEvent::Performed`].
     Perform,
-    /// Wait so long, or until something is wished, and go on with this: [`RunEvent::Waited`].
+    /// Wait this long, or until a control request arrives, and continue with this: [`RunEvent::Waited`].
     Wait(Period, Box<Self>),
-    /// Write the end down, unless something stronger is wished by then: [`RunEvent::Finished`].
+    /// Persist the end, unless a stronger control request has arrived: [`RunEvent::Finished`].
     Finish(Option<ControlRequest>),
-    /// Nothing: it is over.
+    /// Nothing; the run is over.
     Over,
 }
 
-/// What has happened.
+/// What happened.
 pub enum RunEvent<'a> {
-    /// The run begins, or goes on.
+    /// The run starts or continues.
     Begun,
     /// This is what an earlier process left.
     Found(Leftover, &'a State),
-    /// The task was judged.
+    /// The task was evaluated.
     Judged(&'a JudgedTask<'a>),
-    /// Something was recorded, or was not.
+    /// Something was recorded or refused.
     Recorded(RunCommand, RecordOutcome),
-    /// An executor has ended.
+    /// An executor exited.
     Performed(Returned),
-    /// What was to be waited for is over; this comes next.
+    /// The wait is over; this effect is next.
     Waited(RunEffect),
     /// An effect could not be carried out.
     Blocked(RunEffect, Blocker),
-    /// The end is written down, or something else is wished.
+    /// The end was persisted, or a stronger control request arrived.
     Finished(Option<(ControlRequest, String)>),
 }
 
 /// What an earlier process left of its work.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Leftover {
-    /// Whether its executor was still running, and had to be ended.
+    /// Whether its executor was still running and had to be ended.
     pub was_running: bool,
-    /// Its result, if one lies there.
+    /// The result of the executor, if it wrote one.
     pub result: Option<Result<ActionResult, Reason>>,
 }
 
-/// What came of a record.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordOutcome {
-    /// It is made.
+    /// The steps were recorded.
     Done,
     /// There was nothing to record.
     Nothing,
-    /// The workflow does not allow it; why.
+    /// The workflow does not allow the steps; the reason.
     Refused(Reason),
 }
 
-/// What came of an executor.
+/// The outcome of an executor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Returned {
-    /// How it ended.
+    /// How the executor ended.
     pub how: ExecutorExit,
-    /// The result that it left, if it left one.
+    /// The result that the executor left, if any.
     pub result: Option<Result<ActionResult, Reason>>,
 }
 
 /// How an executor ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExecutorExit {
-    /// By itself, well.
+    /// How an executor ended.
     Well,
-    /// Somebody wanted the end.
+    /// It was ended by a control request.
     Stopped,
-    /// It was ended, because it took too long; the text says so.
+    /// It was ended because it took too long; the text says which limit.
     TooLong(String),
-    /// It failed; why.
+    /// It failed; the reason.
     Badly(String),
-    /// It could not even be started; why.
+    /// It could not be started; the reason.
     NotStarted(String),
 }
 
-/// Why something cannot be done.
+/// An obstacle to an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocker {
-    /// How long to wait for it.
+    /// How long to wait for the obstacle to pass.
     pub retry: RetryPolicy,
-    /// What it is, and what to do about it.
+    /// The obstacle, and what to do about it.
     pub why: String,
 }
 
-/// How long something that hinders is waited for.
+/// How long to wait for an obstacle to pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryPolicy {
-    /// It passes by itself: as long as the run may take.
+    /// It passes by itself: wait as long as the budget allows.
     Long,
-    /// Somebody has to act: for a minute.
+    /// Someone has to act: wait for a minute.
     Short,
-    /// It does not pass: the run ends so.
+    /// It does not pass: the run ends like this.
     Never(Ending),
 }
 
-/// What whoever watches should be told.
+/// A message for people who watch the run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
     /// Work is done.
     Done {
-        /// What was performed.
+        /// The work.
         work: Work,
-        /// What it says.
+        /// The executor's message.
         message: Option<String>,
     },
-    /// A try has failed.
+    /// A try failed.
     Failed {
-        /// What was performed.
+        /// The work.
         work: Work,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The loop of a run as a machine: it is told what happened, and says what is to be done.
+//! The run machine: it consumes events and yields effects.
 
 use super::precondition::goal;
 use super::{
@@ -9,72 +9,72 @@ use super::{
 use crate::base::{Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
 
-/// One run as it goes on.
+/// One run in progress.
 ///
-/// It always ends: see [`RunMachine::left`].
+/// Every run ends: see [`RunMachine::left`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunMachine {
-    /// How it goes about questions.
+    /// Whether the run asks people.
     pub mode: Mode,
-    /// What it may use.
+    /// What the run may consume.
     pub budget: Budget,
-    /// What it has used and seen.
+    /// What the run has consumed and seen.
     pub usage: Usage,
-    /// What an executor was started for, until that is recorded, counted as failed or given back.
+    /// The work of the current executor, until it is recorded, failed or dropped.
     pub doing: Option<Work>,
-    /// How it ends, once that is clear.
+    /// The ending and its reason, once they are decided.
     pub over: Option<(Ending, String)>,
-    /// Whether what it has used must be on the disk before the next effect.
+    /// Whether the usage must be persisted before the next effect.
     pub unsaved: bool,
-    /// What whoever watches should be told.
+    /// Messages for people who watch the run.
     pub news: Vec<News>,
-    /// Whether it has asked for what answers to the order to begin.
+    /// Whether the response to the order to start was requested.
     begun: bool,
-    /// Whether something was performed, answered or given up, so that the end is told.
+    /// Whether anything was performed, answered or given up, so that the end is recorded.
     acted: bool,
     /// Whether nothing can be recorded any more.
     blind: bool,
-    /// The strongest wish that was heeded.
-    pub(super) heeded: Option<ControlRequest>,
-    /// That an action asked to stop here.
+    /// The strongest control request that the run has followed.
+    pub(super) followed: Option<ControlRequest>,
+    /// The message of an action that asked the run to stop.
     rest: Option<String>,
-    /// What the decision demands of the agent at work.
+    /// The goal of the agent at work: a digest of what the decision asks for.
     goal: Option<Digest>,
-    /// An agent's work of which it is not known yet whether anything has come of it.
-    doubted: Option<Doubt>,
-    /// The number of turns after which a try was waited for.
+    /// Finished work of an agent whose effect is not known yet.
+    pending: Option<PendingWork>,
+    /// The number of turns after which the run last waited before a try.
     pub(super) waited: Option<u32>,
-    /// The number of turns after which something that failed too often could not be given up.
+    /// The number of turns after which giving up an action was refused.
     refused: Option<u32>,
-    /// How many records may be made before the next turn.
+    /// How many steps may be recorded before the next turn.
     pub(super) records: u32,
-    /// How long what hinders may still be waited for, and how often it was.
+    /// How long the run may still wait for obstacles, in milliseconds, and how often it has waited.
     pub(super) retry: (u64, u32),
 }
 
-/// An agent's work that may have come to nothing.
+/// Finished work of an agent that may have had no effect.
 #[derive(Debug, Clone, PartialEq)]
-struct Doubt {
+struct PendingWork {
     work: Work,
-    /// What the decision demanded of it.
+    /// What the decision asked for when the work began.
     goal: Digest,
-    /// Why it has failed, if it has not ended well.
+    /// The failure, if the agent failed.
     why: Option<String>,
 }
 
-/// How many records may be made between two turns.
+/// How many steps may be recorded between two turns.
 const RECORDS: u32 = 100;
-/// How long is waited at most for what passes by itself, in milliseconds.
+/// The longest total wait for an obstacle that passes by itself, in milliseconds.
 const LONG: u64 = 3_600_000;
-/// How long is waited at most for somebody to act, in milliseconds.
+/// The longest total wait for a person to act, in milliseconds.
 const SHORT: u64 = 60_000;
-/// How long is waited at most for what hinders an order to end, in milliseconds.
+/// The longest total wait for the response to an order to end, in milliseconds.
 const ORDER: u64 = 5_000;
-/// The first wait for what hinders, and the longest, in milliseconds.
+/// The first and the longest single wait for an obstacle, in milliseconds.
 const HELD: (u64, u64) = (200, 5_000);
 
 impl RunMachine {
-    /// A run that has used this much, and has this work to settle first.
+    /// A run with this usage so far, which has to settle the work `doing` first.
     #[must_use]
     pub fn new(mode: Mode, budget: Budget, usage: Usage, doing: Option<Work>) -> Self {
         Self {
@@ -88,10 +88,10 @@ impl RunMachine {
             begun: false,
             acted: false,
             blind: false,
-            heeded: None,
+            followed: None,
             rest: None,
             goal: None,
-            doubted: None,
+            pending: None,
             waited: None,
             refused: None,
             records: RECORDS,
@@ -99,7 +99,7 @@ impl RunMachine {
         }
     }
 
-    /// Takes in what happened, and says what is to be done.
+    /// Consumes an event and yields the next effect.
     pub fn step(&mut self, now: &Tick, event: RunEvent<'_>) -> RunEffect {
         self.usage.time = self.usage.time.max(now.time);
         match event {
@@ -110,21 +110,21 @@ impl RunMachine {
             RunEvent::Recorded(command, noted) => self.recorded(now, command, noted),
             RunEvent::Performed(tried) => self.performed(now, tried),
             RunEvent::Waited(effect) => match &now.request {
-                Some(request) if self.over.is_none() => self.heed(request),
+                Some(request) if self.over.is_none() => self.end_on_request(request),
                 _ => effect,
             },
             RunEvent::Blocked(effect, blocker) => self.blocked(now, effect, blocker),
             RunEvent::Finished(request) => match request {
-                Some((request, why)) if Some(request) > self.heeded => self.reopen(&(request, why)),
+                Some((request, why)) if Some(request) > self.followed => self.reopen(&(request, why)),
                 _ => RunEffect::Over,
             },
         }
     }
 
-    /// What comes after something is settled.
+    /// Continues after work is settled.
     fn go_on(&mut self, now: &Tick) -> RunEffect {
         if let Some(request) = &now.request {
-            return self.heed(request);
+            return self.end_on_request(request);
         }
         if self.begun {
             return RunEffect::Judge;
@@ -136,7 +136,7 @@ impl RunMachine {
     fn judged(&mut self, now: &Tick, case: &JudgedTask<'_>) -> RunEffect {
         self.look_for_progress(case);
         if let Some(request) = &now.request {
-            return self.heed(request);
+            return self.end_on_request(request);
         }
         let following = next(case, &self.usage, &self.budget, self.mode);
         if !matches!(following, NextStep::Apply | NextStep::End(..))
@@ -167,11 +167,11 @@ impl RunMachine {
         }
     }
 
-    /// An agent whose files leave the rules where they were has failed, whatever it wrote; one whose files
-    /// move the task has not, however it ended. Where nothing at all has changed, trying again would be the
-    /// same once more.
+    /// Decides whether the agent's last work succeeded. It failed if its files left the goal unchanged,
+    /// whatever it wrote; it succeeded if its files moved the task, however it exited. If nothing at all
+    /// changed, there is no further try, because it would repeat the same work.
     fn look_for_progress(&mut self, case: &JudgedTask<'_>) {
-        let Some(Doubt { mut work, goal: before, why }) = self.doubted.take() else { return };
+        let Some(PendingWork { mut work, goal: before, why }) = self.pending.take() else { return };
         let fingerprint = || fingerprint(case.workflow, case.state, case.facts, case.decision.rule.as_ref());
         let has_moved = goal(case.decision) != before;
         let has_failed = !has_moved && (why.is_some() || fingerprint() != work.precondition.fingerprint);
@@ -189,7 +189,7 @@ impl RunMachine {
         work.wait > Period::default() && self.waited != Some(self.usage.turns)
     }
 
-    /// A turn begins: it is counted before anything is done.
+    /// Starts a turn, which is counted before anything is done.
     fn begin(&mut self) {
         self.usage.begin();
         self.records = RECORDS;
@@ -205,7 +205,7 @@ impl RunMachine {
                 self.succeed(cost, result.and_then(Result::ok));
                 self.go_on(now)
             }
-            // A whole result was the executor's last word, though nobody heard it.
+            // A complete result is valid even if the run died before reading it.
             (Job::Action { .. }, Some(Ok(result))) if !left.was_running => self.take_in(now, result),
             _ => self.fail(now, "its run was killed".to_owned(), cost),
         }
@@ -220,7 +220,7 @@ impl RunMachine {
                 self.blind = true;
                 self.end(Ending::Error, why)
             }
-            // Nobody's failure: it begins anew when the run goes on.
+            // This is not a failure: the work starts again when the run continues.
             ExecutorExit::Stopped => self.drop_work(now, cost),
             ExecutorExit::TooLong(_) if self.budget.rest(self.usage.time) == Some(Period::default()) => {
                 self.drop_work(now, cost)
@@ -229,8 +229,10 @@ impl RunMachine {
             ExecutorExit::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
                 (Some(Job::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
                 (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why.into(), cost),
-                (Some(Job::Action { .. }), None) => self.fail(now, "it left no result".to_owned(), cost),
-                // The word of an agent is no evidence, so that it says nothing is no fault either.
+                (Some(Job::Action { .. }), None) => {
+                    self.fail(now, "the executor left no result".to_owned(), cost)
+                }
+                // The files of an agent count, not its result, so a missing result is not a failure.
                 (_, result) => match result.and_then(Result::ok) {
                     Some(result) if result.failed => self.fail(now, failure_in(&result), cost),
                     result => {
@@ -242,7 +244,7 @@ impl RunMachine {
         }
     }
 
-    /// Takes in the result of an action: it is to be recorded.
+    /// Accepts the result of an action for recording.
     fn take_in(&mut self, now: &Tick, result: ActionResult) -> RunEffect {
         if result.failed {
             return self.fail(now, failure_in(&result), result.cost);
@@ -278,7 +280,7 @@ impl RunMachine {
                 RunEffect::Judge
             }
             (RunCommand::Answer(_), Some(why)) => {
-                self.end(Ending::Waiting, format!("the answer by default is refused: {why}"))
+                self.end(Ending::Waiting, format!("the default answer was refused: {why}"))
             }
             (RunCommand::GiveUp(failed), None) => {
                 self.usage.forgive(&Worker::Action(failed.action.to_string()));
@@ -286,19 +288,20 @@ impl RunMachine {
                 self.unsaved = true;
                 RunEffect::Judge
             }
-            // Somebody may have moved the task meanwhile; who is refused twice is refused.
+            // Someone may have moved the task meanwhile; only a second refusal counts.
             (RunCommand::GiveUp(_), Some(_))
                 if self.refused.replace(self.usage.turns) != Some(self.usage.turns) =>
             {
                 RunEffect::Judge
             }
-            (RunCommand::GiveUp(FailedAction { action, .. }), Some(why)) => {
-                self.end(Ending::Error, format!("`{action}` failed too often, and that is refused: {why}"))
-            }
+            (RunCommand::GiveUp(FailedAction { action, .. }), Some(why)) => self.end(
+                Ending::Error,
+                format!("`{action}` failed too often, and giving it up was refused: {why}"),
+            ),
             (command, _) => match noted {
                 RecordOutcome::Refused(why) => self.end(Ending::Error, why.into()),
                 _ if self.records == 0 => {
-                    let reason = format!("the task moved {RECORDS} times with nothing performed in between");
+                    let reason = format!("the task moved {RECORDS} times without any work in between");
                     self.end(Ending::Error, reason)
                 }
                 _ if command == RunCommand::Start => RunEffect::Record(RunCommand::Begin(self.mode)),
@@ -307,13 +310,13 @@ impl RunMachine {
         }
     }
 
-    /// Waits for what hinders, or ends.
+    /// Waits for an obstacle to pass, or ends the run.
     fn blocked(&mut self, now: &Tick, effect: RunEffect, blocker: Blocker) -> RunEffect {
         if self.over.is_some() {
-            return self.hindered_at_the_end(effect, &blocker);
+            return self.blocked_at_the_end(effect, &blocker);
         }
         if let Some(request) = &now.request {
-            return self.heed(request);
+            return self.end_on_request(request);
         }
         let ends = |ending| (ending, blocker.why.clone());
         let (most, ending) = match blocker.retry {
@@ -335,8 +338,8 @@ impl RunMachine {
         RunEffect::Wait(Period::from_milliseconds(wait), Box::new(effect))
     }
 
-    /// Only what answers to an order is waited for at the end, and not for long.
-    fn hindered_at_the_end(&mut self, effect: RunEffect, blocker: &Blocker) -> RunEffect {
+    /// At the end, only the response to an order is retried, and not for long.
+    fn blocked_at_the_end(&mut self, effect: RunEffect, blocker: &Blocker) -> RunEffect {
         let RunEffect::Record(command) = &effect else { return RunEffect::Over };
         let (retry, _) = self.retry;
         let is_passing = !matches!(blocker.retry, RetryPolicy::Never(_));
@@ -345,23 +348,23 @@ impl RunMachine {
             return RunEffect::Wait(Period::from_milliseconds(HELD.0), Box::new(effect));
         }
         if let (RunCommand::Order(_), Some((_, reason))) = (command, &mut self.over) {
-            reason.push_str(&format!("; what answers to that could not be recorded: {}", blocker.why));
+            reason.push_str(&format!("; the response to it could not be recorded: {}", blocker.why));
         }
         self.close(command)
     }
 
-    /// Work is done and settled.
+    /// Settles work that is done.
     fn succeed(&mut self, cost: f64, result: Option<ActionResult>) {
         let Some(work) = self.doing.take() else { return };
         self.usage.pay(cost);
         self.usage.see(work.worker(), work.precondition.fingerprint);
         match self.goal.take() {
             None => self.usage.forgive(&work.worker()),
-            // The files of an agent will say whether anything has come of its work; until then it counts as
-            // failed. No state tells of it as one tells of a result.
+            // The next evaluation shows whether the agent's files had an effect; until then the work counts
+            // as failed. The state does not record an agent's work as it records a result.
             Some(goal) => {
                 self.usage.fail(work.worker());
-                self.doubted = Some(Doubt { work: work.clone(), goal, why: None });
+                self.pending = Some(PendingWork { work: work.clone(), goal, why: None });
                 self.unsaved = true;
             }
         }
@@ -373,14 +376,14 @@ impl RunMachine {
         self.news.push(News::Done { work, message });
     }
 
-    /// A try has failed.
+    /// Settles a failed try.
     fn fail(&mut self, now: &Tick, why: String, cost: f64) -> RunEffect {
         if let Some(work) = self.doing.take() {
             self.usage.pay(cost);
             self.usage.fail(work.worker());
             self.acted = true;
             match self.goal.take() {
-                Some(goal) => self.doubted = Some(Doubt { work, goal, why: Some(why) }),
+                Some(goal) => self.pending = Some(PendingWork { work, goal, why: Some(why) }),
                 None => self.news.push(News::Failed { work, why }),
             }
         }
@@ -393,45 +396,45 @@ impl RunMachine {
         self.go_on(now)
     }
 
-    fn heed(&mut self, (request, why): &(ControlRequest, String)) -> RunEffect {
-        self.heeded = Some(*request);
+    fn end_on_request(&mut self, (request, why): &(ControlRequest, String)) -> RunEffect {
+        self.followed = Some(*request);
         self.retry = (LONG, 0);
         self.over = Some((request.ending(), why.clone()));
         match request.signal() {
             Some(_) => RunEffect::Record(RunCommand::Order(*request)),
-            None => self.tell_end(),
+            None => self.record_end(),
         }
     }
 
-    /// Something was wished while the end was written down. A task that is done stays done.
+    /// A control request arrived while the end was persisted. A finished task stays finished.
     fn reopen(&mut self, requested: &(ControlRequest, String)) -> RunEffect {
         if matches!(self.over, Some((Ending::Completed | Ending::Failed, _))) {
-            self.heeded = Some(requested.0);
-            return RunEffect::Finish(self.heeded);
+            self.followed = Some(requested.0);
+            return RunEffect::Finish(self.followed);
         }
         self.acted = false;
-        self.heed(requested)
+        self.end_on_request(requested)
     }
 
     fn end(&mut self, ending: Ending, reason: String) -> RunEffect {
         self.over = Some((ending, reason));
-        self.tell_end()
+        self.record_end()
     }
 
-    fn tell_end(&self) -> RunEffect {
+    fn record_end(&self) -> RunEffect {
         match &self.over {
             Some((ending, reason)) if self.acted && !self.blind => {
                 RunEffect::Record(RunCommand::End(format!("the run ended as {}: {reason}", ending.as_str())))
             }
-            _ => RunEffect::Finish(self.heeded),
+            _ => RunEffect::Finish(self.followed),
         }
     }
 
-    /// What comes after something was recorded at the end, whether that was possible or not.
+    /// Continues after a recording at the end, successful or not.
     fn close(&self, command: &RunCommand) -> RunEffect {
         match command {
-            RunCommand::Order(_) => self.tell_end(),
-            _ => RunEffect::Finish(self.heeded),
+            RunCommand::Order(_) => self.record_end(),
+            _ => RunEffect::Finish(self.followed),
         }
     }
 }
@@ -442,5 +445,5 @@ fn cost_of(result: Option<&Result<ActionResult, Reason>>) -> f64 {
 
 fn failure_in(result: &ActionResult) -> String {
     let said = result.message.as_deref().or(result.summary.as_deref());
-    said.unwrap_or("it says that it failed").to_owned()
+    said.unwrap_or("the result reports a failure").to_owned()
 }

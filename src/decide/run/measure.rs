@@ -1,26 +1,26 @@
-//! Why every run ends: what is left of it falls with each step.
+//! Why every run ends: a measure that decreases with each step.
 
 use super::{RunCommand, RunEffect, RunMachine};
 
 impl RunMachine {
-    /// What is left of the run before an effect: a row of natural numbers.
+    /// What is left of the run before an effect: a list of natural numbers.
     ///
-    /// Whatever is told, each step makes it smaller, compared from the left; there is no endless way down, so
-    /// every run ends, whatever executors, people and the repository do:
+    /// Whatever the events are, each step decreases the list in lexicographic order. That order is
+    /// well-founded, so every run ends, whatever executors, people and the repository do:
     ///
-    /// 1. whether it is still open: once it is to end it never opens again;
-    /// 2. three for each turn that is left, two for work that is not settled, one for each failure in a row:
-    ///    a start takes a turn and leaves work, a failure settles work and counts, what is given up, or what
-    ///    something has come of, no longer counts;
-    /// 3. how many records may still be made before the next turn: the rules settle by themselves, and people
-    ///    who move the task all the time do not keep the run open;
-    /// 4. how long may still be waited for what hinders;
-    /// 5. how far the turn has come.
+    /// 1. whether the run is open: once it is to end, it never opens again;
+    /// 2. three for each remaining turn, two for unsettled work, one for each failure in a row: a start takes
+    ///    a turn and leaves work, a failure settles work and counts, and failures are forgotten when the work is
+    ///    given up or succeeds;
+    /// 3. how many steps may be recorded before the next turn: the rules settle by themselves, and people who
+    ///    keep moving the task do not keep the run open;
+    /// 4. how long the run may still wait for obstacles;
+    /// 5. how far the turn has progressed.
     #[must_use]
     pub fn left(&self, effect: &RunEffect) -> [u64; 5] {
         if self.over.is_some() {
-            let wishes = 3 - self.heeded.map_or(0, |request| 1 + request as u64);
-            return [0, wishes, 0, self.retry.0, self.rank(effect)];
+            let requests = 3 - self.followed.map_or(0, |request| 1 + request as u64);
+            return [0, requests, 0, self.retry.0, self.rank(effect)];
         }
         let turns = u64::from(self.budget.turns.saturating_sub(self.usage.turns));
         let failures: u64 = self.usage.failures.values().map(|count| u64::from(*count)).sum();

@@ -1,8 +1,8 @@
-//! The machine of a run: what is done next, what has been used, and that it always ends. Pure, so that
-//! every way to the end can be gone without a process.
+//! The run machine: decides what happens next and what is consumed, and guarantees that every run ends. It is
+//! pure, so tests can exercise every path to the end without processes.
 //!
-//! [`RunMachine`] is the loop, as a machine that is told what happened and says what is to be done.
-//! `orch run` carries that out with processes and commits, the tests with scripts.
+//! [`RunMachine`] is the loop as a machine that consumes events and yields effects. `orch run` carries out
+//! the effects with processes and commits, the tests with scripts.
 
 mod command;
 mod ending;

@@ -1,4 +1,4 @@
-//! What a run does next: perform, answer, give up, or end.
+//! The next step of a run: perform, answer, give up, or end.
 
 use super::{Budget, Ending, Precondition, Usage, Worker};
 use crate::base::{ActionName, Digest, Period, RuleId};
@@ -6,84 +6,84 @@ use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, dut
 use crate::workflow::{Owner, Workflow};
 use serde_json::{Map, Value};
 
-/// A task as it was judged.
+/// A task as evaluated.
 #[derive(Clone, Copy)]
 pub struct JudgedTask<'a> {
-    /// The workflow that judged it.
+    /// The workflow that decided.
     pub workflow: &'a Workflow,
-    /// Its recorded state.
+    /// The recorded state.
     pub state: &'a State,
-    /// What was observed of it.
+    /// The observed facts.
     pub facts: &'a Facts,
-    /// What the rules say.
+    /// The decision.
     pub decision: &'a Decision,
-    /// Whether the settings name an executor for an agent.
+    /// Whether an executor is configured for an agent.
     pub has_executor: &'a dyn Fn(&str) -> bool,
 }
 
-/// Something that an executor performs.
+/// Work for an executor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
-    /// What it is.
+    /// What kind of work it is.
     pub job: Job,
-    /// Which try this is, from 1.
+    /// The number of the try, from 1.
     pub attempt: u32,
-    /// How long to wait before it.
+    /// How long to wait before this try.
     pub wait: Period,
-    /// How long is waited before the try after it; `None` where it is the last one.
+    /// How long to wait before the next try; `None` if this is the last one.
     pub again: Option<Period>,
-    /// What it is begun on.
+    /// What the work starts from.
     pub precondition: Precondition,
 }
 
 /// What an executor is started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
-    /// An action that a rule asks for; its result changes the state.
+    /// An action that a rule runs; its result changes the state.
     Action {
         /// The action.
         action: ActionName,
-        /// The rule.
+        /// The rule that runs it.
         rule: RuleId,
     },
-    /// The agent of a phase; its files say what came of it.
+    /// The agent of a phase; its files are its result.
     Agent(String),
 }
 
-/// An action that has failed too often.
+/// An action that failed too often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedAction {
     /// The action.
     pub action: ActionName,
-    /// The rule that asks for it.
+    /// The rule that runs it.
     pub rule: RuleId,
-    /// How often it has failed.
+    /// How often it failed in a row.
     pub failures: u32,
 }
 
-/// A question that is answered by its default.
+/// The default answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultAnswer {
     /// The name of the question.
     pub ask: String,
-    /// The answer.
+    /// The changes that the answer makes.
     pub patch: Vec<PatchOp>,
-    /// What it is given on.
+    /// The fingerprint of the task when the question was asked.
     pub fingerprint: Digest,
 }
 
-/// What a run does next.
+/// The next step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextStep {
-    /// Transitions are due.
+    /// Apply the transitions that are due.
     Apply,
-    /// An executor is started.
+    /// Start an executor.
     Perform(Work),
-    /// An action has failed too often: that is recorded.
+    /// Record that an action failed too often.
     GiveUp(FailedAction),
-    /// A question is answered by its default.
+    /// Answer a question by its default.
     Answer(DefaultAnswer),
-    /// The run is over.
+    /// End the run, with the reason.
     End(Ending, String),
 }
 
@@ -97,7 +97,7 @@ impl Work {
         }
     }
 
-    /// The action, where it is one.
+    /// The action; `None` for the work of an agent.
     #[must_use]
     pub fn action(&self) -> Option<&ActionName> {
         match &self.job {
@@ -106,7 +106,7 @@ impl Work {
         }
     }
 
-    /// Who is counted for it.
+    /// The worker whose turns and failures are counted.
     #[must_use]
     pub fn worker(&self) -> Worker {
         match &self.job {
@@ -116,7 +116,7 @@ impl Work {
     }
 }
 
-/// Decides what comes next.
+/// Decides the next step.
 #[must_use]
 pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -> NextStep {
     let decision = case.decision;
@@ -146,7 +146,7 @@ pub fn next(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode) -
     }
 }
 
-/// An action is tried, given up, or not even begun.
+/// Tries an action, gives it up, or does not start it.
 fn act(
     case: &JudgedTask<'_>,
     usage: &Usage,
@@ -159,14 +159,14 @@ fn act(
     if failures >= tries(workflow, Some(action)) {
         return NextStep::GiveUp(FailedAction { action: action.clone(), rule: rule.clone(), failures });
     }
-    if state.run.errors >= workflow.limits.errors && !workflow.heeds_errors() {
-        let reason = format!("{} actions were given up, and no rule says what then", state.run.errors);
+    if state.run.errors >= workflow.limits.errors && !workflow.handles_errors() {
+        let reason = format!("{} actions were given up, and no rule handles this", state.run.errors);
         return NextStep::End(Ending::Exhausted, reason);
     }
     work(case, usage, budget, Job::Action { action: action.clone(), rule: rule.clone() })
 }
 
-/// Work is performed, unless it was done on the same ground, or a limit is reached.
+/// Performs work, unless it was done on the same fingerprint or a limit is reached.
 fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
     let action = match &job {
@@ -187,11 +187,11 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
     work.wait = workflow.limits.wait_before(work.attempt);
     let following = work.attempt.saturating_add(1);
     work.again = (work.attempt < tries).then(|| workflow.limits.wait_before(following));
-    // What a person picks may be picked again; the rules may not go on as if something had happened.
+    // A person may pick the same action again, but the rules must not repeat it without progress.
     let picked = action.is_some() && state.run.chosen == action;
     if !picked && failures == 0 && usage.seen.contains(&(worker, work.precondition.fingerprint)) {
         let reason = format!(
-            "`{}` was performed on exactly this fingerprint before; nothing has come of it that a rule looks at",
+            "`{}` already ran on this exact input and changed nothing that a rule reads",
             work.name()
         );
         return NextStep::End(Ending::Stalled, reason);
@@ -202,14 +202,14 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
     }
 }
 
-/// How often an action, or an agent, is tried in all.
+/// How many tries an action or an agent has in all.
 fn tries(workflow: &Workflow, action: Option<&ActionName>) -> u32 {
     let limits = &workflow.limits;
     let action = action.and_then(|action| workflow.action(action));
     action.map_or(limits.failures, |action| action.tries(limits)).max(1)
 }
 
-/// The question that is asked, with its default answer, where nobody is to be asked.
+/// The question that is asked, with its default answer, if the run does not ask people.
 fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>)> {
     let rule = case.workflow.rules.iter().find(|rule| case.decision.rule.as_ref() == Some(&rule.id))?;
     let ask = case.workflow.ask(rule.ask.as_deref()?)?;
@@ -218,7 +218,7 @@ fn by_default(case: &JudgedTask<'_>, mode: Mode) -> Option<(String, Vec<PatchOp>
     }
     let values = offers(case.workflow, case.state, case.facts, &ask.default);
     let updates: Map<String, Value> = values.into_iter().collect();
-    // A default that cannot be computed is none.
+    // A default that cannot be computed counts as missing.
     let patch = patch(&updates).ok().filter(|patch| patch.len() == ask.default.len())?;
     Some((ask.name.clone(), patch))
 }
@@ -232,7 +232,7 @@ fn answer_or_wait(
 ) -> NextStep {
     let fingerprint = super::fingerprint(case.workflow, case.state, case.facts, None);
     if usage.seen.contains(&(Worker::Question(ask.clone()), fingerprint)) {
-        let reason = format!("{}; the answer by default has not helped", case.decision.reason);
+        let reason = format!("{}; the default answer changed nothing", case.decision.reason);
         return NextStep::End(Ending::Waiting, reason);
     }
     match usage.reached(budget) {

@@ -1,4 +1,4 @@
-//! What work rests on: whether it would be the same again, and whether what it found still fits.
+//! The precondition of work: whether the work would be repeated, and whether its result is still valid.
 
 use crate::base::{ActionName, Digest, PhaseId, Reason, RuleId};
 use crate::decide::data::put_back;
@@ -6,23 +6,23 @@ use crate::decide::{Decision, Facts, State, at, data_of};
 use crate::workflow::Workflow;
 use serde_json::Value;
 
-/// What work was begun on, so that its result is taken into no other state than a later one of that.
+/// What work started from. Its result is accepted only into that state or a later one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Precondition {
-    /// What the decision rested on.
+    /// The fingerprint of the task.
     pub fingerprint: Digest,
     /// The phase.
     pub phase: PhaseId,
-    /// How often that had been entered.
+    /// How often the task had entered the phase.
     pub entered: u32,
     /// How often the action had been done; 0 for an agent.
     pub done: u32,
-    /// The last thing that had been recorded: its number, and a digest of what it says.
+    /// The last recorded step: its number, and a digest of its contents.
     pub last: Option<(u64, Digest)>,
 }
 
 impl Precondition {
-    /// What a decision of a rule rests on.
+    /// The precondition for work that a rule decided.
     #[must_use]
     pub(super) fn of(
         workflow: &Workflow,
@@ -36,41 +36,41 @@ impl Precondition {
             phase,
             entered,
             done: action.map_or(0, |action| state.tally(action).done),
-            last: state.history.last().map(|entry| (entry.seq, told(entry))),
+            last: state.history.last().map(|entry| (entry.seq, entry_digest(entry))),
         }
     }
 
-    /// Whether a result of the action has been recorded since. Only one is worked on at a time, so it
-    /// is that one.
+    /// Whether a result of the action has been recorded since. Only one action runs at a time, so it is the
+    /// result of this work.
     #[must_use]
     pub fn is_recorded(&self, state: &State, action: &ActionName) -> bool {
         self.is_before(state) && state.tally(action).done > self.done
     }
 
-    /// Refuses a state that is no later one of that which the work was begun on, or in which the task
-    /// has moved since.
+    /// Checks that the state is the one the work started from, or a later one in the same phase. Returns the
+    /// reason if it is not.
     pub fn check(&self, workflow: &Workflow, state: &State) -> Result<(), Reason> {
         let (phase, entered) = standing(workflow, state);
         if phase != self.phase {
             return Err(format!("the task moved to `{phase}` meanwhile").into());
         }
         if entered != self.entered {
-            return Err(format!("the task left `{phase}` meanwhile and came back").into());
+            return Err(format!("the task left `{phase}` and came back meanwhile").into());
         }
         if !self.is_before(state) {
             return Err(
-                "the task is another one now: what the work was begun on is not in its history".into()
+                "the task's history was replaced: the step from which the work started is not in it".into()
             );
         }
         Ok(())
     }
 
-    /// Whether the last thing that had been recorded is recorded in this state too, as far as it tells.
+    /// Whether the last step before the work is in this state's history, as far as the history reaches.
     fn is_before(&self, state: &State) -> bool {
         let Some((seq, digest)) = self.last else { return true };
         match state.history.iter().find(|entry| entry.seq == seq) {
-            Some(entry) => told(entry) == digest,
-            // What is older than the window of the history is not looked at.
+            Some(entry) => entry_digest(entry) == digest,
+            // Steps older than the kept history cannot be checked.
             None => state.history.first().is_some_and(|first| first.seq > seq),
         }
     }
@@ -83,18 +83,18 @@ fn standing(workflow: &Workflow, state: &State) -> (PhaseId, u32) {
         .map_or_else(|| (workflow.initial.clone(), 0), |phase| (phase.id.clone(), state.attempt(&phase.id)))
 }
 
-/// A digest of what a record says.
-fn told(entry: &crate::decide::HistoryEntry) -> Digest {
+/// A digest of the contents of a history entry.
+fn entry_digest(entry: &crate::decide::HistoryEntry) -> Digest {
     let (at, by) = (entry.at, &entry.actor.name);
     let text = format!("{} {at} {by} {:?} {} {}", entry.seq, entry.kind, entry.to, entry.reason);
     Digest::of_blob(text.as_bytes())
 }
 
-/// What a decision rests on, as far as work can change it: the phase and its attempt, the state's data
-/// and the files.
+/// The fingerprint: a digest of everything that a decision rests on and that work can change: the phase and
+/// its attempt, the state's data and the files.
 ///
-/// Numbers that the bookkeeping of the deciding `run` rule sets are left out: that it counts its turns
-/// is no progress.
+/// Numbers that the deciding `run` rule sets as bookkeeping are left out, because counting turns is not
+/// progress.
 #[must_use]
 pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Option<&RuleId>) -> Digest {
     let mut own = data_of(workflow, state);
@@ -114,8 +114,8 @@ pub fn fingerprint(workflow: &Workflow, state: &State, facts: &Facts, rule: Opti
     Digest::of_blob(text.as_bytes())
 }
 
-/// What a decision asks for, as far as the rules see it: what they saw, and what is still expected. Bytes that
-/// no rule looks at, such as the time in a report that is stale all the same, make no other of it.
+/// A digest of what a decision asks for: the values that the rules read, and what is still expected. Bytes
+/// that no rule reads, such as the time in a report that stays stale, do not affect it.
 pub(super) fn goal(decision: &Decision) -> Digest {
     let mut text =
         format!("{:?} {} {:?} {}\n", decision.phase, decision.attempt, decision.rule, decision.reason);
@@ -132,7 +132,7 @@ pub(super) fn goal(decision: &Decision) -> Digest {
     Digest::of_blob(text.as_bytes())
 }
 
-/// A value with its keys in order, so that the same data has the same text.
+/// Appends a value with sorted keys, so that equal data yields equal text.
 fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(members) => {

@@ -1,75 +1,75 @@
-//! What a run has used and seen, and what it may use.
+//! The usage and the budget of a run.
 
 use crate::base::{Digest, Period};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a run has used and seen so far.
+/// What a run has consumed and seen so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
-    /// How often an executor was started, or a question answered by its default.
+    /// The number of turns: starts of executors and default answers.
     pub turns: u32,
-    /// What results have reported as their cost.
+    /// The sum of the costs that results reported.
     pub cost: f64,
-    /// How long it has taken.
+    /// How long the run has taken.
     pub time: Period,
-    /// Failures in a row, of each action or agent.
+    /// Failures in a row, by worker.
     pub failures: BTreeMap<Worker, u32>,
-    /// What was done, and on which ground.
+    /// The work that was done, by worker and fingerprint.
     pub seen: Vec<(Worker, Digest)>,
 }
 
-/// Who or what is counted: an action, an agent and a question may have one name.
+/// Whose turns and failures are counted. Actions, agents and questions have separate names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Worker {
     /// An action.
     Action(String),
     /// The agent of a phase.
     Agent(String),
-    /// A question that is answered by its default.
+    /// A question answered by its default.
     Question(String),
 }
 
-/// What a run may use.
+/// What a run may consume.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
-    /// How often an executor may be started.
+    /// The number of turns.
     pub turns: u32,
-    /// How long it may take.
+    /// How long the run may take.
     pub time: Option<Period>,
-    /// What it may cost.
+    /// The largest sum of costs.
     pub cost: Option<f64>,
 }
 
 impl Usage {
-    /// An executor is started, or a question answered.
+    /// Counts a turn.
     pub(super) fn begin(&mut self) {
         self.turns = self.turns.saturating_add(1);
     }
 
-    /// Nobody could be started.
+    /// Refunds a turn whose executor could not be started.
     pub(super) fn take_back(&mut self) {
         self.turns = self.turns.saturating_sub(1);
     }
 
-    /// A result has reported its cost; the sum stays a number that can be written down.
+    /// Adds the cost of a result; the sum stays finite.
     pub(super) fn pay(&mut self, cost: f64) {
         self.cost = (self.cost + cost).min(f64::MAX);
     }
 
-    /// A try has failed.
+    /// Counts a failed try.
     pub(super) fn fail(&mut self, worker: Worker) {
         let failures = self.failures.entry(worker).or_default();
         *failures = failures.saturating_add(1);
     }
 
-    /// Failures do not count any more: the work is done, or that it was given up is recorded, and another
-    /// phase may try it anew.
+    /// Forgets the failures of a worker: its work is done, or giving it up is recorded and another phase may
+    /// try it again.
     pub(super) fn forgive(&mut self, worker: &Worker) {
         self.failures.remove(worker);
     }
 
-    /// Something was done on a ground.
+    /// Notes that work was done on a fingerprint.
     pub(super) fn see(&mut self, worker: Worker, fingerprint: Digest) {
         let pair = (worker, fingerprint);
         if !self.seen.contains(&pair) {
@@ -77,29 +77,29 @@ impl Usage {
         }
     }
 
-    /// How often something has failed in a row.
+    /// How often a worker has failed in a row.
     #[must_use]
     pub fn failures_of(&self, worker: &Worker) -> u32 {
         self.failures.get(worker).copied().unwrap_or_default()
     }
 
-    /// Which limit is reached, in words.
+    /// The limit that is reached, in words; `None` if there is budget left.
     #[must_use]
     pub fn reached(&self, budget: &Budget) -> Option<String> {
         if self.turns >= budget.turns {
-            return Some(format!("all {} turns of the run are used", budget.turns));
+            return Some(format!("all {} turns of the run are used up", budget.turns));
         }
         if budget.rest(self.time) == Some(Period::default()) {
             let time = budget.time.unwrap_or_default();
-            return Some(format!("the run has taken the {time} that it may take"));
+            return Some(format!("the time limit of {time} is reached"));
         }
         let cost = budget.cost.filter(|cost| self.cost >= *cost)?;
-        Some(format!("the run has cost {:.2} of the {cost:.2} that it may cost", self.cost))
+        Some(format!("the run has cost {:.2}; its limit is {cost:.2}", self.cost))
     }
 }
 
 impl Budget {
-    /// How much time is left after some of it; `None` where it is not limited.
+    /// The time that is left after `taken`; `None` if it is unlimited.
     #[must_use]
     pub fn rest(&self, taken: Period) -> Option<Period> {
         let left = |time: Period| time.milliseconds().saturating_sub(taken.milliseconds());
@@ -108,7 +108,7 @@ impl Budget {
 }
 
 impl Worker {
-    /// The doer that [`Worker`] prints as this text.
+    /// Parses the text that [`Worker`] prints; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;

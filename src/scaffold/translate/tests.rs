@@ -1,4 +1,4 @@
-//! What conditions become, what is refused, and that they hold where JavaScript says so.
+//! The translations of conditions, the rejected ones, and equivalence with JavaScript.
 
 use super::super::field;
 use super::super::skill::machine_name;
@@ -103,29 +103,29 @@ fn the_status_says_in_which_phase_an_action_runs() {
 fn what_javascript_would_get_wrong_in_silence_is_refused() {
     for (text, span, message) in [
         ("items", 0..5, "a list is always true, even an empty one"),
-        ("note > 3", 0..8, "a text is compared with a number"),
-        ("flag === 'true'", 0..15, "true or false is compared with a text"),
-        ("items === 'a'", 0..13, "a list is compared with a text"),
+        ("note > 3", 0..8, "a string is compared with a number"),
+        ("flag === 'true'", 0..15, "true or false is compared with a string"),
+        ("items === 'a'", 0..13, "a list is compared with a string"),
         ("flag < true", 0..11, "true or false has no order"),
         ("flag && level === 'hihg'", 18..24, "`level` is never `hihg`"),
         ("status === 'done'", 0..17, "there is no status `done`"),
         ("gone", 0..4, "there is no field `gone`"),
         ("flag && scoer > 1", 8..13, "there is no field `scoer`"),
-        ("note.a", 0..6, "`note` is no map, so it has no `a`"),
-        ("score.length", 0..12, "only a list or a text has a length"),
-        ("note === null", 0..13, "this is never null"),
+        ("note.a", 0..6, "`note` is not a map, so it has no `a`"),
+        ("score.length", 0..12, "only a list or a string has a length"),
+        ("note === null", 0..13, "the value is never null"),
         ("maybe < null", 0..12, "null has no order"),
-        ("note.includes(null)", 14..18, "a text never includes null"),
+        ("note.includes(null)", 14..18, "a string never includes null"),
         ("completed_actions.includes('action-gone')", 27..40, "there is no action `action-gone`"),
         (
             "completed_actions.length.x",
             0..26,
-            "of `completed_actions` only `.length` and `.includes(x)` can be asked",
+            "only `.length` and `.includes(x)` of `completed_actions` are supported",
         ),
-        ("current_action === 'x'", 0..14, "`current_action` says nothing while the next action is chosen"),
-        ("'x'", 0..3, "a value alone is no condition"),
-        ("(flag && flag) === true", 0..14, "a path or a literal should stand here"),
-        ("flag.includes('x')", 0..18, "only a list or a text includes something"),
+        ("current_action === 'x'", 0..14, "`current_action` has no value while the next action is chosen"),
+        ("'x'", 0..3, "a value alone is not a condition"),
+        ("(flag && flag) === true", 0..14, "expected a path or a literal"),
+        ("flag.includes('x')", 0..18, "only a list or a string has `.includes(x)`"),
     ] {
         let refused = translated(text).expect_err(text);
         assert_eq!((refused.message.as_str(), refused.span), (message, span), "{text}");

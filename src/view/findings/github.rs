@@ -1,8 +1,8 @@
-//! Findings as workflow commands of GitHub Actions, which show them at their lines.
+//! Findings as workflow commands of GitHub Actions, which displays them at their lines.
 
 use crate::base::{Diagnostic, Severity};
 
-/// One `::error …::message` line a finding.
+/// One `::error …::message` line per finding.
 #[must_use]
 pub fn github(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(annotation).collect()
@@ -31,7 +31,7 @@ fn annotation(diagnostic: &Diagnostic) -> String {
     format!("::{command} {}::{}\n", properties.join(","), data(&message))
 }
 
-/// Escapes the message; `%` first, for it starts every escape.
+/// Escapes the message; `%` first, because it introduces every escape.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

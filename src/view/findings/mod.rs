@@ -1,4 +1,4 @@
-//! Findings: as JSON, as source snippets, as annotations of a forge, and as SARIF.
+//! Findings as JSON, as source snippets, as GitHub annotations, and as SARIF.
 
 mod github;
 mod sarif;
@@ -17,13 +17,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Findings {
-    /// The findings, in the order given.
+    /// The findings, in the given order.
     pub findings: Vec<Finding>,
-    /// How many of them are errors.
+    /// The number of errors.
     pub errors: usize,
-    /// How many of them are warnings.
+    /// The number of warnings.
     pub warnings: usize,
-    /// How many of them are notes.
+    /// The number of notes.
     pub notes: usize,
 }
 
@@ -42,7 +42,7 @@ impl Findings {
     }
 }
 
-/// `2 errors, 1 warning`; `no problem` where there is nothing worse than a note.
+/// A summary such as `2 errors, 1 warning`, or `no problem` if there is nothing worse than a note.
 #[must_use]
 pub fn summary(diagnostics: &[Diagnostic]) -> String {
     let counts = [(Severity::Error, "error"), (Severity::Warning, "warning")];

@@ -4,7 +4,7 @@ use crate::base::{Diagnostic, Place, Severity};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// One SARIF log with one run of `orch` at this version.
+/// A SARIF log with one run of `orch` at this version.
 #[must_use]
 pub fn sarif(diagnostics: &[Diagnostic], version: &str) -> Value {
     let codes: BTreeSet<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
@@ -57,7 +57,7 @@ fn location(place: &Place) -> Value {
     location
 }
 
-/// A relative path as a URI reference: all but the unreserved characters and `/` in percent form.
+/// A relative path as a URI reference: everything but unreserved characters and `/` is percent-encoded.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -70,7 +70,7 @@ fn uri(path: &str) -> String {
     uri
 }
 
-/// `json-syntax` as `JsonSyntax`, which SARIF wants of the name of a rule.
+/// `json-syntax` as `JsonSyntax`, the form that SARIF prescribes for rule names.
 fn pascal(code: &str) -> String {
     code.split('-')
         .flat_map(|word| {

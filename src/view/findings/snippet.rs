@@ -1,4 +1,4 @@
-//! Findings as rustc draws them: the line, an underline, and what to do.
+//! Findings in the style of rustc: the line, an underline, and what to do.
 
 use crate::base::{Diagnostic, Place, Severity};
 use crate::view::Paint;
@@ -6,12 +6,12 @@ use crate::view::layout::one_line;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::collections::BTreeMap;
 
-/// Lines of source around the offending one.
+/// How many lines of source to show around the offending one.
 const CONTEXT: usize = 2;
-/// A longer line is not drawn: it is data, and nobody reads it.
+/// Longer lines are not shown, because they are data and not meant for reading.
 const LONGEST: usize = 1000;
 
-/// The findings, each with the line it is about where `sources` (path to text) holds it.
+/// The findings, each with its source line if `sources` (path to text) contains the file.
 #[must_use]
 pub fn snippets(
     diagnostics: &[Diagnostic],
@@ -68,7 +68,7 @@ fn origin(place: &Place) -> Origin<'_> {
     }
 }
 
-/// The lines around a place, the number of the first of them, and the offending span in bytes.
+/// The lines around a place, the number of the first of them, and the byte range to underline.
 fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, usize)> {
     let line = (place.line? as usize).checked_sub(1)?;
     let first = line.saturating_sub(CONTEXT);
@@ -91,7 +91,7 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
     let source = text.get(start..end)?.trim_end_matches('\n');
     let column = place.column.map_or(0, |column| column.saturating_sub(1) as usize);
     let within = content.char_indices().nth(column).map_or(content.len(), |(byte, _)| byte);
-    // Without a length the place is the word that starts there, or the whole line without a column.
+    // Without a length, underline the word at the place, or the whole line if there is no column.
     let length = match (place.length as usize, place.column) {
         (0, None) => content.len(),
         (0, Some(_)) => word(&content[within..]),
@@ -104,7 +104,7 @@ fn excerpt<'a>(text: &'a str, place: &Place) -> Option<(&'a str, usize, usize, u
     Some((source, first + 1, at + within - start, at + stop - start))
 }
 
-/// The length in bytes of the token that a text starts with.
+/// The length in bytes of the token at the start of a text.
 fn word(text: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     match text.find(|c| !is_word(c)) {

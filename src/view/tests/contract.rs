@@ -1,4 +1,4 @@
-//! Every JSON output has the shape that its schema promises.
+//! Every JSON output has the form that its schema promises.
 
 use super::numbered;
 use crate::base::{Code, Diagnostic, Timestamp};
@@ -64,8 +64,8 @@ fn schema(kind: &str) -> Value {
     schemas.into_iter().find_map(|(known, schema)| (known == kind).then_some(schema)).expect("a known kind")
 }
 
-/// Checks an output against the keywords that our output schemas use; the shell, which has a whole
-/// validator, does so again with real output.
+/// Checks an output against the keywords that the output schemas use. The integration tests check real output
+/// with a complete validator.
 fn conforms<D: JsonDocument>(output: &D) {
     let kind = D::KIND;
     let root = schema(kind);
@@ -103,7 +103,7 @@ fn mismatches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
         |wanted: &Value| wanted == name || wanted.as_array().is_some_and(|all| all.contains(&name.into()));
     demand(schema.get("type").is_none_or(accepts), "wrong type");
     if let (Some(object), Some(properties)) = (value.as_object(), schema["properties"].as_object()) {
-        // The same keys in the same order: the schema is the documentation of the order, too.
+        // The same keys in the same order, because the schema also documents the order.
         demand(object.keys().eq(properties.keys()), "other keys");
         demand(schema["additionalProperties"] == false, "not strict");
         let required: Vec<&str> =

@@ -37,7 +37,7 @@ t-42  codegen (attempt 2)  write code/diff.patch
     missing code/diff.patch (patch): nothing new since attempt 1 was sent
         back
     waived: plan_review
-    $ orch prompt t-42  # the whole instruction
+    $ orch prompt t-42  # the complete instructions
 
 "#]],
     );
@@ -53,7 +53,7 @@ t-42  plan_review  fix review/plan-review.json
             "flase" is not a boolean
             hint: did you mean `false`?
     $ orch next t-42 --override REASON  # moves to codegen without a review
-    $ orch prompt t-42                  # the whole instruction
+    $ orch prompt t-42                  # the complete instructions
 
 "#]],
     );
@@ -66,7 +66,7 @@ t-42  plan_review  renew review/plan-review.json
     stale review/plan-review.json (schema plan-review): unchanged since
         attempt 1 was sent back
     $ orch confirm t-42 plan_review --reason REASON  # says that the same bytes are right
-    $ orch prompt t-42                               # the whole instruction
+    $ orch prompt t-42                               # the complete instructions
 
 "#]],
     );
@@ -88,7 +88,7 @@ t-42  (no phase)  error: repair
     state.json cannot be read
     tasks/t-42/state.json:2:3: error[json-syntax]: expected `,` or `}`
         hint: orch recover t-42
-    $ orch explain t-42  # every rule tried, and what it saw
+    $ orch explain t-42  # every rule, and the values it read
 
 "#]],
     );
@@ -118,7 +118,7 @@ t-42  planning  livelock: repair
     Log in with a passkey
     the rules go from planning to plan_review and back without using up any
     evidence
-    $ orch explain t-42  # every rule tried, and what it saw
+    $ orch explain t-42  # every rule, and the values it read
 
 "#]],
     );
@@ -128,7 +128,7 @@ t-42  planning  livelock: repair
 t-42  codegen  run lint
     Log in with a passkey
     the code has not been linted
-    $ orch prompt t-42  # the whole instruction
+    $ orch prompt t-42  # the complete instructions
 
 "#]],
     );
@@ -139,7 +139,7 @@ t-42  codegen  run lint
 t-42  codegen  stalled: decide
     Log in with a passkey
     lint was chosen twice
-    $ orch explain t-42  # every rule tried, and what it saw
+    $ orch explain t-42  # every rule, and the values it read
 
 "#]],
     );
@@ -302,7 +302,7 @@ rules of codegen, in order (system/workflows/global-state-machine.md)
      error  patch.data.lines > 0
               patch.data  is missing
   3. idle: wait for a patch
-     not tried: a rule before it decided
+     not tried: an earlier rule decided
 
 artifacts
   plan         ready    planning/plan.json       d68ba18a52
@@ -374,11 +374,11 @@ Judge the plan.
 
 The json `plan_review` is invalid: its schema refuses it.
 
-What is wrong with it now:
+Its problems:
 
 - `tasks/t-42/review/plan-review.json:3:9`: "flase" is not a boolean (at `/ok`); did you mean `false`?
 
-It judges these bytes; copy this into its `of`, unchanged:
+It judges these versions; copy this into its `of`, unchanged:
 
 ```json
 {
@@ -386,7 +386,7 @@ It judges these bytes; copy this into its `of`, unchanged:
 }
 ```
 
-The schema `plan-review` has to accept it:
+It must match the schema `plan-review`:
 
 ```json
 {
@@ -396,7 +396,7 @@ The schema `plan-review` has to accept it:
 }
 ```
 
-An example that it accepts:
+A valid example:
 
 ```json
 {
@@ -410,10 +410,10 @@ An example that it accepts:
 
 ## Rules
 
-- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.
-- Write whole files, in UTF-8, at exactly the paths named here.
-- Say what is so. A report may say no; it names what it judged.
-- When done, run `orch suggest t-42`: it says what is accepted and what is still missing.
+- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.
+- Write complete files, in UTF-8, at exactly these paths.
+- Report the truth; a negative report is fine. Name what the report judges.
+- When you are done, run `orch suggest t-42`. It shows what is accepted and what is still missing.
 
 "##]]
     );
@@ -439,8 +439,8 @@ orch next t-42
 
 ## Rules
 
-- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: they belong to `orch`.
-- When done, run `orch suggest t-42`: it says what is accepted and what is still missing.
+- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.
+- When you are done, run `orch suggest t-42`. It shows what is accepted and what is still missing.
 
 "#]]
     );

@@ -12,31 +12,31 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Every kind of document: its name, and its schema as it ships.
+/// Every kind of document: its name, and its shipped schema.
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
-        schema::<AuditReport>("Replayed history: output of orch audit --json"),
-        schema::<CodeView>("What a code means: output of orch help CODE --json"),
-        schema::<ControlReport>("What came of an order about a run"),
+        schema::<AuditReport>("The verdicts on the history: output of orch audit --json"),
+        schema::<CodeView>("The explanation of a code: output of orch help CODE --json"),
+        schema::<ControlReport>("The result of an order to a run"),
         schema::<DemoAnswer>("A demonstration that was played"),
-        schema::<ErrorView>("A command that could not do its work"),
-        schema::<EventView>("One thing that happened while watching: a line of orch watch --json"),
-        schema::<Explanations>("Why tasks stand where they stand: output of orch explain --json"),
+        schema::<ErrorView>("A failed command"),
+        schema::<EventView>("One event of a watch: a line of orch watch --json"),
+        schema::<Explanations>("Why tasks are where they are: output of orch explain --json"),
         schema::<Findings>("Findings of a check"),
-        schema::<FormattedAnswer>("Diagrams that were drawn anew, or are out of date"),
-        schema::<HooksAnswer>("The hooks of git, and what was done about them"),
-        schema::<InitAnswer>("What was made"),
+        schema::<FormattedAnswer>("Diagrams that were redrawn or are out of date"),
+        schema::<HooksAnswer>("The git hooks, and what was done with them"),
+        schema::<InitAnswer>("The files that were created"),
         schema::<Log>("The history of tasks: output of orch log --json"),
         schema::<NothingDue>("There was nothing to apply"),
-        schema::<PromptAnswer>("An instruction"),
-        schema::<RecoveryAnswer>("A state rebuilt"),
-        schema::<Resolutions>("What became of conflicted records: output of orch resolve --json"),
+        schema::<PromptAnswer>("The complete instructions for a task"),
+        schema::<RecoveryAnswer>("A record that was rebuilt"),
+        schema::<Resolutions>("The results of joining conflicted records: output of orch resolve --json"),
         schema::<RunReport>("How a run ended"),
-        schema::<Runs>("The runs that are known"),
-        schema::<Status>("Where every task stands: output of orch status --json"),
+        schema::<Runs>("The known runs"),
+        schema::<Status>("The status of every task: output of orch status --json"),
         schema::<Suggestions>("What to do next: output of orch suggest --json, and suggestion.json"),
         schema::<TextAnswer>("An answer that is a text: a manual, a document, a diagram, completions"),
-        schema::<Transitions>("Transitions that were applied, or would be"),
+        schema::<Transitions>("Transitions that were applied, or would be applied"),
         schema::<NewWorkflow>("A new workflow"),
         schema::<WorkflowList>("The workflows"),
     ]
@@ -55,8 +55,8 @@ fn schema<D: JsonDocument + JsonSchema>(title: &str) -> (&'static str, Value) {
     root.insert("$id".to_owned(), format!("{}.schema.json", D::KIND).into());
     root.insert("title".to_owned(), title.into());
     let envelope = json!({
-        "schemaVersion": { "description": "The version of this shape.", "const": SCHEMA_VERSION },
-        "kind": { "description": "What this is.", "const": D::KIND },
+        "schemaVersion": { "description": "The version of the output format.", "const": SCHEMA_VERSION },
+        "kind": { "description": "The kind of document.", "const": D::KIND },
     });
     let enveloped = merged(&json!({ "properties": envelope, "required": ["schemaVersion", "kind"] }), body);
     root.extend(spread(enveloped));
@@ -66,7 +66,7 @@ fn schema<D: JsonDocument + JsonSchema>(title: &str) -> (&'static str, Value) {
     (D::KIND, root)
 }
 
-/// An object schema with the properties of another before its own.
+/// An object schema with the properties of another one before its own.
 fn merged(first: &Value, second: Map<String, Value>) -> Map<String, Value> {
     let mut second = second;
     let own_properties = second.shift_remove("properties").unwrap_or_default();
@@ -85,7 +85,7 @@ fn merged(first: &Value, second: Map<String, Value>) -> Map<String, Value> {
     second
 }
 
-/// An object schema with alternatives as alternatives of whole objects, so that each can be strict.
+/// An object schema with its alternatives as complete objects, so that each can be strict.
 fn spread(object: Map<String, Value>) -> Map<String, Value> {
     let Some(Value::Array(choices)) = object.get("oneOf").cloned() else { return object };
     let base = Value::Object(object);
@@ -114,7 +114,7 @@ fn make_strict(schema: &mut Value) {
     }
 }
 
-/// Whether the files are to be written.
+/// Whether to write the files.
 #[expect(clippy::disallowed_methods, reason = "tests have no main that the environment could come through")]
 fn is_update() -> bool {
     std::env::var("UPDATE").is_ok()

@@ -1,4 +1,4 @@
-//! Evaluating a guard: every part on its own, with the values it saw.
+//! Evaluates a guard: each part separately, with the values that it read.
 
 use super::value::{in_order, to_cel, to_json};
 use super::walk::IN_ORDER;
@@ -9,64 +9,64 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-/// What a guard can see. It never holds a clock, an environment or a file.
+/// What a guard can see. It never contains a clock, the environment or a file.
 pub trait Scope {
     /// Follows a path such as `["plan", "data", "status"]`; the first segment is a root name.
     fn look_up(&self, path: &[String]) -> Lookup<'_>;
 }
 
-/// What was found at a path.
+/// The result of following a path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup<'a> {
     /// The value at the whole path.
     Found(Cow<'a, Value>),
-    /// The first `depth` segments lead to an object which has no such key.
+    /// The first `depth` segments lead to an object that lacks the next key.
     Missing {
-        /// How many segments could be followed.
+        /// The number of segments that could be followed.
         depth: usize,
     },
-    /// The first `depth` segments lead to a value that has no members.
+    /// The first `depth` segments lead to a value without members.
     Ends {
-        /// How many segments could be followed.
+        /// The number of segments that could be followed.
         depth: usize,
         /// The value there.
         value: Cow<'a, Value>,
     },
-    /// The value is computed, and computing it failed.
+    /// The value is computed, and computing it failed with this message.
     Failed(String),
 }
 
-/// How a guard came out.
+/// The result of evaluating a guard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardOutcome {
-    /// Whether it holds, or why that cannot be said.
+    /// Whether the guard holds, or why it cannot be evaluated.
     pub result: Result<bool, Reason>,
-    /// Its parts, each with what it saw.
+    /// Its parts, each with the values that it read.
     pub parts: Vec<HeldPart>,
 }
 
-/// How one part of a guard came out.
+/// The result of evaluating one part of a guard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldPart {
-    /// Its source text.
+    /// The source text.
     pub text: String,
-    /// Whether it holds, or why that cannot be said.
+    /// Whether the part holds, or why it cannot be evaluated.
     pub result: Result<bool, Reason>,
-    /// The values it saw; `None` where there is none.
+    /// The paths that it read, with their values; `None` if missing.
     pub saw: Vec<(String, Option<Value>)>,
 }
 
-/// The paths a part read, each with the value there.
+/// The paths that a part read, with their values.
 type Sights = Vec<(String, Option<Value>)>;
 
-/// The standard functions are the same for every guard, and costly to set up.
+/// The standard functions are the same for every guard and expensive to set up.
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
-/// The most element visits that nested macros may cost.
+/// The largest number of element visits that nested macros may cause.
 const MAX_VISITS: usize = 4_000_000;
 
 impl Guard {
-    /// Whether the guard holds, and why. As in CEL, a false part wins over one that fails.
+    /// Evaluates the guard with all its parts. As in CEL, a false part outweighs a part that fails.
     #[must_use]
     pub fn holds(&self, scope: &dyn Scope) -> GuardOutcome {
         let parts: Vec<HeldPart> = self.0.parts.iter().map(|part| self.hold(part, scope)).collect();
@@ -85,7 +85,7 @@ impl Guard {
         GuardOutcome { result, parts }
     }
 
-    /// The value of the expression; the error says why there is none.
+    /// Evaluates the expression. Returns the reason if it has no value.
     pub fn value(&self, scope: &dyn Scope) -> Result<Value, Reason> {
         if let [only] = self.0.parts.as_slice() {
             return self.run(only, scope).0;
@@ -97,7 +97,7 @@ impl Guard {
         let (value, saw) = self.run(part, scope);
         let result = match value {
             Ok(Value::Bool(value)) => Ok(value),
-            Ok(other) => Err(format!("it yields {}, not true or false", kind_of(&other)).into()),
+            Ok(other) => Err(format!("the guard yields {}, not true or false", kind_of(&other)).into()),
             Err(message) => Err(message),
         };
         HeldPart { text: part.text.clone(), result, saw }
@@ -142,14 +142,15 @@ impl Guard {
             context.add_variable_from_value(name.as_str(), to_cel(value));
         }
         let result = match cel::Value::resolve(&part.expression, &context) {
-            Ok(value) => to_json(&value).ok_or_else(|| "it yields a value that JSON cannot hold".to_owned()),
+            Ok(value) => to_json(&value)
+                .ok_or_else(|| "the expression yields a value that JSON cannot represent".to_owned()),
             Err(error) => Err(failure.unwrap_or_else(|| plain(&error.to_string()))),
         };
         (result.map_err(Reason::from), saw)
     }
 }
 
-/// A part that says of something true or false no more than that, or that it is not, needs no evaluator.
+/// A part that only states that a path is true or false needs no evaluator.
 fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason>, Sights)> {
     let (denied, [chain]) = (part.denies?, part.chains.as_slice()) else { return None };
     let Lookup::Found(found) = scope.look_up(chain) else { return None };
@@ -157,7 +158,7 @@ fn plainly(part: &ParsedPart, scope: &dyn Scope) -> Option<(Result<Value, Reason
     Some((Ok(Value::Bool(truth != denied)), vec![(chain.join("."), Some(Value::Bool(truth)))]))
 }
 
-/// Follows the segments of `path` from `start` on inside a JSON value.
+/// Follows the segments of `path` from index `start` inside a JSON value.
 #[must_use]
 pub fn follow<'a>(root: &'a Value, path: &[String], start: usize) -> Lookup<'a> {
     let mut value = root;
@@ -173,7 +174,7 @@ pub fn follow<'a>(root: &'a Value, path: &[String], start: usize) -> Lookup<'a> 
     Lookup::Found(Cow::Borrowed(value))
 }
 
-/// Puts `value` at `path` into a tree of objects; what is there already and larger stays.
+/// Sets the value at `path` in a tree of objects; an existing larger value stays.
 fn graft(roots: &mut Map<String, Value>, path: &[String], value: Option<Value>) {
     let Some((last, above)) = path.split_last() else { return };
     let mut members = roots;
@@ -222,7 +223,7 @@ fn plain(message: &str) -> String {
         return format!("there is no key `{key}`");
     }
     if let Some(name) = message.strip_prefix("Undeclared reference to ") {
-        return format!("{name} is not known here");
+        return format!("{name} is unknown here");
     }
     let mut text = message.to_owned();
     if let Some(first) = text.get_mut(0..1) {

@@ -1,9 +1,9 @@
-//! Guards: expressions of the Common Expression Language (CEL) over the facts of one task.
+//! Guards: expressions in the Common Expression Language (CEL) over the facts of one task.
 //!
-//! This is the only room that names the CEL crate. A guard is parsed once, when its workflow is
-//! compiled, and split at its outermost `&&` so that an explanation can say which part was false.
-//! CEL itself has no budget, so everything that could run away is refused before it is parsed:
-//! length, nesting, operators, and macros within macros.
+//! This is the only room that uses the CEL crate. A guard is parsed once, when its workflow is compiled, and
+//! split at its outermost `&&`, so that an explanation can show which part is false. CEL itself has no
+//! budget, so everything that could run away is rejected before parsing: length, nesting, operators, and
+//! nested macros.
 
 mod evaluate;
 mod parse;
@@ -18,7 +18,7 @@ use cel::IdedExpr;
 use std::fmt;
 use std::sync::Arc;
 
-/// A parsed guard or named value.
+/// A parsed guard or named expression.
 #[derive(Clone)]
 pub struct Guard(Arc<GuardInner>);
 
@@ -34,17 +34,17 @@ struct ParsedPart {
     expression: IdedExpr,
     chains: Vec<Vec<String>>,
     has_macros: bool,
-    /// Whether it is a single path, and then whether that is denied: `plan.ready`, `!plan.ready`.
+    /// For a part that is a single path, whether it is negated: `plan.ready`, `!plan.ready`.
     denies: Option<bool>,
 }
 
 impl Guard {
-    /// Parses an expression; the error carries the byte offset of the fault within `text`.
+    /// Parses an expression. Returns a [`GuardError`] with a byte offset if it is not CEL or exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, GuardError> {
         parse::parse(text)
     }
 
-    /// The guard that always holds.
+    /// The guard that is always true.
     #[must_use]
     pub fn always() -> Self {
         Self(Arc::new(GuardInner {
@@ -55,25 +55,25 @@ impl Guard {
         }))
     }
 
-    /// Its source text.
+    /// The source text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// What kind of value it yields, as far as its form tells.
+    /// The type of the value, as far as the form of the expression shows it.
     #[must_use]
     pub fn kind(&self) -> ValueKind {
         self.0.kind
     }
 
-    /// Whether it holds in every situation.
+    /// Whether the guard is the literal `true`.
     #[must_use]
     pub fn is_always(&self) -> bool {
         self.0.parts.iter().all(|part| part.text == "true")
     }
 
-    /// The names and member paths it reads, in source order: `["plan", "data", "status"]`.
+    /// The names and member paths that it reads, in source order: `["plan", "data", "status"]`.
     pub fn chains(&self) -> impl Iterator<Item = &[String]> {
         self.0.parts.iter().flat_map(|part| part.chains.iter().map(Vec::as_slice))
     }

@@ -1,4 +1,4 @@
-//! From text to a guard, refusing first what could overflow a stack or run for ever.
+//! Parses a text into a guard, after rejecting what could overflow a stack or run away.
 
 use super::{Guard, GuardInner, ParsedPart, walk};
 use crate::base::Code;
@@ -6,20 +6,20 @@ use cel::IdedExpr;
 use cel::parser::PrattParser;
 use std::sync::Arc;
 
-/// The longest guard, in bytes.
+/// The maximum length of a guard in bytes.
 pub const MAX_LENGTH: usize = 1024;
-/// The deepest nesting of brackets.
+/// The maximum nesting of brackets.
 const MAX_DEPTH: usize = 16;
-/// The most operators.
+/// The maximum number of operators.
 const MAX_OPERATORS: usize = 100;
-/// The deepest nesting of macros such as `all` and `exists`.
+/// The maximum nesting of macros such as `all` and `exists`.
 const MAX_MACRO_DEPTH: usize = 2;
 
-/// Why a text is no guard.
+/// Why a text is not a guard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {
-    /// Stable code: `guard-syntax` or `guard-limit`.
+    /// One of `guard-syntax` and `guard-limit`.
     pub code: Code,
     /// Byte offset of the fault within the text.
     pub offset: usize,
@@ -56,7 +56,8 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     Ok(Guard(Arc::new(GuardInner { text: text.trim().to_owned(), parts, kind, nested_macros })))
 }
 
-/// Whether a text denies the only path it reads; `None` if it says anything else of it than that.
+/// Whether a text negates the only path that it reads; `None` unless the text is just that path or its
+/// negation.
 fn denies(text: &str, chains: &[Vec<String>]) -> Option<bool> {
     let [chain] = chains else { return None };
     let (path, denied) = text.strip_prefix('!').map_or((text, false), |path| (path, true));
@@ -83,7 +84,7 @@ fn offset_of(source: &str, (line, column): (isize, isize)) -> usize {
     (line_start + column - 1).min(source.len())
 }
 
-/// Checks the limits and finds the operands of the outermost `&&`, as byte ranges.
+/// Checks the limits and returns the byte ranges of the operands of the outermost `&&`.
 fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
     let limit = |offset, message: String| GuardError { code: Code::GuardLimit, offset, message };
     if text.trim().is_empty() {
@@ -107,7 +108,7 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
                 return Err(GuardError {
                     code: Code::GuardSyntax,
                     offset: at,
-                    message: "comments are not allowed in a guard; write them in the prose".to_owned(),
+                    message: "comments are not allowed in a guard; move them to the prose".to_owned(),
                 });
             }
             b'(' | b'[' | b'{' => {
@@ -149,7 +150,7 @@ fn prescan(text: &str) -> Result<Vec<(usize, usize)>, GuardError> {
 
 /// The offset of the last closing quote of a string, or of the end of the text.
 ///
-/// A string may be raw (`r'\d'`), which knows no escapes, and its quotes may be tripled.
+/// A string may be raw (`r'\d'`), without escapes, and its quotes may be tripled.
 fn end_of_string(bytes: &[u8], start: usize, quote: u8) -> usize {
     let quotes = if bytes[start..].starts_with(&[quote; 3]) { 3 } else { 1 };
     let prefix: Vec<u8> =

@@ -1,6 +1,6 @@
-//! JSON values to CEL values and back.
+//! Converts JSON values to CEL values and back.
 //!
-//! Integers become CEL integers, never unsigned ones, so that `state.seq + 1` works.
+//! Integers become CEL `int`, never `uint`, so that `state.seq + 1` works.
 
 use cel::Value as Cel;
 use cel::objects::{Key, Map as CelMap};
@@ -27,7 +27,7 @@ pub(super) fn to_cel(value: &Value) -> Cel {
     }
 }
 
-/// What a macro goes through: the keys of a map in their order, anything else as it is.
+/// What a macro iterates over: the sorted keys of a map, any other value as it is.
 pub(super) fn in_order(value: Cel) -> Cel {
     let Cel::Map(map) = &value else { return value };
     let mut keys: Vec<&Key> = map.map.keys().collect();
@@ -44,7 +44,7 @@ fn key_value(key: &Key) -> Cel {
     }
 }
 
-/// The JSON value of a CEL value; `None` for what JSON cannot hold (functions, bytes, NaN).
+/// The JSON value of a CEL value; `None` for what JSON cannot represent (functions, bytes, NaN).
 pub(super) fn to_json(value: &Cel) -> Option<Value> {
     match value {
         Cel::Null => Some(Value::Null),

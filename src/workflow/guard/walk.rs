@@ -1,30 +1,30 @@
-//! What a parsed expression reads and yields, found by walking its tree.
+//! What a parsed expression reads and yields, determined by walking its tree.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
 
-/// What kind of value an expression yields, as far as its form tells.
+/// The type of the value that an expression yields, as far as its form shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// Certainly a boolean.
     Bool,
-    /// Certainly something else.
+    /// Certainly not a boolean.
     Other,
-    /// Its form does not tell.
+    /// The form does not show the type.
     Unknown,
 }
 
-/// The names and member paths an expression reads, in source order, each once.
+/// The names and member paths that an expression reads, in source order, without duplicates.
 pub(super) fn chains(expression: &IdedExpr) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     collect(expression, &mut Vec::new(), &mut found);
     found
 }
 
-/// The function that every macro's range goes through; no guard can call it, for it is no CEL name.
+/// The function that wraps the range of every macro. Its name is not valid CEL, so no guard can call it.
 pub(super) const IN_ORDER: &str = "@in_order";
 
-/// Makes macros go through maps in the order of their keys, which the evaluator itself leaves to chance.
+/// Makes macros iterate over maps in key order; the evaluator's own order is unspecified.
 pub(super) fn put_in_order(expression: &mut IdedExpr) {
     if let Expr::Comprehension(inner) = &mut expression.expr {
         let range = std::mem::take(&mut inner.iter_range);
@@ -35,13 +35,13 @@ pub(super) fn put_in_order(expression: &mut IdedExpr) {
     children_mut(expression).into_iter().for_each(put_in_order);
 }
 
-/// How deep macros nest in an expression; 0 without any.
+/// The nesting depth of macros in an expression; 0 if there are none.
 pub(super) fn macro_depth(expression: &IdedExpr) -> usize {
     let below = children(expression).into_iter().map(macro_depth).max().unwrap_or_default();
     below + usize::from(matches!(expression.expr, Expr::Comprehension(_)))
 }
 
-/// What kind of value an expression yields.
+/// The type of the value that an expression yields.
 pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
     match &expression.expr {
         Expr::Literal(LiteralValue::Boolean(_)) => ValueKind::Bool,
@@ -49,7 +49,7 @@ pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
         Expr::Literal(_) | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => ValueKind::Other,
         Expr::Call(call) => match call.func_name.as_str() {
             operators::CONDITIONAL => call.args.last().map_or(ValueKind::Unknown, kind),
-            // Of operands that are no booleans it yields an error.
+            // With non-boolean operands, these operators yield an error.
             operators::LOGICAL_AND | operators::LOGICAL_OR | operators::LOGICAL_NOT => {
                 of_operands(&call.args)
             }
@@ -85,7 +85,7 @@ pub(super) fn kind(expression: &IdedExpr) -> ValueKind {
     }
 }
 
-/// The kind of `&&`, `||` or `!`: a boolean, unless an operand is certainly none.
+/// The type of `&&`, `||` or `!`: boolean, unless an operand is certainly not boolean.
 pub(super) fn of_operands<'a>(operands: impl IntoIterator<Item = &'a IdedExpr>) -> ValueKind {
     let is_other = operands.into_iter().any(|operand| kind(operand) == ValueKind::Other);
     if is_other { ValueKind::Other } else { ValueKind::Bool }

@@ -1,7 +1,7 @@
 //! The document as written: every key with its place, nothing resolved yet.
 //!
-//! Reading never stops at the first fault. Unknown keys, wrong types and missing values all become
-//! diagnostics, and what can be understood is passed on.
+//! Reading never stops at the first problem. Unknown keys, wrong types and missing values become diagnostics,
+//! and everything else is passed on.
 
 mod reader;
 
@@ -117,7 +117,7 @@ pub(super) struct RawLimits {
     pub backoff: Option<Text>,
 }
 
-/// Reads the machine of a document.
+/// Parses the `toml orch` blocks of a document.
 pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     let mut reader = TomlReader::new(DocumentDialect(document));
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
@@ -154,7 +154,7 @@ impl BlockReader<'_> {
         raw
     }
 
-    /// What `read` makes of each table of a table of tables, such as `[phase.*]`.
+    /// Applies `read` to each table in a table of tables, such as `[phase.*]`.
     fn each<'t, 'i, T>(
         &mut self,
         top: &mut TomlTable<'t, 'i>,

@@ -1,4 +1,4 @@
-//! How a workflow document speaks of its faults, and the forms of values that only it has.
+//! The wording of the findings in a workflow document, and readers for values that only it has.
 
 use super::Text;
 use crate::base::{
@@ -13,7 +13,7 @@ use toml::de::{DeInteger, DeValue};
 /// Reads the values of a document.
 pub(super) type BlockReader<'d> = TomlReader<DocumentDialect<'d>>;
 
-/// The words of the findings of a document.
+/// The wording of the findings in a document.
 pub(super) struct DocumentDialect<'d>(pub &'d Document);
 
 impl TomlDialect for DocumentDialect<'_> {
@@ -51,20 +51,20 @@ fn described(expected: TomlType) -> &'static str {
         TomlType::Boolean => "true or false",
         TomlType::Integer(least) if least > 0 => "a whole number above zero",
         TomlType::Integer(_) => "a whole number",
-        TomlType::Text => "a text",
-        TomlType::Texts => "a text or a list of texts",
+        TomlType::Text => "a string",
+        TomlType::Texts => "a string or a list of strings",
         TomlType::Table => "a table",
         TomlType::Tables => "a list of tables; write `[[rule]]`",
     }
 }
 
 impl BlockReader<'_> {
-    /// The text at `key`.
+    /// The string at `key`.
     pub(super) fn text_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Option<Text> {
         self.text(key, table.take(key)?)
     }
 
-    /// The text, or the texts, at `key`.
+    /// The string, or the strings, at `key`; `None` if the key is missing.
     pub(super) fn list_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Option<Vec<Text>> {
         let value = table.take(key)?;
         match value.get_ref() {
@@ -73,12 +73,12 @@ impl BlockReader<'_> {
         }
     }
 
-    /// The same, where none and an empty list mean one thing.
+    /// The string, or the strings, at `key`; a missing key is an empty list.
     pub(super) fn texts_at(&mut self, table: &mut TomlTable<'_, '_>, key: &'static str) -> Vec<Text> {
         self.list_at(table, key).unwrap_or_default()
     }
 
-    /// The integer at `key`, which must not be below `least`.
+    /// The integer at `key`, at least `least`.
     pub(super) fn count_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
@@ -88,7 +88,7 @@ impl BlockReader<'_> {
         self.integer(key, table.take(key)?, least..=i64::MAX)
     }
 
-    /// The number at `key`, whole or not, which must be above zero.
+    /// The number at `key`, whole or not, above zero.
     pub(super) fn amount_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
@@ -107,7 +107,7 @@ impl BlockReader<'_> {
         number.map(|number| Spanned { value: number, span: value.span() })
     }
 
-    /// The table of named texts at `key`, such as `[rule.set]`, in the order of the document.
+    /// The table of named strings at `key`, such as `[rule.set]`, in document order.
     pub(super) fn named_texts_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
@@ -121,8 +121,8 @@ impl BlockReader<'_> {
         entries.filter_map(|(name, value)| self.text(&name.value, value).map(|text| (name, text))).collect()
     }
 
-    /// `[define]`, and `[define.GROUP]` for those who want them near the prose that explains them;
-    /// a group's own name means nothing.
+    /// Reads `[define]` and `[define.GROUP]`. Groups exist only so that definitions can be close to the prose
+    /// that explains them; the name of a group has no meaning.
     pub(super) fn defines(&mut self, value: &TomlValue<'_>) -> Vec<(Text, Text)> {
         let mut found = Vec::new();
         for (name, value) in self.entries("define", value) {
@@ -137,7 +137,7 @@ impl BlockReader<'_> {
     }
 }
 
-/// The JSON value of a TOML value; dates become texts.
+/// The JSON value of a TOML value; dates become strings.
 pub(super) fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::String(text.to_string()),

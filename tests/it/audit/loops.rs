@@ -227,15 +227,12 @@ fn every_invented_step_is_told() {
     let ended = |reason: &'static str| Invented { reason, ..Invented::new(Kind::End, |_| {}) };
     let by = |kind: ActorKind, name: &str| By { kind, name: name.to_owned() };
     let steps = [
-        (
-            ended("the run ended as completed: the task is in `done`"),
-            "cannot have ended as completed in `running`",
-        ),
-        (ended("the run ended as failed: it was hard"), "cannot have ended as failed in `running`"),
-        (ended("all went well"), "does not say how a run ended"),
+        (ended("the run ended as completed: the task is in `done`"), "cannot end as completed in `running`"),
+        (ended("the run ended as failed: it was hard"), "cannot end as failed in `running`"),
+        (ended("all went well"), "does not name the ending of the run"),
         (
             Invented { by: by(ActorKind::Agent, "improve"), ..ended("the run ended as paused: enough") },
-            "improve takes no such step",
+            "improve cannot perform such a step",
         ),
         (
             Invented::result("improve", |state| {
@@ -249,21 +246,21 @@ fn every_invented_step_is_told() {
                 improved(state);
                 state.extra.insert("polished".to_owned(), json!(true));
             }),
-            "/polished changed, which action `improve` may not write",
+            "/polished changed, but action `improve` may not write it",
         ),
         (
             Invented::result("improve", |state| {
                 improved(state);
                 state.extra.insert("seen".to_owned(), json!(4));
             }),
-            "/seen should be 3, and is 4",
+            "/seen should be 3, but is 4",
         ),
         (
             Invented::result("improve", |state| {
                 improved(state);
                 tally(state, "improve");
             }),
-            "/run/actions/improve/done should be 2, and is 3",
+            "/run/actions/improve/done should be 2, but is 3",
         ),
         (
             Invented::result("improve", |state| {
@@ -274,11 +271,11 @@ fn every_invented_step_is_told() {
         ),
         (
             Invented { by: by(ActorKind::Human, "Bob"), ..Invented::result("improve", improved) },
-            "Bob takes no such step",
+            "Bob cannot perform such a step",
         ),
         (
             Invented { by: by(ActorKind::Agent, "polish"), ..Invented::result("improve", improved) },
-            "polish takes no such step",
+            "polish cannot perform such a step",
         ),
         // A file may have put the brake on, and none can have taken the rule before it away.
         (Invented::result("polish", polished), "the rules do not run `polish` here: the score is below 50"),
@@ -293,7 +290,7 @@ fn every_invented_step_is_told() {
                     state.extra.insert("score".to_owned(), json!(60));
                 })
             },
-            "nothing was asked",
+            "no question was open",
         ),
         (
             Invented {
@@ -303,9 +300,9 @@ fn every_invented_step_is_told() {
                     state.actors.insert("failed".to_owned(), Actor { attempt: 1, ..Actor::default() });
                 })
             },
-            "answers to no order",
+            "responds to no order",
         ),
-        (Invented::new(Kind::Start, |_| {}), "it changes nothing"),
+        (Invented::new(Kind::Start, |_| {}), "the step changes nothing"),
     ];
     let world = started();
     world.orch(&["run", "t", "--auto", "--max-turns", "1"]).ends(1);
@@ -363,5 +360,5 @@ fn an_answer_is_one_of_those_that_were_offered() {
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     answer(|state| drop(state.extra.insert("score".to_owned(), json!(65)))).commit(&world);
     let change = last(&world, "forged");
-    assert!(change.to_string().contains("65 is not among what /score may be"), "{change:#}");
+    assert!(change.to_string().contains("65 is not an option for /score"), "{change:#}");
 }

@@ -143,12 +143,12 @@ fn what_is_refused_ends_the_run_instead_of_going_round() {
         (
             |command| matches!(command, RunCommand::Answer(_)),
             Ending::Waiting,
-            "the answer by default is refused: no",
+            "the default answer was refused: no",
         ),
         (
             |command| matches!(command, RunCommand::GiveUp(_)),
             Ending::Error,
-            "`find` failed too often, and that is refused: no",
+            "`find` failed too often, and giving it up was refused: no",
         ),
     ];
     for (refused, ending, reason) in refusals {

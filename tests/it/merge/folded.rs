@@ -45,7 +45,7 @@ fn an_edit_of_state_json_is_told_and_the_log_decides() {
     let found = &suggestion["diagnostics"][0];
     assert_eq!((&found["code"], &suggestion["currentPhase"]), (&"state-edited".into(), &"review".into()));
     let message = found["message"].as_str().expect("a text");
-    assert!(message.contains("/phase should be \"review\", and is \"accept\""), "{message}");
+    assert!(message.contains("/phase should be \"review\", but is \"accept\""), "{message}");
     world.code_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds().says("review -> test");
     assert_eq!(codes(&world), Vec::<String>::new());

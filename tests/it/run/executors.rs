@@ -31,16 +31,19 @@ fn failures_are_told_for_what_they_are() {
         ("echo 'I did it!'", "left no result"),
         ("echo '{\"stateUpdates\": {\"score\": 99'", "left no result"),
         ("echo '{broken' > \"$ORCH_RESULT\"", "the result is not JSON"),
-        ("echo '{\"ok\": true}'", "is no result"),
+        ("echo '{\"ok\": true}'", "is not a result"),
         ("echo '{\"status\": \"failed\", \"message\": \"no way\"}'", "no way"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"polished\": true}}'", "changes /polished"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"status\": \"done\"}}'", "changes /status"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": 101}}'", "refuses /score"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": null}}'", "`score` is missing"),
-        ("echo '{\"stateUpdates\": {\"score\": 90}}'", "should have written report.md"),
+        (
+            "echo '{\"stateUpdates\": {\"score\": 90}}'",
+            "report.md is missing, but the action should have written it",
+        ),
         (
             "echo x > tasks/t/report.md; echo '{\"outputFiles\": [\"nowhere.md\"]}'",
-            "nowhere.md, which is not there",
+            "nowhere.md is missing, but the result says that it was written",
         ),
     ];
     // Each try waits twice as long as the one before it, so they are not all in one run.

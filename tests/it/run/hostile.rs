@@ -21,8 +21,8 @@ fn what_nobody_could_read_again_is_refused() {
     let path = |levels: usize| format!("{{\"score{}\": 1}}", ".a".repeat(levels));
     for (updates, told) in [
         (format!("{{\"notes\": {}}}", lists(100)), "`notes` would nest deeper than 100 levels"),
-        (path(100), "leads deeper than 100 levels"),
-        (path(30_000), "leads deeper than 100 levels"),
+        (path(100), "nests deeper than 100 levels"),
+        (path(30_000), "nests deeper than 100 levels"),
         (format!("{{\"notes\": [\"{}\"]}}", "x".repeat(30_000)), "and at most 30000 are read"),
     ] {
         let task = at_first(LOOP, &result(&updates));
@@ -89,7 +89,7 @@ fn a_result_is_not_recorded_where_its_rule_is_not_due() {
     assert_eq!((&task.state()["score"], &task.state()["polished"]), (&100.into(), &false.into()));
     world.git(&["checkout", "-q", "main"]);
     std::fs::remove_dir_all(world.path(".git/tried")).expect("removed");
-    task.run().succeeds().says("what the work was begun on is not in its history");
+    task.run().succeeds().says("the step from which the work started is not in it");
     assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
     task.is_clean();
 }

@@ -90,7 +90,7 @@ fn a_branch_on_which_the_task_stands_elsewhere_takes_no_result() {
     task.world.write("executor.sh", script);
     task.world.commit("elsewhere");
     let ended = task.run();
-    assert!(ended.stderr.contains("what the work was begun on is not in its history"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the step from which the work started is not in it"), "{}", ended.stderr);
     task.world.orch(&["audit"]).succeeds();
 }
 

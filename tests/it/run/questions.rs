@@ -10,11 +10,11 @@ fn a_question_waits_for_an_answer_that_fits() {
     let told = task.world.orch(&["suggest", "t"]).succeeds();
     assert!(told.stdout.contains("orch answer t rounds=VALUE"), "{}", told.stdout);
     for (answer, why) in [
-        ("score=90", "is not what is asked for"),
-        ("rounds=9", "is not among what /rounds may be: 1, 2, 3"),
-        ("rounds=many", "is not among"),
+        ("score=90", "the question does not ask for"),
+        ("rounds=9", "is not an option for /rounds: 1, 2, 3"),
+        ("rounds=many", "is not an option"),
         ("rounds", "is not KEY=VALUE"),
-        ("status=done", "is not what is asked for"),
+        ("status=done", "the question does not ask for"),
     ] {
         let ended = task.world.orch(&["answer", "t", answer]);
         assert!(matches!(ended.code, 1 | 2), "{answer}: {ended:?}");
@@ -41,7 +41,7 @@ fn a_person_picks_an_action_and_a_menu_costs_no_turn() {
     let task = Loop::with(&menu, GOOD);
     let report = task.run_json();
     assert_eq!((&report["ending"], &report["turns"]), (&"waiting".into(), &1.into()), "{report:#}");
-    task.world.orch(&["answer", "t", "action=nothing"]).ends(1).says("is not among the actions");
+    task.world.orch(&["answer", "t", "action=nothing"]).ends(1).says("is not one of the offered actions");
     task.world.orch(&["answer", "t", "action=improve"]).succeeds();
     assert_eq!(task.state()["run"]["chosen"], "improve");
     let report = task.run_json();

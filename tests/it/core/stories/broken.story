@@ -4,7 +4,7 @@
 //- at test
 //- delete code/diff.patch
 //- settle
-test#1 inconsistent, last was codegen: `test` needs what is not there: patch (code/diff.patch) is missing
+test#1 inconsistent, last was codegen: the needs of `test` are not met: patch (code/diff.patch) is missing
   expects code/diff.patch missing, of plan
   option orch rollback t-1 --to codegen --reason WHY
 //- order: rollback the patch is lost
@@ -27,7 +27,7 @@ rev 5 rounds=0
 //- planning/plan.json !invalid
 {"title": 3}
 //- settle
-codegen#1 inconsistent, last was planning: `codegen` needs what is not there: plan (planning/plan.json) is invalid
+codegen#1 inconsistent, last was planning: the needs of `codegen` are not met: plan (planning/plan.json) is invalid
   expects planning/plan.json invalid
   option orch rollback t-1 --to planning --reason WHY
   unreadable: the schema refuses it
@@ -36,10 +36,10 @@ codegen#1 inconsistent, last was planning: `codegen` needs what is not there: pl
 //- state
 {"phase": "codegen"}
 //- show
-codegen#1 inconsistent, last was none: `codegen` needs what is not there: plan (planning/plan.json) is missing
+codegen#1 inconsistent, last was none: the needs of `codegen` are not met: plan (planning/plan.json) is missing
   expects planning/plan.json missing
 //- order: rollback no record of any phase
-refused: no-earlier-phase: there is no earlier phase whose needs hold
+refused: no-earlier-phase: no earlier phase has its needs
   hint: orch rollback t-1 --to PHASE --reason WHY
 
 ## an unknown phase is an error
@@ -47,7 +47,7 @@ refused: no-earlier-phase: there is no earlier phase whose needs hold
 {"phase": "codgen"}
 //- settle
 -#0 error unknown-phase: workflow `lifecycle` has no phase `codgen`
-  unknown-phase: workflow `lifecycle` has no phase `codgen` (did you mean `codegen`? its phases are planning, plan_review, codegen, review, test, accept, revert, done; name `codgen` among the `aliases` of one)
+  unknown-phase: workflow `lifecycle` has no phase `codgen` (did you mean `codegen`? the phases are planning, plan_review, codegen, review, test, accept, revert, done; or add `codgen` to the `aliases` of one of them)
 
 ## an alias is read as the phase it means
 //- state
@@ -107,10 +107,10 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 //- at codegen
 //- lose log
 //- settle
--#0 error record-lost: transcript.jsonl is gone, and it is the record of this task
+-#0 error record-lost: transcript.jsonl, the record of this task, is missing
   option orch recover t-1
   option git restore -- tasks/t-1/transcript.jsonl
-  record-lost: transcript.jsonl is gone, and it is the record of this task (orch recover t-1)
+  record-lost: transcript.jsonl, the record of this task, is missing (orch recover t-1)
 
 ## a guard that fails is an error, not false
 //- machine
@@ -218,14 +218,14 @@ because = "it is there"
 //- a.json
 {}
 //- settle
-one#1 inconsistent, last was none: it is there, but `two` would need what is not there: b (b/b.json) is missing
+one#1 inconsistent, last was none: it is there, but the needs of `two` are not met: b (b/b.json) is missing
   expects b/b.json missing
   option orch next t-1 --override WHY
 //- b/x.json
 {}
 //- settle
 one -> two (on) on a, b
-two#1 waits for agent: no rule of `two` fires: it has none
+two#1 waits for agent: no rule of `two` fires: the phase has no rules
 
 ## a rule waits, a rule lets a person choose, a rule runs
 //- machine
@@ -357,7 +357,7 @@ because = "it is over"
 //- show
 two#1 due -> three: it is over
   option orch next t-1
-  workflow-changed: workflow `machine` has changed since the last transition; the present one decides
+  workflow-changed: workflow `machine` has changed since the last transition; the present version decides
 //- settle
 two -> three (end) on a
 three#1 done: the task is in `three`, which is terminal
@@ -419,7 +419,7 @@ because = "it is over"
 ```
 //- show
 -#0 error unknown-phase: workflow `machine` has no phase `two`
-  unknown-phase: workflow `machine` has no phase `two` (its phases are one, second, three; name `two` among the `aliases` of one)
+  unknown-phase: workflow `machine` has no phase `two` (the phases are one, second, three; or add `two` to the `aliases` of one of them)
 //- amend
 ```toml orch
 [artifact.a]
@@ -449,7 +449,7 @@ second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.
   expects a.json unmet
   option orch next t-1 --override WHY
   phase-alias: phase `two` is read as `second`
-  workflow-changed: workflow `machine` has changed since the last transition; the present one decides
+  workflow-changed: workflow `machine` has changed since the last transition; the present version decides
 
 ## what was recorded under an alias counts under the phase's own name
 //- state

@@ -104,7 +104,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 {"n": "better"}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: it judged another `plan`
+plan_review#2 waits for agent: review/plan-review.json is stale: it judged another version of `plan`
   expects review/plan-review.json stale, of plan
   option orch next t-1 --override WHY
 
@@ -146,7 +146,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 //- eval/report.json
 {"passed": true, "of": {"patch": "0000000000000000000000000000000000000000"}}
 //- settle
-test#1 waits for agent: eval/report.json is stale: it judged another `patch`
+test#1 waits for agent: eval/report.json is stale: it judged another version of `patch`
   expects eval/report.json stale, of patch
   option orch next t-1 --override WHY
 //- eval/report.json
@@ -162,7 +162,7 @@ accept#1 waits for human: accept/decision.json is missing
 //- review/plan-review.json
 {"ok": true, "of": {"plam": "0000000000000000000000000000000000000000"}}
 //- show
-plan_review#1 waits for agent: review/plan-review.json is stale: it judged `plam`, which the workflow does not know
+plan_review#1 waits for agent: review/plan-review.json is stale: `of` names `plam`, which is not in the workflow
   expects review/plan-review.json stale, of plan
   option orch next t-1 --override WHY
 
@@ -171,7 +171,7 @@ plan_review#1 waits for agent: review/plan-review.json is stale: it judged `plam
 //- review/plan-review.json
 {"ok": true, "of": {"plan": "latest"}}
 //- show
-plan_review#1 waits for agent: review/plan-review.json is stale: it judged another `plan`
+plan_review#1 waits for agent: review/plan-review.json is stale: it judged another version of `plan`
   expects review/plan-review.json stale, of plan
   option orch next t-1 --override WHY
 
@@ -225,11 +225,11 @@ test#1 waits for agent: eval/report.json is missing
   waived code_review, patch, tasks
 //- delete planning/plan.json
 //- show
-test#1 inconsistent, last was planning: the plan was edited after its review, but `plan_review` would need what is not there: plan (planning/plan.json) is missing
+test#1 inconsistent, last was planning: the plan was edited after its review, but the needs of `plan_review` are not met: plan (planning/plan.json) is missing
   expects planning/plan.json missing
   option orch rollback t-1 --to planning --reason WHY
   option orch next t-1 --override WHY
   waived code_review, patch, tasks
 //- order: rollback --to review look again
-refused: unmet-needs: `review` needs what is not there: plan (planning/plan.json)
+refused: unmet-needs: the needs of `review` are not met: plan (planning/plan.json)
   hint: the last phase whose needs hold is `planning`

@@ -102,7 +102,7 @@ test#1 due -> done: it works
   option orch next t-1
 //- commit t-9: later
 //- show
-test#1 waits for agent: report.json is stale: it judged another `change`: src/** changed since
+test#1 waits for agent: report.json is stale: it judged an earlier version of `change`: src/** changed since
   expects report.json stale, of change
   option orch next t-1 --override WHY
 //- report.json
@@ -317,7 +317,7 @@ test#1 waits for agent: report.json is missing
   option orch next t-1 --override WHY
 //- commit t-1: before
 //- show
-test#1 inconsistent, last was code: `test` needs what is not there: change (tree) is missing
+test#1 inconsistent, last was code: the needs of `test` are not met: change (tree) is missing
   expects change (tree) missing, of plan
   option orch rollback t-1 --to code --reason WHY
 

@@ -186,7 +186,7 @@ review#1 due -> codegen: a code review refuses the patch
 //- review/code/bob.json
 {"ok": true, "of": {"patch": "@patch"}}
 //- show
-review#1 waits for agent: review/code/ann.json is stale: it judged another `patch`
+review#1 waits for agent: review/code/ann.json is stale: it judged another version of `patch`
   expects review/code/ann.json stale, of patch, plan
   option orch next t-1 --override WHY
 
@@ -257,7 +257,7 @@ review#1 waits for agent: review/code/bob.json is invalid
 //- review/code/bob.json
 {"ok": true, "of": {"patch": "0000000000000000000000000000000000000000"}}
 //- show
-review#1 waits for agent: review/code/bob.json is stale: it judged another `patch`
+review#1 waits for agent: review/code/bob.json is stale: it judged another version of `patch`
   expects review/code/bob.json stale, of patch, plan
   option orch next t-1 --override WHY
 //- review/code/bob.json

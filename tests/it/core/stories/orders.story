@@ -89,10 +89,10 @@ rev 4 rounds=0
 //- at plan_review
 //- order: override --to reveiw why not
 refused: unknown-phase: workflow `lifecycle` has no phase `reveiw`
-  hint: did you mean `review`? reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
+  hint: did you mean `review`? the phases reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
 //- order: override --to elephant why not
 refused: unknown-phase: workflow `lifecycle` has no phase `elephant`
-  hint: reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
+  hint: the phases reachable from here are planning, plan_review, codegen, review, test, accept, revert, done
 
 ## an unreachable phase is refused with the reachable ones
 //- machine
@@ -119,19 +119,19 @@ because = "always"
 ```
 //- order: override --to island why not
 refused: unreachable: no rules lead from `one` to `island`
-  hint: reachable from here are two, three
+  hint: the phases reachable from here are two, three
 
 ## an order needs a reason
 //- at plan_review
 //- order: override
 refused: no-reason: the reason is empty
-  hint: say why; it is recorded with the transition
+  hint: give a reason; it is recorded with the transition
 //- order: rollback --to planning
 refused: no-reason: the reason is empty
-  hint: say why; it is recorded with the transition
+  hint: give a reason; it is recorded with the transition
 //- order: confirm plan
 refused: no-reason: the reason is empty
-  hint: say why; it is recorded with the transition
+  hint: give a reason; it is recorded with the transition
 
 ## a rollback goes to an earlier phase only
 //- at review
@@ -149,7 +149,7 @@ refused: unknown-phase: workflow `lifecycle` has no phase `plam`
 //- at test
 //- delete planning/plan.json
 //- order: rollback --to codegen again
-refused: unmet-needs: `codegen` needs what is not there: plan (planning/plan.json)
+refused: unmet-needs: the needs of `codegen` are not met: plan (planning/plan.json)
   hint: the last phase whose needs hold is `planning`
 
 ## a rollback uses up what was left and what is there
@@ -206,7 +206,7 @@ refused: not-terminal: the task is in `test`, which is not terminal
 ## a re-opening may name its phase, but no terminal one
 //- at done
 //- order: reopen --to done again
-refused: terminal: `done` is terminal; a task is not sent back into it
+refused: terminal: `done` is terminal; a task cannot be sent back to it
   hint: name another phase with --to
 //- order: reopen --to codegen a user found a fault
 done -> codegen (reopen) on plan
@@ -290,20 +290,20 @@ rev 7 rounds=0
 //- at review
 //- order: confirm patch it is right
 refused: not-spent: `patch` is fresh; there is nothing to confirm
-  hint: write it anew if it should say something else
+  hint: if it should say something else, rewrite it
 //- order: confirm code_review it is right
-refused: not-present: `code_review` is not there
-  hint: write it; only bytes that are there can be confirmed
+refused: not-present: `code_review` has no file
+  hint: write it first; only an existing file can be confirmed
 //- order: confirm pach it is right
 refused: unknown-artifact: there is no artifact `pach`
   hint: did you mean `patch`?
 //- review/code/code_review.json
 {"ok": true, "of": {"patch": "0000000000000000000000000000000000000000"}}
 //- order: confirm code_review it is right
-refused: not-spent: `code_review` cannot be confirmed: it judged another `patch`
-  hint: write it anew if it should say something else
+refused: not-spent: `code_review` cannot be confirmed: it judged another version of `patch`
+  hint: if it should say something else, rewrite it
 //- show
-review#1 waits for agent: review/code/code_review.json is stale: it judged another `patch`
+review#1 waits for agent: review/code/code_review.json is stale: it judged another version of `patch`
   expects review/code/code_review.json stale, of patch, plan
   option orch next t-1 --override WHY
 

@@ -29,7 +29,7 @@ fn t11_an_answer_completes_the_analysis_and_it_is_not_made_again() {
         |job: &super::Job<'_>| (job.action.as_str() == "analyze_requirements").then(|| super::asking(job));
     assert_eq!(run(&mut task, Mode::Auto, asking).ending, Ending::Waiting);
     let refused = task.answer(&json!({"requirement_analysis.status": "completed"})).expect_err("not asked");
-    assert!(refused.contains("is not what is asked for"), "{refused}");
+    assert!(refused.contains("the question does not ask for"), "{refused}");
     task.answer(&json!({"requirement_analysis.answers": ["the second"], "focus_areas": ["docs"]}))
         .expect("asked");
     assert_eq!(task.at("/requirement_analysis/status"), "completed");
@@ -403,7 +403,7 @@ fn a_task_that_failed_begins_another_iteration_when_it_is_opened_again() {
     task.reopen(None);
     assert_eq!(run(&mut task, Mode::Interactive, |_| None).ending, Ending::Waiting);
     let elsewhere = task.answer(&json!({"target_skill.path": "skills/other"})).expect_err("not asked for");
-    assert!(elsewhere.contains("is not what is asked for"), "{elsewhere}");
+    assert!(elsewhere.contains("the question does not ask for"), "{elsewhere}");
     task.answer(&json!({"focus_areas": ["docs"]})).expect("asked for");
     let before = task.trace.len();
     assert_eq!(run(&mut task, Mode::Auto, |_| None).ending, Ending::Completed);
