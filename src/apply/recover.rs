@@ -108,19 +108,20 @@ impl Writer<'_> {
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
             Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
         };
-        let nobody = format!("neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`", task.id);
+        let no_event =
+            format!("neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`", task.id);
         let stamp = self.caller.own_stamp();
         let workflow = judged.workflow();
         let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
-            return lost(nobody);
+            return lost(no_event);
         };
         if let Some(why) = self.refused_data(workflow, &state) {
-            return lost(format!("{nobody}, and its state cannot be rebuilt from its files: {why}"));
+            return lost(format!("{no_event}, and its state cannot be rebuilt from its files: {why}"));
         }
         let steps = record_steps(&state, &state, [&state]);
         match self.files_after(workflow, Vec::new(), &steps).pop() {
             Some(files) => Ok(files),
-            None => lost(nobody),
+            None => lost(no_event),
         }
     }
 }

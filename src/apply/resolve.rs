@@ -109,7 +109,7 @@ impl Writer<'_> {
         let folded = match united.fold(workflow) {
             Ok(folded) => Some(folded),
             Err(FoldError::Disputed { conflict, .. }) if chosen.is_none() => {
-                let [ours, theirs] = united.stories();
+                let [ours, theirs] = united.timelines();
                 let dispute = Dispute { task: task.clone(), phases, conflict, ours, theirs };
                 return Ok(Some(Resolved::Disputed(Box::new(dispute))));
             }
@@ -285,7 +285,7 @@ impl UnitedLog {
     }
 
     /// The steps that only one side has, for each side, oldest first.
-    fn stories(&self) -> [Vec<HistoryEntry>; 2] {
+    fn timelines(&self) -> [Vec<HistoryEntry>; 2] {
         let [ours, theirs] = [0, 1].map(|side: usize| self.log.ancestry(&self.sides[side]));
         let alone = |own: &std::collections::HashSet<Digest>, other: &std::collections::HashSet<Digest>| {
             let events = self.log.in_order().into_iter();

@@ -9,8 +9,8 @@ impl Writer<'_> {
     /// Updates a task's `suggestion.json` if it exists, so that it does not describe an earlier phase.
     /// Returns an error if it cannot be written.
     pub fn renew_suggestion(&self, judged: &Sight) -> Result<(), Error> {
-        let lies = judged.task.suggestion_path().under(&self.workspace.root).is_file();
-        if lies { self.write_suggestion(judged) } else { Ok(()) }
+        let exists = judged.task.suggestion_path().under(&self.workspace.root).is_file();
+        if exists { self.write_suggestion(judged) } else { Ok(()) }
     }
 
     /// Writes a task's `suggestion.json` if its content changes and git ignores it. Returns an error if it

@@ -49,7 +49,7 @@ impl ExitCode {
             Self::Nothing => "there is nothing to apply, or a run waits for someone, was paused or stopped",
             Self::Busy => "busy, or the branch moved meanwhile: try again",
             Self::NotNow => {
-                "the repository does not allow it now (a merge going on, a protected branch, no identity)"
+                "the repository does not allow it now (a merge in progress, a protected branch, no identity)"
             }
             Self::Fault => "a fault of orch, or of the machine it runs on (full disk, no permission)",
             Self::Interrupted => "interrupted",

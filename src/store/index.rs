@@ -38,7 +38,7 @@ pub(super) enum IndexUpdate {
     /// A git process.
     Git(GitUpdate),
     /// Unknown: git keeps its lock elsewhere, so it is called last, when everything else is done.
-    Nobody,
+    Unlocked,
 }
 
 /// A plain index, locked by this process and read under the lock.
@@ -107,7 +107,7 @@ impl Store {
         } else if self.index_is_locked() {
             Err(self.index_is_busy())
         } else {
-            Ok(IndexUpdate::Nobody)
+            Ok(IndexUpdate::Unlocked)
         }
     }
 
@@ -141,7 +141,7 @@ impl Store {
     ) -> Result<Staged, Error> {
         match update {
             IndexUpdate::Ours(update) => Ok(update.index.staged(changes.iter().map(|change| &change.path))),
-            IndexUpdate::Git(_) | IndexUpdate::Nobody => self.staged(changes),
+            IndexUpdate::Git(_) | IndexUpdate::Unlocked => self.staged(changes),
         }
     }
 
@@ -160,7 +160,7 @@ impl Store {
         let is_written = match update {
             IndexUpdate::Ours(update) => update.write(&edits)?,
             IndexUpdate::Git(process) => process.write(&edits).map(|()| true)?,
-            IndexUpdate::Nobody => false,
+            IndexUpdate::Unlocked => false,
         };
         if is_written { Ok(left) } else { patiently(|| self.sync_by_git(changes)) }
     }

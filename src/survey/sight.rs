@@ -170,19 +170,19 @@ impl Workspace {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
-        let lies_there = match (&self.store, &observed.transcript) {
+        let log_here = match (&self.store, &observed.transcript) {
             (Some(store), Some(log)) if at_head.flatten().is_some() => Some(store.digest(&path, log)?),
             _ => None,
         };
         if let (Some(store), Some(Some(held))) = (&self.store, at_head)
-            && lies_there != Some(held)
+            && log_here != Some(held)
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
         }
         let untracked = at_head.map_or(!observed.has_transcript, |blob| blob.is_none());
         let is_committed = match (at_head, &observed.transcript, &self.store) {
-            (Some(Some(held)), Some(_), Some(_)) => lies_there == Some(held),
+            (Some(Some(held)), Some(_), Some(_)) => log_here == Some(held),
             // The log in a commit is committed; the log in the index is not yet.
             (None, Some(_), Some(_)) => !is_present,
             _ => false,

@@ -110,7 +110,9 @@ fn what_cannot_be_signed_is_not_committed() {
     let before = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
     world.git(&["config", "user.signingKey", "/no/such/key"]);
     let refused = world.orch(&["next", "t"]).ends(5).says("cannot sign the commit: ");
-    assert!(refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: check user.signingKey"));
+    assert!(
+        refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: check user.signingKey")
+    );
     assert_eq!(world.orch_json(&["next", "t"])["error"]["code"], "signing-failed");
     world.orch(&["watch", "--once"]).ends(5);
     for wrong in [["gpg.format", "wax"], ["gpg.ssh.program", "/no/such/program"]] {

@@ -25,7 +25,7 @@ fn outside_git() {
     assert_eq!(moved["diagnostics"][0]["code"], "no-repository");
     assert_eq!(moved["transitions"][0]["commit"], serde_json::Value::Null);
     assert_eq!(world.orch_json(&["status"])["diagnostics"][0]["code"], "no-repository");
-    world.orch(&["watch", "--once"]).succeeds().says("nothing is committed");
+    world.orch(&["watch", "--once"]).succeeds().says("not committed");
     // From here on it is one, and what was done is adopted.
     world.git(&["init", "-q", "-b", "main"]);
     world.orch(&["new", "t"]).succeeds();

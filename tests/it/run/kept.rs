@@ -36,7 +36,7 @@ fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
     assert!(!task.story().contains(&"run polish".to_owned()));
     task.world.git(&["checkout", "-q", "main"]);
     // Its time is used up; the result was paid for within it.
-    task.run().ends(0).says("its result is taken in");
+    task.run().ends(0).says("its result is used");
     assert_eq!(task.world.read("polished").lines().count(), 1);
     assert_eq!(task.state()["polished"], true);
     task.is_clean();
