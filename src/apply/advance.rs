@@ -28,7 +28,7 @@ pub struct AdvancePlan<'a> {
 
 /// The outcome for one task.
 pub enum TaskOutcome {
-    /// Transitions were applied.
+    /// At least one transition was applied.
     Applied(Box<Applied>),
     /// There was nothing to apply.
     Nothing(Box<Sight>),
@@ -37,7 +37,7 @@ pub enum TaskOutcome {
 /// The transitions that were applied to one task.
 #[derive(Clone)]
 pub struct Applied {
-    /// The task afterwards.
+    /// The task after the last transition.
     pub judged: Sight,
     /// The transitions, each with its commit; `None` if transitions are not committed.
     pub steps: Vec<(Transition, Option<Digest>)>,

@@ -7,13 +7,13 @@ use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::survey::{Error, Sight, TaskRef};
 
-/// A new task.
+/// A task that was created or adopted.
 pub struct Created {
-    /// The task.
+    /// The task and its location.
     pub task: TaskRef,
     /// Whether the directory already contained artifacts.
     pub adopted: bool,
-    /// The recorded step.
+    /// The recorded step with its commit.
     pub applied: Applied,
 }
 

@@ -32,9 +32,9 @@ use crate::survey::{Caller, Error, Workspace};
 /// Writes in a workspace on behalf of a caller.
 #[derive(Clone, Copy)]
 pub struct Writer<'w> {
-    /// The workspace.
+    /// The workspace to write in.
     pub workspace: &'w Workspace,
-    /// The caller.
+    /// The caller, whose name and clock go into the records.
     pub caller: &'w Caller,
 }
 

@@ -13,28 +13,28 @@ pub enum Order {
     Override {
         /// The target phase; by default that of the first forward rule.
         to: Option<String>,
-        /// The reason.
+        /// The reason, which is recorded.
         reason: String,
     },
     /// Go back to an earlier phase.
     Rollback {
         /// The target phase; by default the last consistent one.
         to: Option<String>,
-        /// The reason.
+        /// The reason, which is recorded.
         reason: String,
     },
     /// Leave a terminal phase.
     Reopen {
         /// The target phase; by default the one the task finished from.
         to: Option<String>,
-        /// The reason.
+        /// The reason, which is recorded.
         reason: String,
     },
     /// Confirm that an unchanged artifact is still correct.
     Confirm {
         /// The name of the artifact.
         artifact: String,
-        /// The reason.
+        /// The reason, which is recorded.
         reason: String,
     },
 }

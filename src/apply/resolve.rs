@@ -27,9 +27,9 @@ pub enum MergeSide {
 /// The side that a person chose, against the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// The side.
+    /// The side to keep.
     pub side: MergeSide,
-    /// The reason.
+    /// The reason, which is recorded.
     pub reason: String,
 }
 
@@ -54,9 +54,9 @@ pub enum ResolvedBy {
     Renewed,
 }
 
-/// A resolved record.
+/// A record that was resolved.
 pub struct Settlement {
-    /// The task afterwards.
+    /// The task after resolving.
     pub judged: Sight,
     /// How it was resolved.
     pub how: ResolvedBy,
@@ -72,7 +72,7 @@ pub struct Settlement {
 
 /// Two sides that no rule can join.
 pub struct Dispute {
-    /// The task.
+    /// The task that needs a choice.
     pub task: TaskRef,
     /// The phases of our side and of theirs.
     pub phases: [String; 2],

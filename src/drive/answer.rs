@@ -16,7 +16,7 @@ pub enum Standstill<'a> {
     Pick(Vec<ActionName>),
 }
 
-/// One answer.
+/// One answer: a key and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The key: `action`, or a path into the state.

@@ -64,7 +64,7 @@ pub enum Happened<'a> {
     },
     /// An executor starts.
     Turn {
-        /// The work.
+        /// The work that starts.
         work: &'a Work,
         /// The number of the turn, from 1.
         turn: u32,
@@ -81,16 +81,16 @@ pub enum Happened<'a> {
     Applied(&'a Applied),
     /// An agent has finished; its files are evaluated next.
     Done {
-        /// The work.
+        /// The work that was done.
         work: &'a Work,
-        /// The agent's message.
+        /// The message of the agent's result for people.
         message: Option<&'a str>,
     },
     /// A try has failed.
     Failed {
-        /// The work.
+        /// The work that failed.
         work: &'a Work,
-        /// The reason.
+        /// The reason for people.
         why: &'a str,
         /// The delay before the next try; `None` if there is none.
         wait: Option<Period>,
@@ -103,11 +103,11 @@ pub enum Happened<'a> {
 
 /// How a run ended.
 pub struct RunEnd {
-    /// The ending.
+    /// The kind of ending.
     pub ending: Ending,
-    /// The reason.
+    /// The reason for people.
     pub reason: String,
-    /// The task afterwards.
+    /// The task after the run.
     pub judged: Sight,
     /// The id of the run; empty for a dry run.
     pub run: String,

@@ -8,9 +8,9 @@ use crate::survey::{Error, TaskRef, Workspace};
 
 /// The last run of a task.
 pub struct RunInfo {
-    /// The task.
+    /// The task that it ran.
     pub task: TaskRef,
-    /// Its record.
+    /// The record of the run.
     pub run: RunState,
     /// Whether a process drives the task now.
     pub is_driven: bool,

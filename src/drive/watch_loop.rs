@@ -117,11 +117,11 @@ impl WatchLoop {
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited<T> {
-    /// Something changed.
+    /// `news` has returned something.
     News(T),
-    /// The time is over.
+    /// The deadline has passed.
     TimedOut,
-    /// It was interrupted.
+    /// The wait was interrupted.
     Stopped,
 }
 

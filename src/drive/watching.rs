@@ -52,11 +52,11 @@ impl WatchEvent {
 /// An order, and where to send the answer.
 #[derive(Debug)]
 pub struct OrderRequest {
-    /// The caller.
+    /// The caller, who is recorded as the actor.
     pub caller: Caller,
-    /// The task.
+    /// The task to move.
     pub task: TaskRef,
-    /// The order.
+    /// The order to execute.
     pub order: Order,
     /// The channel for the answer.
     pub reply: Sender<Result<Applied, Error>>,
@@ -79,18 +79,18 @@ pub enum WatchEffect {
     Gone(TaskId),
     /// Transitions are due but cannot be committed now.
     Held {
-        /// The tasks.
+        /// The tasks that wait.
         tasks: Vec<TaskId>,
-        /// The reason.
+        /// The reason, as a message for people.
         message: String,
-        /// The hint.
+        /// What to do about it.
         hint: Option<String>,
     },
     /// Something is wrong; the watch continues.
     Trouble {
-        /// The problem.
+        /// The message for people.
         message: String,
-        /// The hint.
+        /// What to do about it.
         hint: Option<String>,
         /// Whether it is a fault of the machine or of `orch`.
         is_fault: bool,

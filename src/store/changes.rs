@@ -11,7 +11,7 @@ use std::fs;
 /// The commits of a range: those reachable from `to` and not from `from`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
-    /// The last commit.
+    /// The last commit of the range.
     pub to: Digest,
     /// The commit before the first; `None` for the whole history.
     pub from: Option<Digest>,
@@ -20,17 +20,17 @@ pub struct Range {
 /// A commit of a walk over the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visited {
-    /// The id.
+    /// The commit id.
     pub id: Digest,
     /// Its parents; empty for a root commit and at the end of a shallow clone.
     pub parents: Vec<Digest>,
     /// Whether its parents are missing because the clone is shallow.
     pub is_boundary: bool,
-    /// The author time.
+    /// The author time, in seconds since 1970.
     pub at: Timestamp,
     /// The name of the author.
     pub author: String,
-    /// The message.
+    /// The whole commit message.
     pub message: String,
 }
 

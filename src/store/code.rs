@@ -58,7 +58,7 @@ pub struct Since {
 /// A commit that changed the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeCommit {
-    /// The id.
+    /// The commit id.
     pub id: Digest,
     /// The first line of the message.
     pub subject: String,

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// A commit to create.
 #[derive(Debug, Clone)]
 pub struct PlannedCommit {
-    /// The message.
+    /// The complete commit message.
     pub message: String,
     /// The files it adds or changes.
     pub writes: Vec<Write>,
@@ -57,7 +57,7 @@ impl Write {
         Self { path, blob, executable, place: None }
     }
 
-    /// The path.
+    /// The path of the file, relative to the root of the repository.
     #[must_use]
     pub fn path(&self) -> &RepoPath {
         &self.path

@@ -20,7 +20,7 @@ pub struct Operation {
 /// A path with several versions in the index, none of which is chosen yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmerged {
-    /// The path.
+    /// The path, relative to the root of the repository.
     pub path: RepoPath,
     /// The blobs of the common ancestor, of ours and of theirs; `None` for a side that has no file.
     pub stages: [Option<Digest>; 3],

@@ -22,7 +22,7 @@ pub(super) struct IndexEntry {
 pub(super) struct Staged {
     /// The entries at stage 0.
     pub entries: HashMap<String, IndexEntry>,
-    /// Unmerged paths.
+    /// The unmerged ones of these paths.
     pub unmerged: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ impl IndexFile {
         RawEntry::decode(self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?)
     }
 
-    /// The unmerged entries.
+    /// The unmerged entries, at the stages 1 to 3.
     pub(super) fn unmerged(&self) -> impl Iterator<Item = RawEntry<'_>> {
         self.unmerged.iter().filter_map(|number| self.entry(*number))
     }

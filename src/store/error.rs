@@ -101,12 +101,12 @@ impl From<git2::Error> for Error {
 pub(super) enum GitFault {
     /// There is no `git` program.
     NoProgram {
-        /// The subcommand.
+        /// The git subcommand that was needed.
         command: String,
     },
     /// It exited with an error.
     Refused {
-        /// The subcommand.
+        /// The git subcommand that failed.
         command: String,
         /// What it printed on stderr.
         message: String,

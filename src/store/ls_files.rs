@@ -2,11 +2,11 @@
 
 use crate::base::{Digest, RepoPath};
 
-/// One entry.
+/// One line of the output.
 pub(super) struct Listed<'a> {
-    /// The file mode.
+    /// The file mode, such as `0o100644`.
     pub mode: u32,
-    /// The blob id.
+    /// The id of the blob, or of the commit of a submodule.
     pub blob: Digest,
     /// 0, or of an unmerged path 1 for the common ancestor, 2 for ours and 3 for theirs.
     pub stage: u8,

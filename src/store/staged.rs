@@ -12,11 +12,11 @@ use std::collections::HashMap;
 /// A file in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedFile {
-    /// The path.
+    /// The path, relative to the root of the repository.
     pub path: RepoPath,
-    /// The blob id.
+    /// The id of the blob at stage 0.
     pub blob: Digest,
-    /// The file mode.
+    /// The file mode, such as `0o100644`.
     pub mode: u32,
 }
 

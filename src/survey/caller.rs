@@ -15,7 +15,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The current time.
+    /// The current time, in whole seconds.
     #[must_use]
     pub fn now(self) -> Timestamp {
         match self {
@@ -50,7 +50,7 @@ pub struct Caller {
     pub task: Option<TaskId>,
     /// `PATH`, in which executors are searched.
     pub path: Option<String>,
-    /// The clock.
+    /// The source of the times in records.
     pub clock: Clock,
     /// The environment variables of git.
     pub environment: Environment,

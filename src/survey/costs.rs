@@ -19,7 +19,7 @@ pub struct Counted {
     pub reads: u64,
     /// Evaluations of the rules.
     pub evaluations: u64,
-    /// Reads of HEAD.
+    /// How often HEAD was read.
     pub heads: u64,
     /// Locks taken for a transition.
     pub locks: u64,

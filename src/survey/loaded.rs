@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A workflow document, its problems, and its compiled form.
 pub struct Loaded {
-    /// The document.
+    /// The Markdown document.
     pub document: Document,
     /// The compiled workflow, unless the document has errors.
     pub compiled: Option<Arc<UsableWorkflow>>,
@@ -20,7 +20,7 @@ pub struct Loaded {
 
 /// A workflow without errors, ready to evaluate tasks.
 pub struct UsableWorkflow {
-    /// The workflow.
+    /// The compiled phases, artifacts, rules and guards.
     pub workflow: Workflow,
     /// The compiled path patterns of its artifacts.
     pub matcher: Matcher,

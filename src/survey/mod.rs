@@ -125,7 +125,7 @@ impl Workspace {
         &self.root
     }
 
-    /// The effective configuration.
+    /// The configuration: `orch.toml` over the defaults.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.setting.config

@@ -25,11 +25,11 @@ use std::time::SystemTime;
 /// again.
 #[derive(Clone)]
 pub struct Sight {
-    /// The task.
+    /// The task that was looked at.
     pub task: TaskRef,
     /// The workflow that evaluated it.
     pub compiled: Arc<UsableWorkflow>,
-    /// The recorded state.
+    /// The recorded state, or why there is none.
     pub recorded: Recorded,
     /// The bytes and facts that were evaluated.
     pub observed: Observed,
@@ -69,7 +69,7 @@ impl Sight {
         }
     }
 
-    /// The human-readable title.
+    /// The human-readable title of the task.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.state()?.title.as_deref()

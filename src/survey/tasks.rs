@@ -8,9 +8,9 @@ use crate::store::Head;
 /// A task and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRef {
-    /// The id.
+    /// The id: the part of the directory that the wildcards of its root match.
     pub id: TaskId,
-    /// The directory.
+    /// The directory, relative to the root of the repository.
     pub directory: RepoPath,
     /// The workflow of its root; the record may name another.
     pub workflow: WorkflowName,
