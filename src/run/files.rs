@@ -38,7 +38,7 @@ pub struct Lock(File);
 /// A pending control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    /// What is requested.
+    /// The request: pause or stop.
     pub request: ControlRequest,
     /// The name of the sender.
     pub by: String,
