@@ -151,3 +151,37 @@ fn where_an_action_is_due_the_way_on_is_named() {
     task.run().ends(1).says("stalled");
     assert_eq!(first_option()[1], "next");
 }
+
+#[test]
+fn links_that_were_committed_into_the_directory_of_runs_are_not_followed() {
+    for (link, ends) in [
+        ("", 2),
+        ("/logs", 2),
+        ("/control.lock", 70),
+        ("/.gitignore", 0),
+        ("/run.json", 2),
+        ("/.orch-tmp-run.json", 0),
+    ] {
+        let task = Loop::new(GOOD);
+        let outside = task.world.path("../outside");
+        std::fs::create_dir(&outside).expect("a directory");
+        for name in ["file", ".gitignore", "run.json", "control.lock"] {
+            std::fs::write(outside.join(name), "keep me\n").expect("written");
+        }
+        let place = task.world.path(&format!("tasks/t/.orch{link}"));
+        let _ = std::fs::remove_dir_all(task.world.path("tasks/t/.orch"));
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory");
+        let target = if ["", "/logs"].contains(&link) { outside.clone() } else { outside.join("file") };
+        std::os::unix::fs::symlink(&target, &place).expect("a link");
+        let ended = task.run();
+        assert_eq!(ended.code, ends, "{link}: {ended:?}");
+        let names: std::collections::BTreeSet<_> = std::fs::read_dir(&outside)
+            .expect("listed")
+            .map(|entry| entry.expect("read").file_name())
+            .collect();
+        assert_eq!(names.len(), 4, "{link}: {names:?}");
+        for name in names {
+            assert_eq!(std::fs::read_to_string(outside.join(name)).expect("read"), "keep me\n", "{link}");
+        }
+    }
+}
