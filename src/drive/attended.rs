@@ -1,4 +1,4 @@
-//! A run that somebody attends: where it waits for an answer, they are asked, and it goes on.
+//! An attended run: if it waits for an answer, it asks its attendant and continues.
 
 use super::runs::overrule;
 use super::{Asked, Happened, RunEnd, RunOptions, StopFlag, answer, run};
@@ -6,30 +6,30 @@ use crate::apply::{Applied, Writer};
 use crate::decide::{Ending, Mode};
 use crate::survey::{Error, Sight, TaskRef};
 
-/// Who attends a run: hears what happens, may stop it, and answers.
+/// Receives the events of a run, may stop it, and answers its questions.
 pub trait Attendant {
-    /// A run begins, or goes on after an answer; `stop` ends it.
+    /// The run starts, or continues after an answer. `stop` ends it.
     fn begins(&mut self, stop: &StopFlag);
 
-    /// Something happens in it.
+    /// The run reports an event.
     fn hears(&mut self, happened: &Happened<'_>);
 
-    /// Nothing runs any more, for whatever reason.
+    /// The run has stopped, with or without an error.
     fn rests(&mut self);
 
-    /// What they answer to the question that a task waits with; `None` for nothing now.
+    /// Returns the answers to the question that the task waits for; `None` to end the run unanswered.
     fn answers(&mut self, judged: &Sight) -> Option<Vec<Asked>>;
 
-    /// Their answer was recorded, or why it was not.
+    /// Receives the result of recording the answers.
     fn answered(&mut self, outcome: &Result<Applied, Error>);
 }
 
-/// Drives a task until its run is over and its attendant has no more to answer. An answer counts only if
-/// nobody else paused, stopped or moved the task meanwhile.
+/// Drives a task until its run ends and the attendant gives no more answers. Returns the end of the last run.
+/// An answer is dropped if another process paused, stopped or moved the task meanwhile.
 ///
 /// # Errors
 ///
-/// Those of [`run`]. An answer that is refused is no error: the question is put again.
+/// The errors of [`run`]. A refused answer is not an error: the run asks the question again.
 pub fn run_attended(
     writer: &Writer<'_>,
     task: &TaskRef,

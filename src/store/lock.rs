@@ -25,14 +25,14 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
 
-/// Held as long as a store holds the lock of its index. Stores that are opened in one environment have one
-/// gate, and whoever ends the process closes it first.
+/// Held while a store holds the lock of its index. All stores of one environment share one gate. Code that
+/// ends the process must close the gate first.
 #[derive(Debug, Clone, Default)]
 pub struct IndexGate(Arc<Mutex<()>>);
 
 impl IndexGate {
-    /// Waits until no store holds a lock of git's, and keeps them from taking one as long as the answer
-    /// lives. Gives up after two seconds: then the disk hangs, and whoever asks has to end anyway.
+    /// Waits until no store holds the index lock, and prevents stores from taking it until the returned guard
+    /// is dropped. Returns `None` after two seconds: the disk hangs, and the process must end anyway.
     #[must_use]
     pub fn close(&self) -> Option<impl Drop> {
         for _ in 0..2000 {
@@ -50,7 +50,7 @@ impl IndexGate {
     }
 }
 
-/// A gate is no part of what an environment says.
+/// All gates are equal, so they do not affect the comparison of environments.
 impl PartialEq for IndexGate {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -119,7 +119,7 @@ impl IndexLock<'_> {
         let written = self.write(parts, old, time).and_then(|()| {
             // Someone may have removed the lock, as git suggests for one that stays too long.
             if !is_ours(&self.lock) {
-                return Err(io::Error::other("the lock was taken away"));
+                return Err(io::Error::other("another process removed the lock"));
             }
             fs::rename(&self.next, &self.index)
         });
