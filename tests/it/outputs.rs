@@ -101,7 +101,7 @@ fn rare_events_fit_too() {
 }
 
 #[test]
-fn the_same_ground_gives_the_same_bytes() {
+fn the_same_state_gives_the_same_bytes() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
     let first = world.orch(&["suggest", "--json"]).stdout;

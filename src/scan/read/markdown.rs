@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_front_matter_is_told_with_its_line() {
+    fn odd_front_matter_is_reported_with_its_line() {
         let verdict = read(&RepoPath::new("f.md").expect("valid"), "---\na: 1\nwhat is this\n---\nx\n");
         assert_eq!(verdict.problems[0].place.as_ref().and_then(|place| place.line), Some(3));
         assert!(verdict.data.is_some());
