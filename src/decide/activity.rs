@@ -117,7 +117,7 @@ pub fn pick(
 ) -> Result<Transition, Reason> {
     let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
     let super::Verdict::Choose(offered) = &decision.verdict else {
-        return Err("there is no choice of actions now".into());
+        return Err("no choice of actions is open".into());
     };
     if !offered.contains(action) {
         let offered = super::rules::join(offered);
@@ -180,18 +180,18 @@ pub(super) fn ended(
     facts: &Facts,
     reason: &str,
 ) -> Result<Transition, Reason> {
-    let said =
+    let named =
         reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
-    let said = said.ok_or("the reason does not name the ending of the run")?;
+    let named = named.ok_or("the reason does not name the ending of the run")?;
     let phase = phase_of(workflow, state)?;
-    let may = match said {
+    let may = match named {
         Ending::Completed => phase.terminal && phase.success,
         // An agent that fails too often ends the run as well, in any phase.
         Ending::Failed => phase.terminal && !phase.success || phase.agent.is_some(),
         _ => true,
     };
     if !may {
-        return Err(format!("a run cannot end as {} in `{}`", said.as_str(), phase.id).into());
+        return Err(format!("a run cannot end as {} in `{}`", named.as_str(), phase.id).into());
     }
     here(workflow, state, facts, Kind::End, reason)
 }

@@ -267,7 +267,7 @@ impl AuditStep {
 
     /// The actor of the step: a name, and the kind of actor.
     fn by(&self) -> (&str, &'static str) {
-        self.step.actor.as_ref().map_or(("nobody", "none"), |actor| (&actor.name, actor.kind.as_str()))
+        self.step.actor.as_ref().map_or(("unknown", "none"), |actor| (&actor.name, actor.kind.as_str()))
     }
 
     /// Whether an actor made the step without a rule.
