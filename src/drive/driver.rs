@@ -277,6 +277,8 @@ impl Drive<'_> {
                 self.fault.get_or_insert(error);
                 self.step(RunEvent::Performed(tried), tell)
             }
+            // Without the task there is no place for a record; a look says that the task is gone.
+            effect if self.files.is_task_gone() => self.carry_out(effect, tell),
             effect => self.block(effect, error, tell),
         }
     }

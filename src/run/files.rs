@@ -152,6 +152,11 @@ impl RunFiles {
         run: &RunState,
         applied: Option<ControlRequest>,
     ) -> Result<Option<Control>, Error> {
+        // The executor deleted or moved the task: there is no place for a record.
+        if self.is_task_gone() {
+            *lock = None;
+            return Ok(None);
+        }
         let _control = self.control_lock()?;
         if let Some(control) = self.request().filter(|control| Some(control.request) > applied) {
             return Ok(Some(control));
@@ -233,6 +238,12 @@ impl RunFiles {
     /// Replaces the record of the run atomically and syncs it. Returns an error if it cannot be written.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
         self.replace(&self.directory.join(RECORD), &RunDocument::of(run), true)
+    }
+
+    /// Whether the directory of the task is not there any more.
+    #[must_use]
+    pub fn is_task_gone(&self) -> bool {
+        !self.task.is_dir()
     }
 
     /// Whether there is a record.

@@ -224,7 +224,10 @@ fn a_scope_is_a_part_of_the_tree_wherever_it_is_moved_to() {
     world.write("work/tasks/t/mine.json", "{}\n");
     world.commit("not in the scope either");
     world.orch(&["next", "t"]).ends(3).says("change (tree) is missing");
-    world.orch(&["prompt", "t"]).succeeds().says("The artifact is the code committed in `src/**`, `work/**`.");
+    world
+        .orch(&["prompt", "t"])
+        .succeeds()
+        .says("The artifact is the code committed in `src/**`, `work/**`.");
     world.write("work/notes.md", "1\n");
     world.commit("beside the tasks");
     assert_eq!(world.artifact("t", "change")["tree"]["files"], json!(["work/notes.md"]));
