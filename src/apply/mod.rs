@@ -31,9 +31,9 @@ use crate::survey::{Caller, Error, Workspace};
 
 /// Who writes, and where.
 ///
-/// It borrows both, and costs nothing to make. A workspace belongs to one thread at a time, because the
-/// repository that it has open does; so what is sent to another thread is the workspace and the caller, and
-/// the writer is made there.
+/// A writer borrows both and is free to create. It is not `Send`, because a [`Workspace`] holds an open
+/// repository and so is not `Sync`. Send the workspace and the caller to another thread, and create the
+/// writer there.
 #[derive(Clone, Copy)]
 pub struct Writer<'w> {
     /// Where.
