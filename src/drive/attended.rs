@@ -1,4 +1,4 @@
-//! A run that somebody attends: where it waits for an answer, they are asked, and it goes on.
+//! An attended run: when it waits for an answer, the attendant is asked, and the run continues.
 
 use super::runs::overrule;
 use super::{Asked, Happened, RunEnd, RunOptions, StopFlag, answer, run};
@@ -6,30 +6,30 @@ use crate::apply::{Applied, Writer};
 use crate::decide::{Ending, Mode};
 use crate::survey::{Error, Sight, TaskRef};
 
-/// Who attends a run: hears what happens, may stop it, and answers.
+/// The caller's side of an attended run, such as a terminal.
 pub trait Attendant {
-    /// A run begins, or goes on after an answer; `stop` ends it.
+    /// A run starts, or resumes after an answer. `stop` stops it from another thread.
     fn begins(&mut self, stop: &StopFlag);
 
-    /// Something happens in it.
+    /// Receives each event of the run.
     fn hears(&mut self, happened: &Happened<'_>);
 
-    /// Nothing runs any more, for whatever reason.
+    /// The run has returned, with or without an error: no executor is running.
     fn rests(&mut self);
 
-    /// What they answer to the question that a task waits with; `None` for nothing now.
+    /// Answers the question that the task waits for. `None` ends the attended run.
     fn answers(&mut self, judged: &Sight) -> Option<Vec<Asked>>;
 
-    /// Their answer was recorded, or why it was not.
+    /// Receives the transition that recorded the answer, or why it was refused.
     fn answered(&mut self, outcome: &Result<Applied, Error>);
 }
 
-/// Drives a task until its run is over and its attendant has no more to answer. An answer counts only if
-/// nobody else paused, stopped or moved the task meanwhile.
+/// Drives a task until its run ends and the attendant gives no further answer. An answer is dropped if the
+/// task was paused, stopped or moved in the meantime.
 ///
 /// # Errors
 ///
-/// Those of [`run`]. An answer that is refused is no error: the question is put again.
+/// The same as [`run`]. A refused answer is not an error: the question is asked again.
 pub fn run_attended(
     writer: &Writer<'_>,
     task: &TaskRef,

@@ -25,14 +25,14 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
 
-/// Held as long as a store holds the lock of its index. Stores that are opened in one environment have one
-/// gate, and whoever ends the process closes it first.
+/// Held while a store holds the lock of its index. All stores opened with one environment share one gate; the
+/// signal handler closes it before it ends the process.
 #[derive(Debug, Clone, Default)]
 pub struct IndexGate(Arc<Mutex<()>>);
 
 impl IndexGate {
-    /// Waits until no store holds a lock of git's, and keeps them from taking one as long as the answer
-    /// lives. Gives up after two seconds: then the disk hangs, and whoever asks has to end anyway.
+    /// Waits until no store holds an index lock, and keeps stores from taking one while the returned value
+    /// lives. Returns `None` after two seconds: then the disk hangs, and the process has to end anyway.
     #[must_use]
     pub fn close(&self) -> Option<impl Drop> {
         for _ in 0..2000 {
@@ -50,7 +50,7 @@ impl IndexGate {
     }
 }
 
-/// A gate is no part of what an environment says.
+/// Two environments with the same variables are equal, whatever their gates.
 impl PartialEq for IndexGate {
     fn eq(&self, _: &Self) -> bool {
         true
