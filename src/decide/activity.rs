@@ -56,7 +56,7 @@ pub(super) fn result(
     Ok(transition)
 }
 
-/// The step for an action that failed too often.
+/// The step for an action that failed too often. Returns the reason if `rule` does not run the action here.
 pub fn give_up(
     workflow: &Workflow,
     state: &State,
@@ -71,7 +71,8 @@ pub fn give_up(
     Ok(transition)
 }
 
-/// The step for a person's answer to the question that is asked now.
+/// The step for a person's answer to the question that is asked now. Returns the reason if no question is
+/// open, or it does not allow this answer.
 pub fn answer(
     workflow: &Workflow,
     state: &State,
@@ -107,7 +108,8 @@ pub(super) fn answered(
     Ok(transition)
 }
 
-/// The step for a person's choice among the actions that are offered now.
+/// The step for a person's choice among the actions that are offered now. Returns the reason if no choice is
+/// open, or the action is not among the offered ones.
 pub fn pick(
     workflow: &Workflow,
     state: &State,

@@ -30,7 +30,7 @@ super::json::documents! { Resolutions = "resolution" }
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The directory of the task.
     pub path: String,

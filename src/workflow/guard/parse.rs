@@ -23,7 +23,7 @@ pub struct GuardError {
     pub code: Code,
     /// Byte offset of the fault within the text.
     pub offset: usize,
-    /// What is wrong.
+    /// What is wrong: one sentence without a final full stop.
     pub message: String,
 }
 
