@@ -85,6 +85,13 @@ pub fn refute(
     if !matches!(&rule.outcome, Outcome::To(to) if *to == entry.to) {
         return Some(disproof(entry, format!("rule `{name}` does not lead to `{}`", entry.to)));
     }
+    let is_back = workflow.position(&entry.to) <= workflow.position(&from.id);
+    let kind = if is_back { Kind::Regress } else { Kind::Advance };
+    if entry.kind != kind {
+        let (kind, recorded) = (kind.as_str(), entry.kind.as_str());
+        let message = format!("rule `{name}` makes the step `{kind}`, but the record says `{recorded}`");
+        return Some(disproof(entry, message));
+    }
     if rule.by_human && entry.actor.kind != ActorKind::Human {
         return Some(disproof(entry, asks_for_a_person(entry)));
     }

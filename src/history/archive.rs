@@ -4,10 +4,11 @@ use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, RepoPath, Timestamp};
 use crate::config;
 use crate::record::phase_key_in;
-use crate::scan::{FileSet, Source};
+use crate::scan::{FileSet, Source, ValidationCache};
 use crate::store::{Store, TreeSource};
 use crate::survey::setting::{InSource, OnDisk, Setting};
-use crate::survey::{Error, Loaded, TaskRef};
+use crate::survey::snapshot::Snapshot;
+use crate::survey::{CodeAt, Error, Loaded, TaskRef};
 use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -131,13 +132,11 @@ impl<'s> Archive<'s> {
         self.store.is_filtered(path)
     }
 
-    /// Whether a task's record was looked at as this commit holds it.
-    pub(super) fn knows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
-        let Some(record) = held(source, task)? else {
-            return Ok(true);
-        };
-        self.is_bound_to_order.set(true);
-        Ok(self.held.borrow().get(&task.directory).is_some_and(|held| held.contains(&record)))
+    /// Whether the task is visible in a commit. No check sees what a commit does to a hidden task.
+    fn shows(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<bool, Error> {
+        let (setting, validations) = (self.setting(source)?, ValidationCache::default());
+        let code = CodeAt::Nowhere;
+        Snapshot { setting: &setting, source, validations: &validations, code, costs: None }.shows(task)
     }
 
     /// Notes what a commit holds of a task's record.
@@ -163,7 +162,9 @@ impl<'s> Archive<'s> {
             self.is_bound_to_order.set(true);
             return Ok(None);
         }
-        self.ancestor(parents, made, |source| Ok(held(source, task)?.is_some_and(|held| is_it(&held))))
+        self.ancestor(parents, made, |source| {
+            Ok(held(source, task)?.is_some_and(|held| is_it(&held)) && self.shows(task, source)?)
+        })
     }
 
     /// An ancestor that held everything in the directory of a task as this source does. Nothing of it was
@@ -181,7 +182,7 @@ impl<'s> Archive<'s> {
             let tree = source.object(directory)?.map(|(tree, _)| tree);
             // What cannot be read is not known to be the same.
             let is_same = || files_in(source, directory).is_ok_and(|held| held == files);
-            Ok(*known.entry(tree).or_insert_with(is_same))
+            Ok(*known.entry(tree).or_insert_with(is_same) && self.shows(task, source)?)
         })
     }
 
@@ -196,9 +197,13 @@ impl<'s> Archive<'s> {
         let path = task.transcript_path();
         let mut seen = HashSet::new();
         let found = self.ancestor(parents, None, |source| {
-            let Some((blob, _)) = source.object(&path)?.filter(|(blob, _)| seen.insert(*blob)) else {
+            let Some((blob, _)) = source.object(&path)?.filter(|(blob, _)| !seen.contains(blob)) else {
                 return Ok(false);
             };
+            if !self.shows(task, source)? {
+                return Ok(false);
+            }
+            seen.insert(blob);
             Ok(self.store.blob(blob)?.is_some_and(|bytes| is_meant(source, LogBytes { blob, bytes: &bytes })))
         })?;
         Ok(found.map(|commit| self.store.tree_source(commit)))
@@ -237,6 +242,12 @@ impl<'s> Archive<'s> {
         })?;
         failed.map_or(Ok(found), Err)
     }
+}
+
+/// Whether a commit holds a state or a log in the directory of a task.
+pub(super) fn has_record(source: &TreeSource<'_>, task: &TaskRef) -> Result<bool, Error> {
+    let is_there = |path: RepoPath| -> Result<bool, Error> { Ok(source.object(&path)?.is_some()) };
+    Ok(is_there(task.transcript_path())? || is_there(task.state_path())?)
 }
 
 /// The record of a task that a commit holds; none without a log.

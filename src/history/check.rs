@@ -3,6 +3,7 @@
 use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
+use super::hidden::{HiddenChange, hidden_changes};
 use super::side::{Side, SideCache};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
@@ -114,7 +115,8 @@ impl<'w> Checker<'w> {
         checked.add(index.unmerged().iter().filter(is_ours).map(unmerged_finding), &after);
         let branch = self.workspace.branch();
         let owner = ChangeOwner { message, branch: branch.as_deref(), caller: self.caller };
-        self.check_compared(&compared, &owner, None, &archive, &mut checked)?;
+        let mut sides = SideCache::new(store, &archive);
+        self.check_compared(&compared, &owner, None, &mut sides, &mut checked)?;
         Ok(checked)
     }
 
@@ -208,7 +210,7 @@ impl<'w> Checker<'w> {
         let compared =
             Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
         let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
-        let touched = self.check_compared(&compared, &owner, Some(commit.id), archive, checked)?;
+        let touched = self.check_compared(&compared, &owner, Some(commit.id), sides, checked)?;
         for task in touched {
             archive.note(&task, &after.source)?;
         }
@@ -222,10 +224,10 @@ impl<'w> Checker<'w> {
         compared: &Compared<'_, '_>,
         owner: &ChangeOwner<'_>,
         commit: Option<Digest>,
-        archive: &Archive<'_>,
+        sides: &mut SideCache<'_, '_>,
         checked: &mut Checked,
     ) -> Result<Vec<TaskRef>, Error> {
-        let (touched, recorded) = compared.tasks()?;
+        let (mut touched, recorded) = compared.tasks()?;
         let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
         for task in touched.iter().chain(only_recorded) {
             let mut found = if touched.contains(task) {
@@ -234,21 +236,29 @@ impl<'w> Checker<'w> {
                 Vec::new()
             };
             if recorded.contains(task) {
-                let proof = compared.prove(task, archive);
+                let proof = compared.prove(task, sides.archive);
                 let counts = |proof: &Proof| match proof.standing {
-                    Standing::Forged => true,
-                    // What is about to be committed can still be put right.
+                    // A staged step can still be corrected.
                     Standing::Unverifiable if commit.is_none() => {
                         !proof.steps.is_empty() || compared.befores.len() > 1
                     }
-                    Standing::Unverifiable => proof.steps.iter().any(|step| !step.is_judged),
-                    _ => false,
+                    _ => is_wrong(proof),
                 };
                 let finding = |proof: Proof| record_finding(task, &proof, compared, commit);
                 found.extend(proof.filter(counts).map(finding));
             }
             checked.note(task);
             checked.add(within(commit, found), &compared.after);
+        }
+        let changed: Vec<TaskRef> = touched.iter().chain(&recorded).cloned().collect();
+        for task in compared.uncovered(&changed)? {
+            checked.note(&task);
+            for HiddenChange { commit, proof } in hidden_changes(sides, compared, &task)? {
+                let found =
+                    is_wrong(&proof).then(|| record_finding(&task, &proof, compared, Some(commit.id)));
+                checked.add(within(Some(commit.id), found.into_iter().collect()), &compared.after);
+            }
+            touched.push(task);
         }
         let (gated, owners) = gate(owner, compared)?;
         owners.iter().for_each(|task| checked.note(task));
@@ -297,6 +307,15 @@ fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Re
     let same = head.source.object(&file)? == staged
         && store.staged_changes(&head.source, index, &head.setting.config.system)?.is_empty();
     Ok(if same { Rc::clone(&head.setting) } else { Rc::new(Setting::read(&InSource(index))) })
+}
+
+/// Whether the verdict about a committed change is a finding.
+fn is_wrong(proof: &Proof) -> bool {
+    match proof.standing {
+        Standing::Forged => true,
+        Standing::Unverifiable => proof.steps.iter().any(|step| !step.is_judged),
+        _ => false,
+    }
 }
 
 /// Findings about a commit name it.

@@ -1,7 +1,7 @@
 //! One set of files against those that it follows: the index against HEAD, or a commit against its
 //! parents. Hook and audit look through this, so that they cannot differ.
 
-use super::archive::Archive;
+use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
 use crate::base::{Digest, RepoPath};
@@ -65,27 +65,46 @@ impl Compared<'_, '_> {
         Ok((self.tasks_of(paths.iter())?, self.tasks_of(records.iter())?))
     }
 
-    /// The tasks that are seen as such only now, although their record was there before: other settings
-    /// hid them, or a file above them did.
-    pub(super) fn uncovered(&self) -> Result<Vec<TaskRef>, Error> {
-        let hid = |before: &Side<'_>, task: &TaskRef| {
-            let snapshot = self.before(before);
-            let is_there = |path: RepoPath| matches!(before.source.object(&path), Ok(Some(_)));
-            let mut record = [task.state_path(), task.transcript_path()].into_iter();
-            let was_there = record.any(is_there);
-            Ok(was_there && snapshot.task_at(&task.directory)?.is_none())
-        };
-        let other_settings =
-            self.befores.iter().all(|before| before.setting.config.roots != self.after.setting.config.roots);
-        let mut uncovered = Vec::new();
-        for task in if other_settings { self.after.tasks()? } else { Vec::new() } {
-            let hidden: Result<Vec<bool>, Error> =
-                self.befores.iter().map(|before| hid(before, &task)).collect();
-            if hidden?.into_iter().all(|is_hidden| is_hidden) {
+    /// The tasks that this change shows and that a side hides although it holds a record of them. Other roots
+    /// hide a task, and so does a task in a directory above it; of those, only `changed` ones are considered.
+    ///
+    /// # Errors
+    ///
+    /// A side cannot be listed.
+    pub(super) fn uncovered(&self, changed: &[TaskRef]) -> Result<Vec<TaskRef>, Error> {
+        let roots = &self.after.setting.config.roots;
+        let has_other_roots = self.befores.iter().any(|before| before.setting.config.roots != *roots);
+        let mut shown = if has_other_roots { self.after.tasks()? } else { Vec::new() };
+        for task in changed {
+            if self.after.task_at(&task.directory)?.is_none() {
+                shown.extend(self.after.tasks_below(&task.directory)?);
+            }
+        }
+        let mut uncovered: Vec<TaskRef> = Vec::new();
+        for task in shown {
+            let hides = |before: &Rc<Side<'_>>| -> Result<Option<()>, Error> {
+                let is_hidden = has_record(&before.source, &task)? && !self.before(before).shows(&task)?;
+                Ok(is_hidden.then_some(()))
+            };
+            if !uncovered.contains(&task) && first(self.befores.iter(), hides)?.is_some() {
                 uncovered.push(task);
             }
         }
         Ok(uncovered)
+    }
+
+    /// Whether checking this change proves the record of a task, if that changes.
+    pub(super) fn covers(&self, task: &TaskRef) -> Result<bool, Error> {
+        let owner = self.owner(&task.transcript_path())?;
+        Ok(owner.is_some_and(|owner| owner.directory == task.directory))
+    }
+
+    /// The task that a path belongs to: after the change, or else on the first side that has one.
+    fn owner(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
+        match self.after.task_of_path(path)? {
+            None => first(self.befores.iter(), |before| self.before(before).task_of_path(path)),
+            task => Ok(task),
+        }
     }
 
     /// The tasks that paths belong to, on any side, in the order of the paths.
@@ -95,10 +114,7 @@ impl Compared<'_, '_> {
             if tasks.iter().any(|task| path.below(&task.directory).is_some()) {
                 continue;
             }
-            tasks.extend(match self.after.task_of_path(path)? {
-                None => first(self.befores.iter(), |before| self.before(before).task_of_path(path))?,
-                task => task,
-            });
+            tasks.extend(self.owner(path)?);
         }
         Ok(tasks)
     }

@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod compared;
 mod gates;
+mod hidden;
 mod logs;
 mod new_steps;
 mod parallel;

@@ -2,6 +2,7 @@
 
 use super::archive::Archive;
 use super::compared::Compared;
+use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
 use crate::decide::{Proof, Standing};
 use crate::scan::ValidationCache;
@@ -34,11 +35,10 @@ pub(super) fn replay(
         let compared =
             Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
         let (_, recorded) = compared.tasks()?;
-        for task in compared.uncovered()? {
-            if !archive.knows(&task, &after.source)? {
-                let why = "its record was out of sight, and changed since it was last looked at";
-                let proof = Proof::bare(Standing::Unverifiable, why);
-                changes.push(Audited { commit: commit.clone(), task, proof });
+        for task in compared.uncovered(&recorded)? {
+            archive.note(&task, &after.source)?;
+            for HiddenChange { commit, proof } in hidden_changes(&mut sides, &compared, &task)? {
+                changes.push(Audited { commit, task: task.clone(), proof });
             }
         }
         for task in recorded {

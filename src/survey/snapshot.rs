@@ -94,6 +94,13 @@ impl Snapshot<'_> {
         first(ancestors.iter(), |directory| self.task_at(directory))
     }
 
+    /// Whether the task is visible here: the roots match its directory, which holds a file of a task, and no
+    /// directory above it is a task. Returns an error if the source cannot be listed.
+    pub(crate) fn shows(&self, task: &TaskRef) -> Result<bool, Error> {
+        let found = self.task_of_path(&task.transcript_path())?;
+        Ok(found.is_some_and(|found| found.directory == task.directory))
+    }
+
     /// The task with this id, in the first root that has it.
     pub(crate) fn task_named(&self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
         let roots = &self.setting.config.roots;

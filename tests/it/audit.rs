@@ -2,6 +2,7 @@
 
 mod code;
 mod evasions;
+mod hidden;
 mod loops;
 mod odd;
 mod random;

@@ -1,8 +1,9 @@
 //! Ways around the audit, and honest work that looks like one.
 
 use super::records::{LOG, put, relinked, state, tell_lines};
-use super::{last, skip, standings, started, uncommit};
+use super::{edit_last_entry, last, skip, standings, started, uncommit};
 use crate::harness::World;
+use orch::decide::Kind;
 use serde_json::{Value, json};
 
 const DOCUMENT: &str = "system/workflows/global-state-machine.md";
@@ -80,6 +81,19 @@ fn a_filter_excuses_no_step_that_no_content_allows() {
 }
 
 #[test]
+fn a_filter_excuses_no_step_of_the_wrong_kind() {
+    let world = started("codegen");
+    world.write(".gitattributes", "tasks/**/code/* filter=shout\n");
+    world.patch("t", 1);
+    world.commit("a filter");
+    skip(&world, "review", "code-ready");
+    edit_last_entry(&world, |entry| entry.kind = Kind::Regress);
+    world.commit("forward, and recorded as backward");
+    last(&world, "forged");
+    world.orch(&["audit"]).ends(1).says("makes the step `advance`, but the record says `regress`");
+}
+
+#[test]
 fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
     let world = started("codegen");
     // The step and the rule that allows it, in one commit.
@@ -154,22 +168,6 @@ fn a_state_without_a_record_is_told_and_proves_nothing() {
     world.write("tasks/t/state.json", "{\"phase\": \"done\"}\n");
     world.commit("done, says somebody");
     last(&world, "unverifiable");
-}
-
-#[test]
-fn what_was_out_of_sight_is_told_when_it_comes_back() {
-    let world = started("plan_review");
-    let settings = world.read("orch.toml");
-    let hidden = settings.replacen("path = \"tasks/**\"", "path = \"tasks/**\"\nexclude = [\"tasks/t\"]", 1);
-    assert_ne!(hidden, settings, "the test needs the root");
-    world.write("orch.toml", hidden);
-    world.commit("out of sight");
-    skip(&world, "done", "accepted");
-    world.commit("out of mind");
-    world.write("orch.toml", settings);
-    world.commit("back");
-    let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("out of sight"), "{change:#}");
 }
 
 #[test]

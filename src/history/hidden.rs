@@ -1,0 +1,113 @@
+//! Changes of a record that no check saw, because the settings or a task above it hid the task. They are
+//! proven as soon as the task is visible again.
+
+use super::archive::has_record;
+use super::compared::Compared;
+use super::record::TaskRecord;
+use super::side::SideCache;
+use crate::base::Digest;
+use crate::decide::{Proof, Standing};
+use crate::store::Visited;
+use crate::survey::{Error, TaskRef};
+use std::collections::HashSet;
+
+/// What is appended to the reason of a verdict.
+const HIDDEN: &str = "the task was out of sight in this commit";
+
+/// A change of a task's record in a commit that hid the task.
+pub(super) struct HiddenChange {
+    pub commit: Visited,
+    pub proof: Proof,
+}
+
+/// Proves what the commits that hid a task did to its record, parents before children. `uncovering` is the
+/// change that shows the task again. Empty if it shows a record that was there when the task was last visible.
+///
+/// # Errors
+///
+/// A commit cannot be read.
+pub(super) fn hidden_changes(
+    sides: &mut SideCache<'_, '_>,
+    uncovering: &Compared<'_, '_>,
+    task: &TaskRef,
+) -> Result<Vec<HiddenChange>, Error> {
+    let Some(commits) = hidden_commits(sides, uncovering, task)? else { return Ok(Vec::new()) };
+    let (store, archive) = (sides.store, sides.archive);
+    let (mut changes, mut trees) = (Vec::new(), HashSet::new());
+    for commit in commits {
+        let after = sides.of(commit.id)?;
+        let befores = sides.before(&commit)?;
+        // A commit may go back to files that were proven here. A merge that does may drop what a side recorded.
+        let tree = after.source.object(&task.directory)?.map(|(tree, _)| tree);
+        let is_new = trees.insert(tree) || commit.parents.len() > 1;
+        // Another tool's state proves nothing, so its history is irrelevant.
+        let mut has_log = false;
+        for side in befores.iter().chain([&after]) {
+            has_log |= side.source.object(&task.transcript_path())?.is_some();
+        }
+        let after = after.as_ref();
+        let differing = after.differing(store);
+        let snapshot = after.snapshot(uncovering.after.validations);
+        let compared = Compared { befores: &befores, after: snapshot, differing: &differing };
+        if !is_new || !has_log || compared.covers(task)? {
+            continue;
+        }
+        let proof = if commit.is_boundary {
+            Some(Proof::bare(Standing::Unverifiable, "the history before it is not in this clone"))
+        } else {
+            compared.prove(task, archive)
+        };
+        changes.extend(proof.map(|proof| HiddenChange { commit, proof: explained(proof) }));
+    }
+    Ok(changes)
+}
+
+/// The commits since the task was last visible, parents before children. `None` if one in which it was visible
+/// holds the same record as the change that shows it again.
+fn hidden_commits(
+    sides: &mut SideCache<'_, '_>,
+    uncovering: &Compared<'_, '_>,
+    task: &TaskRef,
+) -> Result<Option<Vec<Visited>>, Error> {
+    enum Visit {
+        Begin(Digest),
+        End(Visited),
+    }
+    let now = TaskRecord::of(task, uncovering.after.source).ok();
+    let (mut hidden, mut seen) = (Vec::new(), HashSet::new());
+    let befores = uncovering.befores.iter().filter_map(|before| before.source.commit());
+    let mut open: Vec<Visit> = befores.map(Visit::Begin).collect();
+    while let Some(visit) = open.pop() {
+        let id = match visit {
+            Visit::Begin(id) => id,
+            Visit::End(commit) => {
+                hidden.push(commit);
+                continue;
+            }
+        };
+        if !seen.insert(id) {
+            continue;
+        }
+        let side = sides.of(id)?;
+        if uncovering.before(&side).shows(task)? {
+            if now.is_some() && TaskRecord::of(task, &side.source).ok() == now {
+                return Ok(None);
+            }
+        } else if has_record(&side.source, task)? {
+            let commit = sides.store.visit(id)?;
+            let parents: Vec<Visit> = commit.parents.iter().copied().map(Visit::Begin).collect();
+            open.push(Visit::End(commit));
+            open.extend(parents);
+        }
+    }
+    Ok(Some(hidden))
+}
+
+/// A verdict that says that the task was hidden, if it is a bad one.
+fn explained(proof: Proof) -> Proof {
+    if proof.standing < Standing::Unverifiable {
+        return proof;
+    }
+    let why = proof.why.as_deref().map_or(HIDDEN.to_owned(), |why| format!("{why}; {HIDDEN}"));
+    Proof { why: Some(why), ..proof }
+}
