@@ -30,6 +30,10 @@ use crate::store::Store;
 use crate::survey::{Caller, Error, Workspace};
 
 /// Writes in a workspace on behalf of a caller.
+///
+/// A writer borrows both and is free to create. It is not `Send`, because a [`Workspace`] holds an open
+/// repository and so is not `Sync`. Send the workspace and the caller to another thread, and create the
+/// writer there.
 #[derive(Clone, Copy)]
 pub struct Writer<'w> {
     /// The workspace to write in.

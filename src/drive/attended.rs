@@ -1,4 +1,4 @@
-//! An attended run: if it waits for an answer, it asks its attendant and continues.
+//! An attended run: when it waits for an answer, the attendant is asked, and the run continues.
 
 use super::runs::overrule;
 use super::{Asked, Happened, RunEnd, RunOptions, StopFlag, answer, run};
@@ -6,30 +6,30 @@ use crate::apply::{Applied, Writer};
 use crate::decide::{Ending, Mode};
 use crate::survey::{Error, Sight, TaskRef};
 
-/// Receives the events of a run, may stop it, and answers its questions.
+/// The caller's side of an attended run, such as a terminal.
 pub trait Attendant {
-    /// The run starts, or continues after an answer. `stop` ends it.
+    /// A run starts, or resumes after an answer. `stop` stops it from another thread.
     fn begins(&mut self, stop: &StopFlag);
 
-    /// The run reports an event.
+    /// Receives each event of the run.
     fn hears(&mut self, happened: &Happened<'_>);
 
-    /// The run has stopped, with or without an error.
+    /// The run has returned, with or without an error: no executor is running.
     fn rests(&mut self);
 
-    /// Returns the answers to the question that the task waits for; `None` to end the run unanswered.
+    /// Answers the question that the task waits for. `None` ends the attended run.
     fn answers(&mut self, judged: &Sight) -> Option<Vec<Asked>>;
 
-    /// Receives the result of recording the answers.
+    /// Receives the transition that recorded the answer, or why it was refused.
     fn answered(&mut self, outcome: &Result<Applied, Error>);
 }
 
-/// Drives a task until its run ends and the attendant gives no more answers. Returns the end of the last run.
-/// An answer is dropped if another process paused, stopped or moved the task meanwhile.
+/// Drives a task until its run ends and the attendant gives no further answer. An answer is dropped if the
+/// task was paused, stopped or moved in the meantime.
 ///
 /// # Errors
 ///
-/// The errors of [`run`]. A refused answer is not an error: the run asks the question again.
+/// The same as [`run`]. A refused answer is not an error: the question is asked again.
 pub fn run_attended(
     writer: &Writer<'_>,
     task: &TaskRef,

@@ -118,9 +118,9 @@ pub fn read_record(
     }
 }
 
-/// The state in a `state.json`, where it is believed beside a log of which only the size and the end are known.
+/// The state in `state.json`, if it is believed given only the size and the last event of the log.
 ///
-/// `None` says that the log has to be read.
+/// `None` means that the whole log has to be read.
 #[must_use]
 pub fn believed_state(workflow: &Workflow, state: StateText<'_>, log: LogPeek) -> Option<State> {
     let own = OwnState::of(workflow, Some(state));
@@ -173,12 +173,12 @@ impl<'t> OwnState<'t> {
         if value.get("heads") != Some(&Value::from(heads)) || !is_edited {
             return StateDefect::OtherHeads;
         }
-        let mut said = value.clone();
-        if let Value::Object(members) = &mut said {
+        let mut found = value.clone();
+        if let Value::Object(members) = &mut found {
             ["$schema", "seal", "heads", "transcript"]
                 .iter()
                 .for_each(|key| drop(members.shift_remove(*key)));
         }
-        StateDefect::Edited { difference: difference(&document(folded, &workflow.phase_key), &said, "") }
+        StateDefect::Edited { difference: difference(&document(folded, &workflow.phase_key), &found, "") }
     }
 }

@@ -171,7 +171,8 @@ impl RunFiles {
         run: &RunState,
         applied: Option<ControlRequest>,
     ) -> Result<Option<Control>, Error> {
-        if self.is_gone() {
+        // The executor deleted or moved the task: there is no place for a record.
+        if self.is_task_gone() {
             *lock = None;
             return Ok(None);
         }
@@ -256,13 +257,13 @@ impl RunFiles {
     /// Replaces the record of the run atomically and syncs it; of a task that is gone there is none. Returns
     /// an error if it cannot be written.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
-        if self.is_gone() {
+        if self.is_task_gone() {
             return Ok(());
         }
         self.replace(&self.directory.join(RECORD), &RunDocument::of(run), true)
     }
 
-    fn is_gone(&self) -> bool {
+    fn is_task_gone(&self) -> bool {
         self.task.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 

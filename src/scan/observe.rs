@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct ReadLimits {
     /// The largest file that is read, in bytes.
     pub bytes: u64,
-    /// How many bytes at the end of a log are enough; a shorter one is read whole.
+    /// How many bytes of the end of a log are read. A shorter log is read whole.
     pub log_end: u64,
 }
 
@@ -41,32 +41,32 @@ pub struct Observed {
     pub nested: Vec<RepoPath>,
 }
 
-/// What was read of a task's `transcript.jsonl`.
+/// The part of a task's `transcript.jsonl` that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObservedLog {
-    /// There is none.
+    /// There is no log.
     Missing,
-    /// It is there and cannot be read.
+    /// The log exists but cannot be read.
     Unreadable,
-    /// All of it.
+    /// The whole log.
     Whole(Vec<u8>),
-    /// Its end, because no more was needed.
+    /// The end of the log.
     End(LogEnd),
 }
 
 /// The end of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEnd {
-    /// How many bytes the log has.
+    /// The size of the whole log, in bytes.
     pub length: u64,
-    /// The last of them.
+    /// The last bytes of the log.
     pub bytes: Vec<u8>,
-    /// The blob that HEAD holds of it, where as much was compared as can be without reading both.
+    /// The blob of the log in HEAD, if its size and the state beside it match those in the work directory.
     pub held: Option<Digest>,
 }
 
 impl ObservedLog {
-    /// A log that was read as any other file.
+    /// The log as the content of a whole file.
     pub(crate) fn of(content: Content) -> Self {
         match content {
             Content::Bytes(bytes) => Self::Whole(bytes),
@@ -75,13 +75,13 @@ impl ObservedLog {
         }
     }
 
-    /// Whether there is one.
+    /// Whether a log exists.
     #[must_use]
     pub fn is_there(&self) -> bool {
         *self != Self::Missing
     }
 
-    /// All its bytes, where they were read.
+    /// The bytes of the log, if the whole log was read.
     #[must_use]
     pub fn whole(&self) -> Option<&[u8]> {
         match self {
@@ -90,7 +90,7 @@ impl ObservedLog {
         }
     }
 
-    /// Its end, where no more was read.
+    /// The end of the log, if only that was read.
     #[must_use]
     pub fn end(&self) -> Option<&LogEnd> {
         match self {

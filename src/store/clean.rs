@@ -85,7 +85,7 @@ impl Store {
             .any(|file| self.names_conversion(file))
     }
 
-    /// Forgets what attribute files say: a look and a commit read each of them once.
+    /// Clears the cache of attribute files. A look and a commit start with this, so each reads a file once.
     pub fn forget_attributes(&self) {
         self.conversions.borrow_mut().clear();
     }

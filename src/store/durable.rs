@@ -16,8 +16,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Erro
     Ok(write_all(&[(path.to_owned(), bytes)])?.pop().flatten())
 }
 
-/// Replaces a file that is derived and may be lost with the power: it is never seen half written, and is
-/// not waited for.
+/// Replaces a derived file atomically, without syncing it: a power cut may lose the new content.
 pub fn write_derived(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = beside(path, bytes)?;
     file.persist(path).map(drop).map_err(|error| Error::io(path, error.error))

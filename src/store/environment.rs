@@ -16,7 +16,7 @@ pub struct Environment {
     pub index_file: Option<PathBuf>,
     /// Whether the environment contains settings, as `git -c` passes them.
     pub has_settings: bool,
-    /// What the stores that are opened in it go through to lock an index.
+    /// The gate that the stores opened with it pass to lock an index.
     pub index_gate: IndexGate,
 }
 

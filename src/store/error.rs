@@ -134,7 +134,7 @@ impl From<GitFault> for Error {
 fn refusal(kind: io::ErrorKind) -> Option<String> {
     let advice = match kind {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "the disk is full; free some space, then try again"
+            "the disk is full, but nothing was lost; free some space, then try again"
         }
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
         io::ErrorKind::PermissionDenied => "check its owner and permissions",

@@ -25,14 +25,14 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
 
-/// Held while a store holds the lock of its index. All stores of one environment share one gate. Code that
-/// ends the process must close the gate first.
+/// Held while a store holds the lock of its index. All stores opened with one environment share one gate; the
+/// signal handler closes it before it ends the process.
 #[derive(Debug, Clone, Default)]
 pub struct IndexGate(Arc<Mutex<()>>);
 
 impl IndexGate {
-    /// Waits until no store holds the index lock, and prevents stores from taking it until the returned guard
-    /// is dropped. Returns `None` after two seconds: the disk hangs, and the process must end anyway.
+    /// Waits until no store holds an index lock, and keeps stores from taking one while the returned value
+    /// lives. Returns `None` after two seconds: then the disk hangs, and the process has to end anyway.
     #[must_use]
     pub fn close(&self) -> Option<impl Drop> {
         for _ in 0..2000 {
@@ -50,7 +50,7 @@ impl IndexGate {
     }
 }
 
-/// All gates are equal, so they do not affect the comparison of environments.
+/// Two environments with the same variables are equal, whatever their gates.
 impl PartialEq for IndexGate {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -119,7 +119,7 @@ impl IndexLock<'_> {
         let written = self.write(parts, old, time).and_then(|()| {
             // Someone may have removed the lock, as git suggests for one that stays too long.
             if !is_ours(&self.lock) {
-                return Err(io::Error::other("another process removed the lock"));
+                return Err(io::Error::other("the lock was taken away"));
             }
             fs::rename(&self.next, &self.index)
         });

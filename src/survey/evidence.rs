@@ -34,7 +34,7 @@ impl Workspace {
             let Some(bytes) = bytes else { continue };
             if store.alters(&path, &with_own_line_endings(bytes.into()))? {
                 let message = "a filter in .gitattributes alters this file; orch commits it unfiltered, so git shows it as modified";
-                let hint = format!("append to .gitattributes: {} -filter -ident", path.name());
+                let hint = format!("add at the end of .gitattributes: {} -filter -ident", path.name());
                 found.push(
                     Diagnostic::warning(Code::OwnFileFiltered, message).at(Place::file(&path)).hint(hint),
                 );

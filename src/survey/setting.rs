@@ -180,7 +180,7 @@ impl Texts for InSource<'_> {
             }
             Ok(Content::Missing) => Ok(None),
             Ok(Content::Unreadable(why)) => Err(why.into()),
-            Ok(Content::Absent) => Err("its bytes are not in this clone".into()),
+            Ok(Content::Absent) => Err("the content of the file is not in this clone".into()),
             Ok(Content::TooLarge(size)) => Err(format!("it has {size} bytes").into()),
             Err(error) => Err(error.to_string().into()),
         }

@@ -128,7 +128,7 @@ pub(crate) struct Placed<'p> {
     pub stamps: &'p [(RepoPath, FileStamp)],
 }
 
-/// How much of the end of a log a look reads. A log that is no longer is read whole, since that costs no more.
+/// How many bytes of the end of a log a look reads. A shorter log is read whole.
 const LOG_END: u64 = 64 << 10;
 
 impl Workspace {
@@ -141,7 +141,7 @@ impl Workspace {
         self.look_under(task, head)
     }
 
-    /// The same with all of the log, however long it is.
+    /// The same as [`Workspace::look`], but reads the whole log, however long it is.
     pub(crate) fn look_at_all(&self, task: &TaskRef) -> Result<Sight, Error> {
         let store = self.store.as_ref().filter(|_| self.reads_work_dir());
         let head = store.map(Store::head).transpose()?;
@@ -153,7 +153,7 @@ impl Workspace {
         self.look_so_far(task, head, LOG_END)
     }
 
-    /// The same with all of the log, which a step is recorded on.
+    /// The same, but reads the whole log, as recording a step requires.
     pub(crate) fn look_whole(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
         self.look_so_far(task, head, u64::MAX)
     }

@@ -244,7 +244,7 @@ impl Snapshot<'_> {
         Err(Error::new(Code::Unstable, message))
     }
 
-    /// What is recorded, where the end of the log is enough to know it; else the log is read whole.
+    /// The recorded state, if the end of the log is enough to believe `state.json`. Otherwise reads the whole log.
     fn recorded_by_end(
         &self,
         task: &TaskRef,
@@ -262,11 +262,12 @@ impl Snapshot<'_> {
         Ok(None)
     }
 
-    /// The blob of a task's log that HEAD holds beside the same state, if it is as long as the one of which
-    /// the end was read; `Some(None)` where HEAD holds none. `None` says that more has to be compared.
+    /// The blob of the log in HEAD, if HEAD holds the same state and a log of the same size; `Some(None)` if
+    /// HEAD holds no log. `None` means that the logs have to be compared in full.
     ///
-    /// The state names the log that it was written with. So two logs of one length beside one state differ
-    /// only where a line was changed in place, which is found before a step is recorded.
+    /// A state names the size and the last event of its log. Two logs of the same size beside the same state
+    /// can therefore differ only by a line that was edited in place, and such an edit is found before a step
+    /// is recorded.
     fn agreeing(
         &self,
         task: &TaskRef,
@@ -336,7 +337,7 @@ fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
     Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
 
-/// The state that is believed beside the end of a log, without the carriage returns of a checkout.
+/// The state in `state.json`, if its seal is unbroken and it names this log.
 fn believed_by_end(task: &TaskRef, workflow: &Workflow, observed: &Observed, end: &LogEnd) -> Option<State> {
     let bytes = &observed.state.as_ref()?.bytes;
     let text = std::str::from_utf8(bytes).ok()?;

@@ -280,16 +280,16 @@ fn a_look_at_the_end_of_a_long_log_sees_what_a_look_at_all_of_it_does() {
         let lines = log.split_inclusive('\n').enumerate();
         lines.map(|(at, line)| if at == number { change(line) } else { line.to_owned() }).collect()
     };
-    let cut = found(|world, _, log| world.write(log_path, &of_line(log, 400, &|_| String::new())));
+    let cut = found(|world, _, log| world.write(log_path, of_line(log, 400, &|_| String::new())));
     assert!(cut.0.contains(&Code::TranscriptCut), "the last line is gone: {:?}", cut.0);
-    let cut = found(|world, _, log| world.write(log_path, &of_line(log, 3, &|_| String::new())));
+    let cut = found(|world, _, log| world.write(log_path, of_line(log, 3, &|_| String::new())));
     assert!(cut.0.contains(&Code::LogIncomplete), "a line in the middle is gone: {:?}", cut.0);
-    let longer = found(|world, _, log| world.write(log_path, &format!("{log}<<<<<<< HEAD\n")));
+    let longer = found(|world, _, log| world.write(log_path, format!("{log}<<<<<<< HEAD\n")));
     assert!(longer.0.contains(&Code::ConflictMarkers), "{:?}", longer.0);
-    let longer = found(|world, _, log| world.write(log_path, &format!("{log}{{}}\n")));
+    let longer = found(|world, _, log| world.write(log_path, format!("{log}{{}}\n")));
     assert!(longer.0.contains(&Code::LogInvalid), "{:?}", longer.0);
     let edit = |state: &str| state.replace("\"planning\"", "\"codegen\"");
-    let edited = found(|world, state, _| world.write(state_path, &edit(state)));
+    let edited = found(|world, state, _| world.write(state_path, edit(state)));
     assert!(edited.0.contains(&Code::StateEdited), "the seal is broken: {:?}", edited.0);
     let other = found(|world, _, _| {
         world.git(&["rm", "-q", "--cached", state_path]);
@@ -303,14 +303,14 @@ fn a_look_at_the_end_of_a_long_log_sees_what_a_look_at_all_of_it_does() {
         world.write(log_path, log);
     });
     assert!(back.0.contains(&Code::TranscriptCut), "{:?}", back.0);
-    let crlf = found(|world, _, log| world.write(log_path, &log.replace('\n', "\r\n")));
+    let crlf = found(|world, _, log| world.write(log_path, log.replace('\n', "\r\n")));
     assert!(crlf.0.is_empty() && crlf.1.observed.log.end().is_none());
 }
 
 #[test]
 fn what_a_look_at_the_end_cannot_see_is_refused_before_a_step_is_recorded() {
     let (codes, sight, world) = found(|world, _, log| {
-        world.write(RECORD[1], &log.replacen("step 7", "step 8", 1));
+        world.write(RECORD[1], log.replacen("step 7", "step 8", 1));
         world.plan("t1", 1);
     });
     assert!(codes.is_empty() && sight.observed.log.end().is_some(), "{codes:?}");

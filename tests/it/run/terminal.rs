@@ -38,7 +38,7 @@ fn a_question_is_asked_until_the_answer_fits_and_the_run_goes_on() {
         terminal.shows(line);
     }
     terminal.types("7\n");
-    terminal.shows("7 is not among what /rounds may be: 1, 2, 3");
+    terminal.shows("7 is not an option for /rounds: 1, 2, 3");
     eventually("it asks again", || terminal.shown().matches("rounds = ").count() == 2);
     terminal.types("2\n");
     terminal.shows("rounds=2");
