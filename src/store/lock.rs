@@ -117,9 +117,9 @@ impl IndexLock<'_> {
         time: Option<FileTimes>,
     ) -> Result<(), Error> {
         let written = self.write(parts, old, time).and_then(|()| {
-            // Someone may have removed the lock, as git suggests for one that stays too long.
+            // A user may have removed the lock, because git suggests that for one that stays too long.
             if !is_ours(&self.lock) {
-                return Err(io::Error::other("the lock was taken away"));
+                return Err(io::Error::other("another process removed the lock"));
             }
             fs::rename(&self.next, &self.index)
         });
