@@ -1,4 +1,4 @@
-//! Applying transitions: under the lock, on bytes read once, one commit each.
+//! Applies transitions: evaluates under the lock, reads each file once, and makes one commit per transition.
 
 use super::Writer;
 use super::record_files::RecordFiles;
@@ -13,36 +13,36 @@ use std::fs::File;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How far to go.
+/// What to apply, and how far.
 pub struct AdvancePlan<'a> {
-    /// Which transitions may be applied.
+    /// Which transitions to apply.
     pub may: &'a dyn Fn(&Transition) -> bool,
-    /// Only the first one.
+    /// Apply only the first one.
     pub once: bool,
-    /// By whom: `orch` itself, or the caller.
+    /// Record `orch` itself as the actor instead of the caller.
     pub own: bool,
     /// Decide, but write nothing.
     pub dry_run: bool,
-    /// Which untracked tasks are adopted on the way.
+    /// Which untracked tasks to adopt.
     pub adopt: &'a dyn Fn(&TaskId) -> bool,
 }
 
-/// What came of one task.
+/// The outcome for one task.
 pub enum TaskOutcome {
-    /// Transitions were applied.
+    /// At least one transition was applied.
     Applied(Box<Applied>),
     /// There was nothing to apply.
     Nothing(Box<Sight>),
 }
 
-/// Transitions that were applied to one task.
+/// The transitions that were applied to one task.
 #[derive(Clone)]
 pub struct Applied {
-    /// The task as it stands afterwards.
+    /// The task after the last transition.
     pub judged: Sight,
-    /// Every transition with its commit; without one where nothing is committed.
+    /// The transitions, each with its commit; `None` if transitions are not committed.
     pub steps: Vec<(Transition, Option<Digest>)>,
-    /// What the user should know beside it.
+    /// Further findings for the user.
     pub notes: Vec<Diagnostic>,
 }
 
@@ -57,49 +57,50 @@ impl Applied {
                 to = %transition.to,
                 rule = rule.map(|rule| rule.as_str()),
                 commit = commit.map(tracing::field::display),
-                "moved"
+                "applied a transition"
             );
         }
     }
 }
 
-/// Which steps a judged task takes.
+/// The steps that an evaluated task takes.
 pub(crate) type Steps<'a> = dyn Fn(&Sight) -> Result<Settled, Error> + 'a;
 
-/// A task that steps are wanted for, with what was seen of it and what follows from that, as far as it
-/// was looked at.
+/// A task to apply steps to, with the result of a look at it and the steps that follow, if there was one.
 pub(crate) struct Wanted {
     pub task: TaskRef,
     pub seen: Option<(Sight, Settled)>,
 }
 
 impl Wanted {
-    /// A task to look at under the lock.
+    /// A task that is looked at under the lock.
     pub(crate) fn unseen(task: &TaskRef) -> Self {
         Self { task: task.clone(), seen: None }
     }
 
-    /// Whether something is due, as far as was seen.
+    /// Whether a step is due, according to the look.
     pub(crate) fn is_due(&self) -> bool {
         self.seen.as_ref().is_some_and(|(_, settled)| !settled.steps.is_empty())
     }
 
-    /// A task that was looked at.
+    /// A task with the result of a look.
     pub(crate) fn seen(sight: Sight, settled: Settled) -> Self {
         Self { task: sight.task.clone(), seen: Some((sight, settled)) }
     }
 }
 
-/// How often a batch is decided anew after the branch moved under it.
+/// How often to decide again after the branch has moved.
 const TRIES: u32 = 20;
 
 impl Writer<'_> {
-    /// Applies what the rules decide for each task, in one batch: the index is written once.
+    /// Applies what the rules decide for each task, as one batch with one update of the index. Returns an
+    /// error if a task cannot be read or a commit is not possible now.
     pub fn advance(&self, tasks: &[TaskRef], plan: &AdvancePlan<'_>) -> Result<Vec<TaskOutcome>, Error> {
         self.apply(tasks, plan.dry_run, &|judged| self.due(judged, plan))
     }
 
-    /// What [`Writer::advance`] would do with a task now; nothing is written. `head` is where HEAD is.
+    /// What [`Writer::advance`] would do with a task now; writes nothing. `head` is HEAD now. Returns an
+    /// error if the task cannot be read.
     pub(crate) fn foresee(
         &self,
         task: &TaskRef,
@@ -111,7 +112,7 @@ impl Writer<'_> {
         Ok(Wanted::seen(judged, settled))
     }
 
-    /// The steps that the rules yield for a judged task, as far as the plan allows.
+    /// The steps that the rules yield for an evaluated task, as far as the plan permits.
     fn due(&self, judged: &Sight, plan: &AdvancePlan<'_>) -> Result<Settled, Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         let stamp = if plan.own { self.caller.own_stamp() } else { self.stamp() };
@@ -135,7 +136,8 @@ impl Writer<'_> {
         Ok(settled)
     }
 
-    /// Applies the steps that `steps_of` yields for each task; decides anew if the branch moved.
+    /// Applies the steps that `steps_of` yields for each task, and decides again if the branch moves
+    /// meanwhile. Returns an error if a task cannot be read or a commit is not possible now.
     pub(crate) fn apply(
         &self,
         tasks: &[TaskRef],
@@ -154,7 +156,7 @@ impl Writer<'_> {
         self.carry_out(&mut wanted, steps_of)
     }
 
-    /// Applies what the rules decide for tasks of which something is known to be due.
+    /// Applies what the rules decide for tasks with a step due; see [`Writer::advance`].
     pub(crate) fn advance_due(
         &self,
         wanted: &mut [Wanted],
@@ -163,8 +165,9 @@ impl Writer<'_> {
         self.carry_out(wanted, &|judged| self.due(judged, plan))
     }
 
-    /// Takes the steps of each task under the lock. What was seen before counts if it stands still; what
-    /// was seen last stays with the task where an error ends it.
+    /// Applies the steps of each task under the lock. An earlier look is used if it is still current; after
+    /// an error, the last look stays in `wanted`. Returns an error if a task cannot be read or a commit is
+    /// not possible now.
     pub(crate) fn carry_out(
         &self,
         wanted: &mut [Wanted],
@@ -176,10 +179,10 @@ impl Writer<'_> {
         for attempt in 0..TRIES {
             match self.apply_once(wanted, steps_of) {
                 Err(error) if error.is_moved() && attempt + 1 < TRIES => {
-                    tracing::info!(attempt, "the branch moved: the tasks are judged again");
-                    // The stamps of files say nothing of who else has written.
+                    tracing::info!(attempt, "the branch moved: evaluating the tasks again");
+                    // The stamps of files do not show what other processes have committed.
                     wanted.iter_mut().for_each(|one| one.seen = None);
-                    // Uneven, so that two that collided do not collide again.
+                    // Different delays, so that two processes that collided do not collide again.
                     let uneven = (std::process::id() + 7 * attempt) % 11;
                     sleep(Duration::from_millis(u64::from((4 << attempt.min(4)) + uneven)));
                 }
@@ -189,7 +192,7 @@ impl Writer<'_> {
         Err(Error::moved())
     }
 
-    /// Looks at a task, unless what was seen of it stands still. `head` is where HEAD is.
+    /// Looks at a task, unless the earlier look is still current. `head` is HEAD now.
     fn renew(&self, wanted: &mut Wanted, head: Option<&Head>, steps_of: &Steps<'_>) -> Result<(), Error> {
         // A step follows from all of a log, and a look may have read no more than its end.
         let is_enough =
@@ -208,7 +211,7 @@ impl Writer<'_> {
     fn apply_once(&self, wanted: &mut [Wanted], steps_of: &Steps<'_>) -> Result<Vec<TaskOutcome>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
         let mut transaction = store.begin()?;
-        // Read after the transaction has noted which commit HEAD names: the verdict is about that.
+        // Read after the transaction has read HEAD, because the decision is about that commit.
         let head = transaction.head().clone();
         let mut planned = Vec::new();
         let mut records = Vec::new();
@@ -245,7 +248,7 @@ impl Writer<'_> {
         Ok(outcomes)
     }
 
-    /// A commit for each step, and the record after the last of them.
+    /// A commit for each step, and the record after the last step.
     fn commits_for(
         &self,
         store: &Store,
@@ -313,7 +316,7 @@ impl Writer<'_> {
         Ok(outcomes)
     }
 
-    /// One writer at a time, also outside git: a kernel lock on the root directory itself.
+    /// Takes the lock among writers outside git: a kernel lock on the root directory.
     fn lock_directory(&self) -> Result<File, Error> {
         let refused = |source| Error::io(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
@@ -324,12 +327,12 @@ impl Writer<'_> {
             tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
-        Err(Error::busy("another orch is writing here".to_owned()))
+        Err(Error::busy("another orch process is writing in this directory".to_owned()))
     }
 }
 
 impl Wanted {
-    /// What would come of it; `None` of a task that was not looked at.
+    /// The outcome without applying anything; `None` for a task without a look.
     pub(crate) fn uncommitted(self) -> Option<TaskOutcome> {
         let (judged, Settled { steps, .. }) = self.seen?;
         if steps.is_empty() {
@@ -340,7 +343,7 @@ impl Wanted {
     }
 }
 
-/// Every declared file of the task as judged, and the deletion of those gone.
+/// Every declared file of the task as evaluated, and the deletion of those that no longer exist.
 fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
     let head = store.source_at(judged.head_commit());
     let mut writes = Vec::new();
@@ -348,7 +351,7 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
         if !head.holds(&file.path, file.digest, file.executable)? {
             let blob = store.clean(&file.path, &file.bytes)?.into_owned();
             if Digest::of_blob(&blob) != file.digest {
-                // The filter gives other bytes now than when the file was judged.
+                // The filter yields other bytes now than when the file was evaluated.
                 return Err(Error::moved());
             }
             let executable = head.mode_for(&file.path, file.executable)?;
@@ -364,13 +367,13 @@ fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>)
         }
     }
     if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
-        // It is not gone: git was told to leave it out of the work tree.
+        // The file was not deleted: git left it out of the work tree.
         return Err(left_out(store, &file.path, &judged.task.directory));
     }
     Ok((writes, removes))
 }
 
-/// The state and the transcript are written where they lie, so they must be checked out.
+/// Refuses a task whose state or log is not checked out, because both are written in place.
 fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
     let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
     let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.log.is_there())];
@@ -381,7 +384,7 @@ fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
 }
 
 fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
-    let message = format!("{path} is not checked out, so the transition could not carry it");
+    let message = format!("{path} is not checked out, so the transition cannot commit it");
     let hint = if store.is_sparse() {
         format!("git sparse-checkout add {directory}")
     } else {
@@ -390,17 +393,15 @@ fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
     Error::new(Code::EvidenceSparse, message).with_hint(hint)
 }
 
-/// What is there and cannot be read can be no proof, and must not be committed as deleted either.
+/// Refuses an unreadable file: it cannot be evidence, and must not be committed as deleted either.
 fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     let refuse = |code, path: &RepoPath| {
-        let message =
-            format!("{path} is there but cannot be read, so the transition could not carry its proof");
+        let message = format!("cannot read {path}, so the transition cannot commit it as evidence");
         let hint = command(&["orch", "check", judged.task.id.as_str()]);
         Err(Error::new(code, message).with_hint(hint))
     };
     if let Some(path) = judged.observed.nested.first() {
-        let message =
-            format!("{path} is a repository of its own, so the transition could not carry what is in it");
+        let message = format!("{path} is a separate repository, so the transition cannot commit its files");
         let hint = "move it out of the task, or remove its .git".to_owned();
         return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
     }
@@ -413,12 +414,12 @@ fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     Ok(())
 }
 
-/// A transition whose proof git ignores could not be proven; it is refused, never forced.
+/// Refuses a transition whose evidence git ignores. It is never added by force.
 fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
     match ignored(store, judged, log)?.first() {
         None => Ok(()),
         Some(path) => {
-            let message = format!("git ignores {path}, so the transition could not carry its proof");
+            let message = format!("git ignores {path}, so the transition cannot commit it as evidence");
             Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
         }
     }
@@ -427,7 +428,7 @@ fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), E
 fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
     let ours = paths.iter().filter(|path| path.below(directory).is_some());
     ours.map(|path| {
-        let message = format!("{path}: you have staged another version; it is left as you staged it");
+        let message = format!("{path}: you have staged another version, which orch leaves staged");
         let path = shell_word(path.as_str());
         Diagnostic::warning(Code::StagedOther, message)
             .hint(format!("git add {path}, or git restore --staged {path}"))
@@ -436,7 +437,6 @@ fn left_staged(paths: &[RepoPath], directory: &RepoPath) -> Vec<Diagnostic> {
 }
 
 fn unfinished_note(problem: &str) -> Diagnostic {
-    let message =
-        format!("the commit is made, but files or index could not be brought up to date: {problem}");
-    Diagnostic::warning(Code::Unfinished, message).hint("the next run of orch finishes it")
+    let message = format!("committed, but could not update files or index: {problem}");
+    Diagnostic::warning(Code::Unfinished, message).hint("the next orch command completes it")
 }

@@ -1,4 +1,4 @@
-//! Records that a merge left to people: in conflict, or with heads that the rules of merging cannot join.
+//! Conflicted records: those with conflict markers, and those with heads that cannot be joined by rule.
 
 use super::Writer;
 use super::merge_driver::united;
@@ -7,31 +7,31 @@ use crate::record::{EventLog, sides};
 use crate::store::{Unmerged, durable};
 use crate::survey::{Error, TaskRef};
 
-/// Both sides of a log that is in conflict.
+/// Both sides of a log in conflict.
 pub(super) struct LogSides {
     pub ours: Vec<u8>,
     pub theirs: Vec<u8>,
 }
 
 impl LogSides {
-    /// The sides that conflict markers tell apart; `None` where there are none.
+    /// The two sides between conflict markers; `None` without markers.
     fn in_text(bytes: &[u8]) -> Option<Self> {
         let sides = sides(std::str::from_utf8(bytes).ok()?)?;
         Some(Self { ours: sides.ours.into_bytes(), theirs: sides.theirs.into_bytes() })
     }
 
-    /// The lines of both sides, each once.
+    /// The lines of both sides, without repetitions.
     pub(super) fn united(&self) -> Vec<u8> {
         united(&self.ours, &self.theirs)
     }
 }
 
 impl Writer<'_> {
-    /// The tasks whose record a merge left to people.
+    /// The tasks whose record is conflicted. Returns an error if git or a task cannot be read.
     pub fn conflicted_tasks(&self) -> Result<Vec<TaskRef>, Error> {
         let unmerged = self.unmerged()?;
         let mut tasks = self.workspace.tasks()?;
-        // One side may have removed what the other has moved.
+        // One side may have deleted a task that the other moved.
         for task in unmerged.iter().filter_map(|one| self.task_of_record(&one.path)) {
             if !tasks.contains(&task) {
                 tasks.push(task);
@@ -47,15 +47,15 @@ impl Writer<'_> {
         Ok(conflicted)
     }
 
-    /// Whether a file of a task's record is unmerged, or holds conflict markers.
+    /// Whether a file of the task's record is unmerged or contains conflict markers.
     pub(super) fn is_conflicted(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<bool, Error> {
         let own = [task.state_path(), task.transcript_path()];
         let is_unmerged = unmerged.iter().any(|one| own.contains(&one.path));
         Ok(is_unmerged || own.iter().any(|path| LogSides::in_text(&self.bytes_at(path)).is_some()))
     }
 
-    /// Whether branches meet in a task's log that no event joins yet.
-    /// Whether a log can be read that ends in more than one event.
+    /// Whether the log is readable and has several heads, because it was merged and no event follows both
+    /// sides.
     pub(super) fn has_several_heads(&self, task: &TaskRef) -> Result<bool, Error> {
         let (log, faults) = EventLog::parse(&self.bytes_at(&task.transcript_path()));
         Ok(faults.is_empty() && log.heads().len() > 1)
@@ -65,7 +65,7 @@ impl Writer<'_> {
         self.workspace.store.as_ref().map_or(Ok(Vec::new()), |store| store.unmerged())
     }
 
-    /// The task whose record a path is, whether anything of it is there or not.
+    /// The task whose record contains this path, whether or not its files exist.
     pub(super) fn task_of_record(&self, path: &RepoPath) -> Option<TaskRef> {
         let directory = path.parent()?;
         let roots = &self.workspace.setting.config.roots;
@@ -75,11 +75,9 @@ impl Writer<'_> {
         own.contains(path).then_some(task)
     }
 
-    /// Both sides of a log that is in conflict: from the index, else from its own conflict markers.
+    /// Both sides of a log in conflict: from the index, or else from its conflict markers.
     ///
-    /// # Errors
-    ///
-    /// One side removed it, and a person has to say whether it stays.
+    /// Returns an error if one side deleted the log, because a person must decide whether to keep it.
     pub(super) fn log_sides(&self, task: &TaskRef, unmerged: &[Unmerged]) -> Result<Option<LogSides>, Error> {
         let path = task.transcript_path();
         let (Some(store), Some(one)) = (&self.workspace.store, unmerged.iter().find(|one| one.path == path))
@@ -90,15 +88,15 @@ impl Writer<'_> {
             Ok(one.stages[stage].map(|blob| store.blob(blob)).transpose()?.flatten())
         };
         let (Some(ours), Some(theirs)) = (blob(1)?, blob(2)?) else {
-            let message = format!("one side removed {path}, and the other went on with it");
+            let message = format!("one side deleted {path}, and the other changed it");
             let hint = format!("git add {path} to keep it, or git rm {path}");
             return Err(Error::new(Code::RemovedAndMoved, message).with_hint(Some(hint)));
         };
         Ok(Some(LogSides { ours, theirs }))
     }
 
-    /// The heads of the side that HEAD holds, where the log has been united already: those of HEAD's log, or
-    /// if HEAD is the merge itself, those of its first parent's.
+    /// The heads of our side of a log that is already united: those of the log in HEAD or, if HEAD is the
+    /// merge itself, in its first parent.
     pub(super) fn heads_of_ours(&self, task: &TaskRef, log: &EventLog) -> Result<Vec<Digest>, Error> {
         let Some(store) = &self.workspace.store else { return Ok(Vec::new()) };
         let path = task.transcript_path();

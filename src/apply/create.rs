@@ -1,4 +1,4 @@
-//! Creating a task, or adopting a directory as one.
+//! Creates a task, or adopts an existing directory as one.
 
 use super::Writer;
 use super::advance::Applied;
@@ -7,18 +7,19 @@ use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::survey::{Error, Sight, TaskRef};
 
-/// A task that was created.
+/// A task that was created or adopted.
 pub struct Created {
-    /// The task.
+    /// The task and its location.
     pub task: TaskRef,
-    /// Whether a directory with artifacts was already there.
+    /// Whether the directory already contained artifacts.
     pub adopted: bool,
-    /// The recorded creation.
+    /// The recorded step with its commit.
     pub applied: Applied,
 }
 
 impl Writer<'_> {
-    /// Creates the task `id`; a directory that already holds its artifacts is adopted as it is.
+    /// Creates the task `id`, or adopts a directory with artifacts unchanged. Returns an error if no root
+    /// permits the task, it already exists, or the commit is not possible now.
     pub fn create(&self, id: &TaskId, workflow: Option<&str>, title: Option<&str>) -> Result<Created, Error> {
         let mut task = self.workspace.place_for(id).ok_or_else(|| self.no_place(id))?;
         if let Some(name) = workflow {
@@ -29,13 +30,12 @@ impl Writer<'_> {
         if let Some(parent) = task.directory.parent()
             && let Some(above) = self.workspace.task_of_path(&parent)?
         {
-            let message =
-                format!("`{id}` would lie inside task `{}`; a task never contains a task", above.id);
+            let message = format!("`{id}` would be inside task `{}`; a task cannot contain a task", above.id);
             return Err(Diagnostic::error(Code::TaskInsideTask, message).into());
         }
         if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&task.directory))? {
-            let message = format!("a symbolic link stands on the way to {}", task.directory);
-            let hint = "a task lies in the repository itself; put a directory there";
+            let message = format!("the path {} contains a symbolic link", task.directory);
+            let hint = "replace the link with a directory; a task must be inside the repository";
             return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
         }
         self.workspace.refuse_elsewhere(&task.directory)?;
@@ -44,7 +44,7 @@ impl Writer<'_> {
         std::fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             if !judged.untracked {
-                let message = format!("task `{}` is there already", judged.task.id);
+                let message = format!("task `{}` already exists", judged.task.id);
                 let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
                 return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
             }
@@ -53,7 +53,8 @@ impl Writer<'_> {
         Ok(Created { task, adopted, applied: first_applied(outcomes)? })
     }
 
-    /// The step that records an untracked task, in the phase that its files or a foreign state name.
+    /// The first step of an untracked task, in the phase that a foreign state names or else the initial one.
+    /// Returns an error if its state cannot be used.
     pub(crate) fn creation(
         &self,
         judged: &Sight,
@@ -86,7 +87,7 @@ impl Writer<'_> {
     fn no_place(&self, id: &TaskId) -> Error {
         let roots: Vec<String> =
             self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
-        let message = format!("no root has a place for a task `{id}`; the roots are {}", roots.join(", "));
+        let message = format!("no root permits a task `{id}`; the roots are {}", roots.join(", "));
         Diagnostic::error(Code::NoRoot, message)
             .hint("add a [[root]] to orch.toml, or choose another id")
             .into()

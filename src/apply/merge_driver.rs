@@ -1,8 +1,8 @@
-//! Git's merge driver: what git calls for the files of a task's record, where it is installed.
+//! The merge driver that git runs for the files of a task's record; see gitattributes(5).
 //!
-//! Git calls it file by file. The log is united line by line, as git's own union merge does. The state only
-//! folds the log, so ours is left as it is: whoever reads the task next sees that its heads are not those
-//! of the log.
+//! git calls it once per file. Logs are united line by line, as git's own union merge does. `state.json` is
+//! only the fold of the log, so our version is kept: its heads then differ from those of the log, and the
+//! next reader folds the log again.
 
 use super::Writer;
 use crate::base::RepoPath;
@@ -11,13 +11,14 @@ use crate::store::durable;
 use crate::survey::{Error, TaskRef};
 use std::path::Path;
 
-/// The name of the driver in attributes and settings.
+/// The name of the driver in `.gitattributes` and in git's configuration.
 pub const DRIVER: &str = "orch";
 
 impl Writer<'_> {
-    /// Merges three versions of the file at `path`; the result takes the place of `ours`.
+    /// Merges three versions of the file at `path` into `ours`.
     ///
-    /// Returns whether it went without a conflict, which is left in `ours` with its markers.
+    /// Returns whether there was no conflict; otherwise `ours` contains markers. Returns an error if there is
+    /// no repository or `ours` cannot be written.
     pub fn merge_files(
         &self,
         path: &RepoPath,
@@ -26,7 +27,7 @@ impl Writer<'_> {
         theirs: &Path,
     ) -> Result<bool, Error> {
         let store = self.workspace.repository_or_refuse()?;
-        // Only in a task is a file of such a name a record.
+        // A file with such a name is a record only if it belongs to a task.
         let outer = self.workspace.task_of_path(path)?;
         let is_outer = |task: &TaskRef| outer.as_ref().is_none_or(|outer| outer.directory == task.directory);
         let own = self.task_of_record(path).filter(is_outer).map(|_| path.name());
@@ -45,7 +46,7 @@ impl Writer<'_> {
     }
 }
 
-/// The lines of both sides of a log, each once.
+/// The lines of both sides of a log, without repetitions.
 pub(super) fn united(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
     match (std::str::from_utf8(ours), std::str::from_utf8(theirs)) {
         (Ok(ours), Ok(theirs)) => united_lines(ours, theirs).into_bytes(),

@@ -1,7 +1,7 @@
-//! The only writer: transitions, orders, adoption, recovery and merges, each as one commit.
+//! The only writer: transitions, orders, adoption and results, each as one commit; recovery and merges.
 //!
-//! A [`Writer`] acts for one caller on one workspace. Everything it records is decided anew under the
-//! lock, from bytes that are read once.
+//! A [`Writer`] acts for one caller in one workspace. Everything it records is decided again under the lock,
+//! from files that are read once.
 
 mod advance;
 mod conflicted;
@@ -29,16 +29,16 @@ use crate::decide::Stamp;
 use crate::store::Store;
 use crate::survey::{Caller, Error, Workspace};
 
-/// Who writes, and where.
+/// Writes in a workspace on behalf of a caller.
 ///
 /// A writer borrows both and is free to create. It is not `Send`, because a [`Workspace`] holds an open
 /// repository and so is not `Sync`. Send the workspace and the caller to another thread, and create the
 /// writer there.
 #[derive(Clone, Copy)]
 pub struct Writer<'w> {
-    /// Where.
+    /// The workspace to write in.
     pub workspace: &'w Workspace,
-    /// On whose order.
+    /// The caller, whose name and clock go into the records.
     pub caller: &'w Caller,
 }
 
@@ -49,20 +49,21 @@ impl<'w> Writer<'w> {
         Self { workspace, caller }
     }
 
-    /// The present time, as the caller has it.
+    /// The current time of the caller's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.caller.clock.now()
     }
 
-    /// The stamp of a record made on the caller's order.
+    /// The stamp of a record that the caller orders.
     #[must_use]
     pub fn stamp(&self) -> Stamp {
         let identity = self.workspace.store.as_ref().and_then(Store::identity_name);
         self.caller.stamp(identity.as_deref())
     }
 
-    /// Commits everything in the work directory; only for repositories that `orch` made itself.
+    /// Commits everything in the work tree; only for repositories that `orch` created. Returns an error if
+    /// git fails.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.workspace.store.as_ref().map_or(Ok(()), |store| store.commit_everything(message))
     }

@@ -1,4 +1,4 @@
-//! What people order, by name.
+//! Orders: override, rollback, reopen and confirm.
 
 use super::Writer;
 use super::advance::{Applied, TaskOutcome};
@@ -6,45 +6,47 @@ use crate::base::{Code, Diagnostic, command};
 use crate::decide::{self, Recorded, Step, initial_state};
 use crate::survey::{Error, TaskRef};
 
-/// An order of a person, or of whoever acts for one.
+/// An order of a person, or of a program on a person's behalf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Move against the rules.
+    /// Move the task against the rules.
     Override {
-        /// Where to; by default where the first forward rule leads.
+        /// The target phase; by default that of the first forward rule.
         to: Option<String>,
-        /// Why.
+        /// The reason, which is recorded.
         reason: String,
     },
-    /// Back to an earlier phase.
+    /// Go back to an earlier phase.
     Rollback {
-        /// Where to; by default the last consistent phase.
+        /// The target phase; by default the last consistent one.
         to: Option<String>,
-        /// Why.
+        /// The reason, which is recorded.
         reason: String,
     },
-    /// Out of a terminal phase.
+    /// Leave a terminal phase.
     Reopen {
-        /// Where to; by default the phase that was left.
+        /// The target phase; by default the one the task finished from.
         to: Option<String>,
-        /// Why.
+        /// The reason, which is recorded.
         reason: String,
     },
-    /// Unchanged bytes are right.
+    /// Confirm that an unchanged artifact is still correct.
     Confirm {
-        /// Which artifact.
+        /// The name of the artifact.
         artifact: String,
-        /// Why.
+        /// The reason, which is recorded.
         reason: String,
     },
 }
 
 impl Writer<'_> {
-    /// Carries out an order, or says why it is refused. With `dry_run` nothing is written.
+    /// Executes an order; with `dry_run` nothing is written. Returns an error if the order is refused or
+    /// cannot be committed now.
     pub fn order(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
         let outcomes = self.apply(std::slice::from_ref(task), dry_run, &|judged| {
             if judged.untracked {
-                let message = format!("no state of `{}` is on this branch", judged.task.id);
+                let message =
+                    format!("task `{}` is untracked: its record is not on this branch", judged.task.id);
                 return Err(Diagnostic::error(Code::Untracked, message)
                     .hint(command(&["orch", "new", judged.task.id.as_str()]))
                     .into());
@@ -89,6 +91,6 @@ impl Writer<'_> {
 pub(crate) fn first_applied(outcomes: Vec<TaskOutcome>) -> Result<Applied, Error> {
     match outcomes.into_iter().next() {
         Some(TaskOutcome::Applied(applied)) => Ok(*applied),
-        _ => Err(Error::new(Code::NothingToApply, "there was nothing to apply")),
+        _ => Err(Error::new(Code::NothingToApply, "there is nothing to apply")),
     }
 }

@@ -1,4 +1,4 @@
-//! What may be recorded: data that its schema accepts and every reader can read.
+//! Checks before a step is recorded: the schema accepts the data, and every reader can read it.
 
 use super::Writer;
 use crate::base::{Code, command};
@@ -7,7 +7,7 @@ use crate::survey::{Error, Sight};
 use crate::workflow::Workflow;
 
 impl Writer<'_> {
-    /// Why a state may not be written, in words: its schema refuses it, or nobody could read it again.
+    /// Why a state must not be written: its schema rejects it, or it could not be read again.
     pub(crate) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
         let refused = self.workspace.setting.refused_data(workflow, state);
         refused.or_else(|| self.unreadable(workflow, state))
@@ -21,21 +21,21 @@ impl Writer<'_> {
         let size = self.state_text(workflow, state, b"").len();
         let limit = self.workspace.setting.config.limit_bytes;
         (size as u64 > limit)
-            .then(|| format!("the state would have {size} bytes, and at most {limit} are read"))
+            .then(|| format!("the state would have {size} bytes, but at most {limit} can be read"))
     }
 
-    /// Refuses a task whose directory has become a link: what is written there may lie anywhere.
+    /// Returns an error if the task's directory has become a symbolic link, which may lead anywhere.
     pub(crate) fn refuse_link(&self, judged: &Sight) -> Result<(), Error> {
         let directory = &judged.task.directory;
         if !self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(directory))? {
             return Ok(());
         }
-        let message = format!("{directory} is a link now, and what is behind it is not in this repository");
-        let hint = Some("put the directory itself there".to_owned());
+        let message = format!("{directory} is a symbolic link, so its files may be outside this repository");
+        let hint = Some("replace the link with the directory itself".to_owned());
         Err(Error::new(Code::TaskBehindLink, message).with_hint(hint))
     }
 
-    /// The workflow's own part of a state is what its schema accepts, whoever changed it.
+    /// Returns an error if a schema rejects the data of a step, no matter who changed it.
     pub(crate) fn refuse_data(&self, workflow: &Workflow, steps: &[Step]) -> Result<(), Error> {
         match steps.iter().find_map(|step| self.refused_data(workflow, &step.state)) {
             Some(message) => {

@@ -14,7 +14,7 @@ use crate::workflow::Workflow;
 
 /// Both files after a step.
 pub(super) struct RecordFiles {
-    /// The state as the log folds to it.
+    /// The state, which is the fold of the log.
     pub folded: State,
     /// The bytes of the log.
     pub log: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct RecordFiles {
 }
 
 impl RecordFiles {
-    /// What was put into place of a task for its last step.
+    /// Describes what was written for the last step of a task.
     pub(super) fn placed(
         self,
         decision: Decision,
@@ -36,7 +36,8 @@ impl RecordFiles {
 }
 
 impl Writer<'_> {
-    /// The record of a task after each of some steps, the first of which follows the heads of its state.
+    /// The record of a task after each step. The first step follows the heads of its state. Returns an error
+    /// if the log does not fold to that state.
     pub(super) fn record_files(&self, judged: &Sight, steps: &[Step]) -> Result<Vec<RecordFiles>, Error> {
         let workflow = judged.workflow();
         let log = log_before(judged.observed.log.whole().unwrap_or_default());
@@ -46,8 +47,8 @@ impl Writer<'_> {
         self.record_after(workflow, judged.state(), log, steps)
     }
 
-    /// The record after each of some steps, the first of which follows the heads of its state in this log.
-    /// `known` is a state of the task that need not be folded again.
+    /// The record after each step that follows `log`. `known` is a state of the task that need not be folded
+    /// again. Returns an error if the log cannot be folded.
     pub(super) fn record_after(
         &self,
         workflow: &Workflow,
@@ -59,13 +60,13 @@ impl Writer<'_> {
         let base = base_of(known, &first.state, &log)?;
         let recorded = record_steps(&first.state, &base, steps.iter().map(|step| &step.state));
         if recorded.len() < steps.len() {
-            let message = "a step has no history entry or workflow, so it cannot be recorded";
+            let message = "cannot record a step without a history entry or a workflow";
             return Err(Diagnostic::error(Code::StateInvalid, message).into());
         }
         Ok(self.files_after(workflow, log, &recorded))
     }
 
-    /// The files after each of some steps that follow a log.
+    /// The files after each step that follows a log.
     pub(super) fn files_after(
         &self,
         workflow: &Workflow,
@@ -80,14 +81,14 @@ impl Writer<'_> {
         after.collect()
     }
 
-    /// The text of `state.json` beside a log.
+    /// The text of `state.json` for a log.
     pub(super) fn state_text(&self, workflow: &Workflow, state: &State, log: &[u8]) -> Vec<u8> {
         let schema = self.workspace.state_schema();
         write_state(state, &workflow.phase_key, &schema, LogExtent::of(log)).into_bytes()
     }
 
-    /// Writes both files in the work directory, and nothing else; returns their stamps. The log comes first:
-    /// a crash in between leaves a state that is folded anew.
+    /// Writes both files in the work tree, and returns their stamps. The log is written first: after a crash
+    /// in between, the state is folded again. Returns an error if a file cannot be written.
     pub(super) fn write_record(
         &self,
         task: &TaskRef,
@@ -101,7 +102,7 @@ impl Writer<'_> {
         Ok(stamps)
     }
 
-    /// Writes `state.json` anew where it does not hold the state that the log folds to.
+    /// Writes `state.json` again if it is not the fold of the log. Returns an error if it cannot be written.
     pub(crate) fn renew_state(&self, judged: &Sight) -> Result<(), Error> {
         let (workflow, Some(state)) = (judged.workflow(), judged.state()) else { return Ok(()) };
         if judged.untracked || !judged.is_state_stale() {
@@ -113,20 +114,20 @@ impl Writer<'_> {
     }
 }
 
-/// Refuses to go on from a state that its log does not fold to: a look believes a state whose seal and heads
-/// are right, and a step that follows from an edited one would be recorded, and look like a forgery ever after.
+/// Returns an error if the log does not fold to this state. A look trusts a state with the right seal and
+/// heads, and a step after an edited one would be recorded and look forged ever after.
 fn refuse_other_state(task: &TaskRef, known: &State, log: &[u8]) -> Result<(), Error> {
     let [head] = known.heads.as_slice() else { return Ok(()) };
     if state_after(log, head)? == *known {
         return Ok(());
     }
     let path = task.state_path();
-    let message = format!("{path} was edited: it is not what {} folds to", task.transcript_path());
-    let hint = format!("remove {path}; the state is folded from the log again");
+    let message = format!("{path} was edited: it is not the fold of {}", task.transcript_path());
+    let hint = format!("remove {path}; orch folds it from the log again");
     Err(Error::new(Code::StateUnusable, message).with_hint(Some(hint)))
 }
 
-/// The log to append to: as it lies there, without the markers of a merge, ending with a newline.
+/// The log to append to: the current one without conflict markers, ending with a newline.
 pub(super) fn log_before(bytes: &[u8]) -> Vec<u8> {
     let united = std::str::from_utf8(bytes).ok().and_then(sides);
     let mut log = match united {
@@ -139,7 +140,7 @@ pub(super) fn log_before(bytes: &[u8]) -> Vec<u8> {
     log
 }
 
-/// The state that the changes of the next event are made against: after the first of its heads.
+/// The state that the next event's changes are relative to: that after the first of its heads.
 fn base_of(known: Option<&State>, next: &State, log: &[u8]) -> Result<State, Error> {
     match (next.heads.as_slice(), known) {
         ([], _) => Ok(State::default()),

@@ -1,4 +1,4 @@
-//! Bringing back a record: the log from git history and from what is left of it, else from the files.
+//! Recovers a record: the log from git history and from what is left of it, or else the state from the files.
 
 use super::Writer;
 use super::record_files::RecordFiles;
@@ -8,22 +8,23 @@ use crate::record::{EventLog, TRANSCRIPT_FILE, record_steps, whole_lines};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
 
-/// Where a record came from.
+/// The source of a recovered record.
 pub enum Recovered {
-    /// It was whole; nothing was done.
+    /// The record was intact; nothing was done.
     NotNeeded,
-    /// The log came from a commit.
+    /// The log was restored from a commit.
     FromGit(Digest),
-    /// The log was there, and the state was folded from it.
+    /// The log was intact, and the state was folded from it.
     FromTranscript,
-    /// The state came from the files of the task, as far as its workflow says how; the log begins anew.
+    /// The state was rebuilt from the task's files as its workflow declares; the log starts anew.
     FromFiles,
 }
 
 impl Writer<'_> {
-    /// Brings back a task's record in the work directory, keeping what was there as `….broken`.
+    /// Recovers a task's record in the work tree, and keeps the previous files as `….broken`.
     ///
-    /// Nothing is committed: what was recorded before is restored, no transition is made.
+    /// Commits nothing and makes no transition: it restores what was recorded before. Returns an error if the
+    /// record is conflicted, nothing is left to recover from, or a file cannot be written.
     pub fn recover(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let judged = self.workspace.look_at_all(task)?;
         if judged.state().is_some() && !judged.is_state_stale() {
@@ -33,8 +34,7 @@ impl Writer<'_> {
         let is_unmerged = unmerged.iter().any(|one| self.task_of_record(&one.path).as_ref() == Some(task));
         let is_in_conflict = is_unmerged || self.log_sides(task, &unmerged)?.is_some();
         if is_in_conflict || (judged.state().is_none() && self.has_several_heads(task)?) {
-            let message =
-                format!("two branches moved `{}`, and recovering would forget one of them", task.id);
+            let message = format!("two branches moved `{}`, and recovering would lose one of them", task.id);
             let hint = Some(command(&["orch", "resolve", task.id.as_str()]));
             return Err(Error::new(Code::ConflictMarkers, message).with_hint(hint));
         }
@@ -57,8 +57,8 @@ impl Writer<'_> {
         Ok(from)
     }
 
-    /// Every event of which none before is missing: of the log that lies there, of HEAD's, and of the newest
-    /// commit whose log is whole.
+    /// All events whose predecessors are present, from the current log, from that in HEAD, and from the
+    /// newest commit with an intact log.
     fn whole_log(&self, task: &TaskRef) -> Result<(Vec<u8>, Recovered), Error> {
         let path = task.transcript_path();
         let here = self.bytes_at(&path);
@@ -84,7 +84,7 @@ impl Writer<'_> {
         Ok((log, from))
     }
 
-    /// Keeps a file under another name, where it lies there.
+    /// Keeps a copy of a file under another name, if it exists.
     fn keep_broken(&self, path: &RepoPath) -> Result<(), Error> {
         let place = path.under(&self.workspace.root);
         let Some(bytes) = durable::read_regular(&place) else { return Ok(()) };
@@ -92,14 +92,15 @@ impl Writer<'_> {
         let mut names = std::iter::once(format!("{extension}.broken"))
             .chain((2..).map(|number| format!("{extension}.broken.{number}")))
             .map(|extension| place.with_extension(extension));
-        // What was kept before is kept still.
+        // Earlier copies are never overwritten.
         match names.find(|name| name.symlink_metadata().is_err()) {
             Some(kept) => durable::write_atomic(&kept, &bytes).map(|_| ()),
             None => Ok(()),
         }
     }
 
-    /// The record that the files give; the error says that they give none, or not a whole one.
+    /// The record that follows from the task's files. Returns an error if there is none, or not a complete
+    /// one.
     fn record_from_files(&self, task: &TaskRef, judged: &Sight) -> Result<RecordFiles, Error> {
         let lost = |message: String| -> Result<RecordFiles, Error> {
             let id = shell_word(task.id.as_str());
@@ -107,19 +108,20 @@ impl Writer<'_> {
             let hint = format!("start over: remove {path} and {TRANSCRIPT_FILE}, then orch new {id}");
             Err(Error::new(Code::RecordLost, message).with_hint(Some(hint)))
         };
-        let nobody = format!("neither git history nor {TRANSCRIPT_FILE} holds an event of `{}`", task.id);
+        let no_event =
+            format!("neither git history nor {TRANSCRIPT_FILE} contains an event of `{}`", task.id);
         let stamp = self.caller.own_stamp();
         let workflow = judged.workflow();
         let Some(state) = rebuild_from_files(workflow, &judged.observed.facts, &stamp) else {
-            return lost(nobody);
+            return lost(no_event);
         };
         if let Some(why) = self.refused_data(workflow, &state) {
-            return lost(format!("{nobody}, and its files do not hold a whole one: {why}"));
+            return lost(format!("{no_event}, and its state cannot be rebuilt from its files: {why}"));
         }
         let steps = record_steps(&state, &state, [&state]);
         match self.files_after(workflow, Vec::new(), &steps).pop() {
             Some(files) => Ok(files),
-            None => lost(nobody),
+            None => lost(no_event),
         }
     }
 }

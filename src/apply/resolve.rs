@@ -1,7 +1,7 @@
-//! Settling what a merge left of a task's record: the log is united, and the state is folded from it.
+//! Resolves a conflicted record: unites the logs and folds the state from the result.
 //!
-//! In the middle of an operation of git both files are staged. Otherwise they are written, and only a person's
-//! choice of a side is committed, as the transition that it is.
+//! During a git operation both files are staged. Otherwise they are written, and only a person's choice of a
+//! side is committed.
 
 use super::conflicted::LogSides;
 use super::record_files::{RecordFiles, log_before};
@@ -15,91 +15,89 @@ use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
-/// A side of a merge, by git's names: in a rebase, ours is what is built upon.
+/// A side of a merge in git's terms: during a rebase, ours is the branch being rebased onto.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeSide {
-    /// What HEAD holds.
+    /// The side in HEAD.
     Ours,
-    /// What is merged into it.
+    /// The side being merged.
     Theirs,
 }
 
-/// A side that somebody chooses, against the other.
+/// The side that a person chose, against the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// Which.
+    /// The side to keep.
     pub side: MergeSide,
-    /// Why.
+    /// The reason, which is recorded.
     pub reason: String,
 }
 
-/// What became of a task's record.
+/// The outcome for one task.
 pub enum Resolved {
-    /// It is whole again.
+    /// The record is intact again.
     Settled(Box<Settlement>),
-    /// A person has to choose a side.
+    /// A person must choose a side.
     Disputed(Box<Dispute>),
 }
 
-/// How a record became whole.
+/// How a record was resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolvedBy {
-    /// One side had moved.
+    /// Only one side had moved the task.
     Moved(MergeSide),
-    /// Both had; their logs are united, and the state is what they are joined to.
+    /// Both sides had moved it; their logs are united and their states joined.
     Merged,
-    /// Somebody chose.
+    /// A person chose a side.
     Chosen(MergeSide),
-    /// The log was whole, and `state.json` alone was not.
+    /// The log was intact; only `state.json` was out of date.
     Renewed,
 }
 
-/// A record that is whole again.
+/// A record that was resolved.
 pub struct Settlement {
-    /// The task as it stands now.
+    /// The task after resolving.
     pub judged: Sight,
-    /// How it became so.
+    /// How it was resolved.
     pub how: ResolvedBy,
-    /// The phases that the two sides are in.
+    /// The phases of our side and of theirs.
     pub phases: [String; 2],
-    /// Whether it was marked as resolved in the index.
+    /// Whether it was staged, which marks it as resolved.
     pub staged: bool,
-    /// The commit that records a choice, where no operation of git goes on.
+    /// The commit that records a choice, unless a git operation is in progress.
     pub commit: Option<Digest>,
-    /// What is left to people: every other file of the task that is not merged.
+    /// The remaining conflicts: every other unmerged file of the task.
     pub left: Vec<Diagnostic>,
 }
 
-/// Two sides that no rule joins.
+/// Two sides that no rule can join.
 pub struct Dispute {
-    /// The task.
+    /// The task that needs a choice.
     pub task: TaskRef,
-    /// The phases that the two sides are in.
+    /// The phases of our side and of theirs.
     pub phases: [String; 2],
-    /// Why not.
+    /// Why they cannot be joined.
     pub conflict: Conflict,
-    /// What our side alone tells, oldest first.
+    /// The steps of our side alone, oldest first.
     pub ours: Vec<HistoryEntry>,
-    /// What the other side alone tells.
+    /// The steps of their side alone, oldest first.
     pub theirs: Vec<HistoryEntry>,
 }
 
-/// A united log, and what of it each side knows.
+/// A united log, and the heads of each side.
 struct UnitedLog {
     lines: Vec<u8>,
     log: EventLog,
-    /// The heads of our side, and those that it does not know.
+    /// The heads of our side, and those that our side does not have.
     sides: [Vec<Digest>; 2],
     compiled: Arc<UsableWorkflow>,
     cache: FoldCache,
 }
 
 impl Writer<'_> {
-    /// Settles a task's record; `None` where nothing is left to settle.
+    /// Resolves a task's record; `None` if there is nothing to resolve.
     ///
-    /// # Errors
-    ///
-    /// The log cannot be read even when united, one side removed it, or a choice is refused.
+    /// Returns an error if the united log cannot be read, one side deleted the log, or the choice is refused.
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
         let is_conflicted = self.is_conflicted(task, &unmerged)?;
@@ -111,7 +109,7 @@ impl Writer<'_> {
         let folded = match united.fold(workflow) {
             Ok(folded) => Some(folded),
             Err(FoldError::Disputed { conflict, .. }) if chosen.is_none() => {
-                let [ours, theirs] = united.stories();
+                let [ours, theirs] = united.timelines();
                 let dispute = Dispute { task: task.clone(), phases, conflict, ours, theirs };
                 return Ok(Some(Resolved::Disputed(Box::new(dispute))));
             }
@@ -151,13 +149,13 @@ impl Writer<'_> {
         Ok(Some(Resolved::Settled(Box::new(settlement))))
     }
 
-    /// The operation of git that is going on, if one is.
+    /// The git operation in progress, if there is one.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         self.workspace.store.as_ref()?.operation()
     }
 
-    /// Whether any path of the repository is unmerged.
+    /// Whether any path of the repository is unmerged. Returns an error if git fails.
     pub fn is_unmerged(&self) -> Result<bool, Error> {
         Ok(!self.unmerged()?.is_empty())
     }
@@ -189,7 +187,7 @@ impl Writer<'_> {
         Ok(UnitedLog { lines, log, sides: [ours, theirs], compiled, cache: FoldCache::default() })
     }
 
-    /// The state by which a person picks a side, which follows both.
+    /// The state after choosing a side, which follows the heads of both.
     fn chosen_state(
         &self,
         workflow: &Workflow,
@@ -205,7 +203,7 @@ impl Writer<'_> {
         state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?
     }
 
-    /// Stages a choice in the middle of an operation of git, else commits it.
+    /// Stages a choice during a git operation; otherwise commits it.
     fn record_choice(
         &self,
         task: &TaskRef,
@@ -240,7 +238,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Every other file of a task that is still in two pieces.
+    /// The findings about every other file of a task that is still in conflict.
     fn left_over(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let mut left: Vec<Diagnostic> = Vec::new();
         for one in self.unmerged()? {
@@ -250,7 +248,7 @@ impl Writer<'_> {
             let bytes = durable::read_regular(&one.path.under(&self.workspace.root)).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
             let found = conflict(&one.path, &text).unwrap_or_else(|| {
-                Diagnostic::error(Code::Unmerged, "it is unmerged").at(Place::file(&one.path))
+                Diagnostic::error(Code::Unmerged, "this file is unmerged").at(Place::file(&one.path))
             });
             left.push(found.hint(resolving(one.path.as_str())));
         }
@@ -272,7 +270,7 @@ impl UnitedLog {
         Ok(self.log.fold(workflow, &heads, &mut self.cache)?.unwrap_or_default())
     }
 
-    /// The phases that the sides are in; of a side that knows no more than the other, the same.
+    /// The phases of both sides. A side without events of its own gets the phase of the other.
     fn phases(&mut self, workflow: &Workflow) -> [String; 2] {
         let [ours, theirs] = self.sides.clone();
         let mut phase = |heads: &[Digest]| {
@@ -286,8 +284,8 @@ impl UnitedLog {
         [named(&one, &other), named(&other, &one)]
     }
 
-    /// What each side tells and the other does not, oldest first.
-    fn stories(&self) -> [Vec<HistoryEntry>; 2] {
+    /// The steps that only one side has, for each side, oldest first.
+    fn timelines(&self) -> [Vec<HistoryEntry>; 2] {
         let [ours, theirs] = [0, 1].map(|side: usize| self.log.ancestry(&self.sides[side]));
         let alone = |own: &std::collections::HashSet<Digest>, other: &std::collections::HashSet<Digest>| {
             let events = self.log.in_order().into_iter();
@@ -310,9 +308,9 @@ impl UnitedLog {
     }
 }
 
-/// What is said of a log that cannot be read though both sides are there.
+/// The error for a log that cannot be read even with both sides.
 fn unreadable(task: &TaskRef, fault: &LogFault) -> Error {
-    let message = format!("the log of `{}` cannot be read: {fault}", task.id);
+    let message = format!("cannot read the log of `{}`: {fault}", task.id);
     let hint = Some(crate::base::command(&["orch", "recover", task.id.as_str()]));
     Error::new(fault.kind.code(), message).with_hint(hint)
 }

@@ -1,4 +1,4 @@
-//! `suggestion.json`: a copy of the suggestion beside the task, ignored by git.
+//! `suggestion.json`: a copy of the suggestion in the task's directory, ignored by git.
 
 use super::Writer;
 use crate::store::durable;
@@ -6,13 +6,15 @@ use crate::survey::{Error, Sight};
 use crate::view::{Repository, Suggestions, pretty};
 
 impl Writer<'_> {
-    /// Writes a task's `suggestion.json` anew where one lies, so that none tells of an earlier phase.
+    /// Updates a task's `suggestion.json` if it exists, so that it does not describe an earlier phase.
+    /// Returns an error if it cannot be written.
     pub fn renew_suggestion(&self, judged: &Sight) -> Result<(), Error> {
-        let lies = judged.task.suggestion_path().under(&self.workspace.root).is_file();
-        if lies { self.write_suggestion(judged) } else { Ok(()) }
+        let exists = judged.task.suggestion_path().under(&self.workspace.root).is_file();
+        if exists { self.write_suggestion(judged) } else { Ok(()) }
     }
 
-    /// Writes a task's `suggestion.json`, if its content changes and git ignores it.
+    /// Writes a task's `suggestion.json` if its content changes and git ignores it. Returns an error if it
+    /// cannot be written.
     pub fn write_suggestion(&self, judged: &Sight) -> Result<(), Error> {
         if judged.untracked {
             return Ok(());
@@ -25,7 +27,7 @@ impl Writer<'_> {
         }
         let commit = self.workspace.committed(std::slice::from_ref(judged))?.into_iter().next().flatten();
         let subject = self.workspace.subject(judged, commit);
-        // The commit of HEAD changes without the task; a copy that lies around must not.
+        // The commit of HEAD changes without the task, but a copy must not.
         let repository =
             Repository { head: None, ..self.workspace.repository_under(judged.key.head.clone()) };
         let text = pretty(&Suggestions::new(repository, &[subject], None, &[]));

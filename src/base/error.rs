@@ -24,7 +24,7 @@ impl Error {
         self
     }
 
-    /// The stable code.
+    /// The stable code, which scripts may compare.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code

@@ -15,7 +15,7 @@ pub type TomlValue<'i> = TomlSpanned<DeValue<'i>>;
 /// A value and the byte range of the text that it was read from.
 #[derive(Debug, Clone)]
 pub struct Spanned<T> {
-    /// The value.
+    /// The value that was read.
     pub value: T,
     /// The byte range, half-open.
     pub span: Range<usize>,

@@ -45,7 +45,7 @@ pub struct Global {
     pub color: Colour,
 }
 
-/// Every command.
+/// The commands, in the order of `orch --help`.
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "the manual of a command is the doc comment of its arguments")]
 pub enum Command {

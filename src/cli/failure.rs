@@ -6,7 +6,7 @@ use std::io;
 /// Every exit code of `orch`, the same for all commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
-    /// Success.
+    /// The command succeeded.
     Fine = 0,
     /// The answer is no: findings, a refused move, nothing for `--for`.
     No = 1,
@@ -20,7 +20,7 @@ pub enum ExitCode {
     NotNow = 5,
     /// A fault of `orch` or of the machine it runs on.
     Fault = 70,
-    /// Interrupted.
+    /// A signal interrupted the command.
     Interrupted = 130,
 }
 
@@ -49,7 +49,7 @@ impl ExitCode {
             Self::Nothing => "there is nothing to apply, or a run waits for someone, was paused or stopped",
             Self::Busy => "busy, or the branch moved meanwhile: try again",
             Self::NotNow => {
-                "the repository does not allow it now (a merge going on, a protected branch, no identity)"
+                "the repository does not allow it now (a merge in progress, a protected branch, no identity)"
             }
             Self::Fault => "a fault of orch, or of the machine it runs on (full disk, no permission)",
             Self::Interrupted => "interrupted",
@@ -75,7 +75,7 @@ impl From<Class> for ExitCode {
 pub enum Failure {
     /// An error to report, with an optional hint.
     Reported {
-        /// The exit code.
+        /// The exit code of the process.
         exit: ExitCode,
         /// The error code, its message, and what to type next.
         error: Error,
@@ -120,7 +120,7 @@ impl Failure {
         }
     }
 
-    /// The exit code.
+    /// The exit code of the process.
     #[must_use]
     pub fn exit(&self) -> ExitCode {
         match self {

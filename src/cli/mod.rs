@@ -26,13 +26,13 @@ use std::sync::Arc;
 
 /// What every command receives.
 pub struct Context {
-    /// The global options.
+    /// The global options of the command line.
     pub global: Global,
     /// The actor on whose behalf the command runs.
     pub caller: Caller,
     /// The directory in which `orch` was started, or the one given with `-C`.
     pub start: PathBuf,
-    /// What signals do.
+    /// What signals do in this process.
     pub interrupts: Interrupts,
     logging: Arc<Logging>,
 }

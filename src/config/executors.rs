@@ -70,7 +70,7 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
     let default = ExecutorConfig::default();
     let command = table.take("command").map(|value| command(reader, value)).unwrap_or_default();
     let mut period = |key: &'static str, default: Option<Period>| {
-        let read = |text: &str| Period::parse(text).ok_or("not a duration");
+        let read = |text: &str| Period::parse(text).ok_or("the value is not a duration");
         let given = reader.parsed_at(&mut table, key, read);
         given.or(default).filter(|period| period.milliseconds() > 0)
     };

@@ -338,7 +338,7 @@ mod tests {
             ("[executor]\ncommand = 1", "2:11: config-value: expected a table, found an integer"),
             (
                 "[executor.a]\ncommand = 'claude -p'\ntimeout = '5'",
-                "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: not a duration",
+                "2:11: config-value: expected a list of strings, found a string\n3:11: config-value: the value is not a duration",
             ),
             ("[executor.a]\ncommand = ['']", "2:11: config-value: the program name is empty"),
             (

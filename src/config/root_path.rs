@@ -108,12 +108,12 @@ impl RootPath {
         let base = self.base.as_str().split('/').filter(|name| !name.is_empty());
         let mut places: Vec<PathPart> = base.map(|name| PathPart::Literal(name.to_owned())).collect();
         places.extend(self.parts.iter().take_while(|part| **part != PathPart::Any).cloned());
-        let said = places.iter().rposition(|place| !place.is_any_name()).map_or(1, |last| last + 1);
+        let fixed = places.iter().rposition(|place| !place.is_any_name()).map_or(1, |last| last + 1);
         let names: Vec<&str> = directory.as_str().split('/').collect();
-        let fits = places.iter().take(said).zip(&names).all(|(place, name)| place.fits(name));
+        let fits = places.iter().take(fixed).zip(&names).all(|(place, name)| place.fits(name));
         match names.len() {
             _ if !fits => Belongs::None,
-            depth if depth < said => Belongs::Within,
+            depth if depth < fixed => Belongs::Within,
             _ => Belongs::Whole,
         }
     }

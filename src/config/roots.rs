@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_can_be_no_id_is_told_from_a_place_that_is_none() {
+    fn an_invalid_id_is_distinguished_from_a_path_outside_the_roots() {
         let roots = roots(&[("work/*", &["work/-old"]), ("jobs/job*", &[]), ("jobs/*", &[])]);
         for (directory, expected) in [
             ("work/a\\b", Some((0, "use `/`, not `\\`"))),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_for_tasks_is_told_from_code() {
+    fn places_for_tasks_are_distinguished_from_code() {
         for (root, exclude, path, expected) in [
             ("tasks/**", &[][..], "tasks", TreePart::Whole),
             ("tasks/*", &[], "tasks", TreePart::Whole),
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(
                 roots.part(&path, false),
                 TreePart::None,
-                "a file is no place for tasks: {root} {path}"
+                "a file cannot contain tasks: {root} {path}"
             );
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn result(
     Ok(transition)
 }
 
-/// The step for an action that failed too often.
+/// The step for an action that failed too often. Returns the reason if `rule` does not run the action here.
 pub fn give_up(
     workflow: &Workflow,
     state: &State,
@@ -71,7 +71,8 @@ pub fn give_up(
     Ok(transition)
 }
 
-/// The step for a person's answer to the question that is asked now.
+/// The step for a person's answer to the question that is asked now. Returns the reason if no question is
+/// open, or it does not allow this answer.
 pub fn answer(
     workflow: &Workflow,
     state: &State,
@@ -107,7 +108,8 @@ pub(super) fn answered(
     Ok(transition)
 }
 
-/// The step for a person's choice among the actions that are offered now.
+/// The step for a person's choice among the actions that are offered now. Returns the reason if no choice is
+/// open, or the action is not among the offered ones.
 pub fn pick(
     workflow: &Workflow,
     state: &State,
@@ -117,7 +119,7 @@ pub fn pick(
 ) -> Result<Transition, Reason> {
     let decision = evaluate(workflow, &Recorded::Known(Box::new(state.clone())), facts);
     let super::Verdict::Choose(offered) = &decision.verdict else {
-        return Err("there is no choice of actions now".into());
+        return Err("no choice of actions is open".into());
     };
     if !offered.contains(action) {
         let offered = super::rules::join(offered);
@@ -180,18 +182,18 @@ pub(super) fn ended(
     facts: &Facts,
     reason: &str,
 ) -> Result<Transition, Reason> {
-    let said =
+    let named =
         reason.strip_prefix("the run ended as ").and_then(|rest| Ending::named(rest.split_once(": ")?.0));
-    let said = said.ok_or("the reason does not name the ending of the run")?;
+    let named = named.ok_or("the reason does not name the ending of the run")?;
     let phase = phase_of(workflow, state)?;
-    let may = match said {
+    let may = match named {
         Ending::Completed => phase.terminal && phase.success,
         // An agent that fails too often ends the run as well, in any phase.
         Ending::Failed => phase.terminal && !phase.success || phase.agent.is_some(),
         _ => true,
     };
     if !may {
-        return Err(format!("a run cannot end as {} in `{}`", said.as_str(), phase.id).into());
+        return Err(format!("a run cannot end as {} in `{}`", named.as_str(), phase.id).into());
     }
     here(workflow, state, facts, Kind::End, reason)
 }

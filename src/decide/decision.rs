@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A decision and its reasons. It is computed, never stored; every output of `orch` renders this value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// The task.
+    /// The id of the task.
     pub task: TaskId,
     /// The workflow that decided.
     pub workflow: WorkflowName,
@@ -119,7 +119,7 @@ impl Verdict {
 /// A need that does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BrokenNeed {
-    /// The artifact.
+    /// The name of the artifact.
     pub artifact: ArtifactName,
     /// Its path relative to the task directory.
     pub path: String,
@@ -140,7 +140,7 @@ pub struct Transition {
     pub kind: Kind,
     /// The rule that yields it, if any.
     pub rule: Option<RuleId>,
-    /// The reason.
+    /// Why the transition happens: the `because` of the rule, or the reason of a person.
     pub reason: String,
     /// The artifacts that it rests on.
     pub evidence: Vec<Evidence>,
@@ -214,7 +214,7 @@ words! {
 /// An artifact that a decision rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// The artifact.
+    /// The name of the artifact.
     pub artifact: ArtifactName,
     /// The paths of its files, relative to the task directory, with their blob ids, sorted by path.
     pub files: Vec<(String, Digest)>,
@@ -229,7 +229,7 @@ pub struct Evidence {
 /// Everything derived about one artifact: the facts that guards see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Derived {
-    /// The artifact.
+    /// The name of the artifact.
     pub name: ArtifactName,
     /// The files that count, sorted by path.
     pub files: Vec<DerivedFile>,
@@ -266,7 +266,7 @@ pub struct DerivedFile {
 /// A rule that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tried {
-    /// The rule.
+    /// The id of the rule.
     pub rule: RuleId,
     /// The outcome of the rule, in words: `to codegen`, `wait for …`.
     pub outcome: String,
@@ -296,9 +296,9 @@ pub enum Truth {
 /// A part of a guard: one operand of its outermost `&&`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardPart {
-    /// The source text.
+    /// The source text of the part, in CEL.
     pub text: String,
-    /// The result.
+    /// Whether the part is true.
     pub result: Truth,
     /// The values that it read: paths such as `plan_review.blocking` with their values; `None` if missing.
     pub saw: Vec<(String, Option<Value>)>,
@@ -309,7 +309,7 @@ pub struct GuardPart {
 /// An artifact that has to be written, corrected or rewritten.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
-    /// The artifact.
+    /// The name of the artifact.
     pub artifact: ArtifactName,
     /// One concrete path relative to the task directory, even for a glob.
     pub path: String,
@@ -344,9 +344,9 @@ words! {
 /// A transition that the rules know from here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Move {
-    /// The target phase.
+    /// The phase that the transition leads to.
     pub to: PhaseId,
-    /// The rule.
+    /// The id of the rule.
     pub rule: RuleId,
     /// Whether the rules allow the transition now.
     pub allowed: bool,

@@ -141,7 +141,7 @@ pub struct Duty {
     pub kind: DutyKind,
     /// What has to be done.
     pub task: Do,
-    /// Who must act.
+    /// Who has to do it.
     pub owner: Owner,
     /// The phase that it leads to, or whose work has to be done.
     pub phase: Option<PhaseId>,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What was observed of one task in one source (work directory, index or commit).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// The task.
+    /// The id of the task.
     pub task: TaskId,
     /// Its directory in the repository.
     pub directory: RepoPath,

@@ -41,7 +41,7 @@ pub enum Conflict {
 }
 
 impl Conflict {
-    /// The stable code.
+    /// The code for an error about this conflict.
     #[must_use]
     pub fn code(&self) -> Code {
         match self {
@@ -73,7 +73,7 @@ pub fn join(
     Ok(Merging { workflow, base: own_names.as_deref(), lead: &lead, other: &other }.joined())
 }
 
-/// Both sides, the leading one first.
+/// Both sides, the one that is less far first.
 fn sides<'s>(
     workflow: &'s Workflow,
     one: &'s State,

@@ -73,7 +73,7 @@ pub fn rollback(
             last.ok_or_else(|| {
                 let hint =
                     format!("orch rollback {} --to PHASE --reason WHY", shell_word(facts.task.as_str()));
-                refused(Code::NoEarlierPhase, "no earlier phase has its needs", hint)
+                refused(Code::NoEarlierPhase, "no earlier phase has its needs met", hint)
             })?
         }
     };

@@ -41,7 +41,7 @@ pub enum Approval {
 /// The result of checking one change of a task's record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proof {
-    /// The verdict.
+    /// The verdict on the change: that of its worst step.
     pub standing: Standing,
     /// The reason, unless the verdict says everything.
     pub why: Option<String>,
@@ -56,7 +56,7 @@ pub struct Proof {
 pub struct ProvenStep {
     /// The recorded step.
     pub entry: HistoryEntry,
-    /// The verdict.
+    /// The verdict on this step.
     pub standing: Standing,
     /// How certain it is that the recorded person acted, if the rule requires a person.
     pub approval: Option<Approval>,

@@ -105,8 +105,8 @@ impl Judge<'_> {
         if part.result == Ok(true) {
             return;
         }
-        let doubtful = |value: &Option<Value>| matches!(value, None | Some(Value::Bool(false)));
-        for (read, _) in part.saw.iter().filter(|(_, value)| doubtful(value)) {
+        let absent_or_false = |value: &Option<Value>| matches!(value, None | Some(Value::Bool(false)));
+        for (read, _) in part.saw.iter().filter(|(_, value)| absent_or_false(value)) {
             let Some((name, define)) = self.workflow.defines.iter().find(|(name, _)| name == read) else {
                 continue;
             };

@@ -19,7 +19,7 @@ pub struct Settled {
 /// One applied transition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The transition.
+    /// The applied transition.
     pub transition: Transition,
     /// The state after it.
     pub state: State,

@@ -57,7 +57,7 @@ pub struct State {
 /// The results of a task's actions. Its counters never decrease.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunRecord {
-    /// Whether the last run asked people.
+    /// Whether the last run asked people; `None` if there was no run.
     pub mode: Option<Mode>,
     /// How many actions were given up.
     pub errors: u32,
@@ -162,9 +162,9 @@ pub struct HistoryEntry {
     pub kind: super::Kind,
     /// The rule that fired, if any.
     pub rule: Option<String>,
-    /// The reason.
+    /// Why the transition happened: the `because` of the rule, or the reason of a person.
     pub reason: String,
-    /// The actor.
+    /// The actor of the transition.
     pub actor: By,
     /// The evidence: paths relative to the task directory, and blob ids.
     pub evidence: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! What a person is asked, and what they answer.
+//! Questions to a person, and their answers.
 
 use super::{refuse_untracked, state_of};
 use crate::apply::{Applied, Writer, first_applied};
@@ -10,23 +10,23 @@ use serde_json::{Map, Value};
 
 /// What a person is asked.
 pub enum Standstill<'a> {
-    /// A question, and what may be answered at which place.
+    /// A question, with the options for each JSON pointer.
     Question(&'a Ask, Vec<(String, Value)>),
-    /// To pick one of these actions.
+    /// A choice between these actions.
     Pick(Vec<ActionName>),
 }
 
-/// What was answered.
+/// One answer: a key and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// A key: `action`, or a place in the state.
+    /// The key: `action`, or a path into the state.
     pub key: String,
-    /// The value as it was typed.
+    /// The value as typed.
     pub value: String,
 }
 
 impl Asked {
-    /// Reads `key=value`.
+    /// Parses `KEY=VALUE`. Returns an error if there is no `=` or no key.
     pub fn parse(text: &str) -> Result<Self, Reason> {
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => {
@@ -37,7 +37,7 @@ impl Asked {
     }
 }
 
-/// What a person is asked about a task now.
+/// What a person is asked about a task now; `None` if there is no question.
 pub fn standstill(judged: &Sight) -> Option<Standstill<'_>> {
     if let Verdict::Choose(actions) = &judged.decision.verdict {
         return Some(Standstill::Pick(actions.clone()));
@@ -47,7 +47,8 @@ pub fn standstill(judged: &Sight) -> Option<Standstill<'_>> {
     Some(Standstill::Question(ask, decide::offers(workflow, state, facts, &ask.options)))
 }
 
-/// Records a person's answer, if it fits what is asked and what the schema of the state accepts.
+/// Records a person's answer. Returns an error if nothing is asked, or the question or the state schema
+/// rejects the answer.
 pub fn answer(
     writer: &Writer<'_>,
     task: &TaskRef,
@@ -58,7 +59,7 @@ pub fn answer(
     refuse_untracked(&judged)?;
     state_of(&judged)?;
     if standstill(&judged).is_none() {
-        let message = format!("nothing is asked about `{}` now: {}", task.id, judged.decision.reason);
+        let message = format!("there is no question about `{}` now: {}", task.id, judged.decision.reason);
         let hint = Some(command(&["orch", "suggest", task.id.as_str()]));
         return Err(Error::new(Code::NothingAsked, message).with_hint(hint));
     }
@@ -68,7 +69,7 @@ pub fn answer(
     first_applied(outcomes)
 }
 
-/// A step on the caller's order; what refuses it is told as the answer no.
+/// A step that the caller orders. If it is refused, the error has the exit code for "no".
 pub(super) fn own_step(
     writer: &Writer<'_>,
     judged: &Sight,
@@ -88,10 +89,10 @@ pub(super) fn own_step(
     }
 }
 
-/// The step that an answer makes. A value is read as JSON where that fits, else it is the text itself.
+/// The transition that an answer makes. A value is parsed as JSON if possible, and is a string otherwise.
 fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Transition, Reason> {
     let workflow = judged.workflow();
-    let state = judged.state().ok_or("the state is lost")?;
+    let state = judged.state().ok_or("the state cannot be read")?;
     let facts = &judged.observed.facts;
     let said: Vec<String> = answers.iter().map(|answer| format!("{}={}", answer.key, answer.value)).collect();
     let reason = format!("answered: {}", said.join(", "));
@@ -116,7 +117,7 @@ fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Tr
         writer.refused_data(workflow, &next).map_or(Ok(step), |why| Err(Reason::from(why)))
     };
     let first = attempt(&vec![false; answers.len()]);
-    // What reads as a number may be meant as a text, such as a name that is all digits.
+    // A value that parses as JSON may be meant as a string, such as a name made of digits.
     (0..answers.len())
         .filter(|at| as_json(&answers[*at]).is_some())
         .find_map(|at| attempt(&(0..answers.len()).map(|other| other == at).collect::<Vec<_>>()).ok())

@@ -1,4 +1,4 @@
-//! What other processes say: pause, stop, and that it may go on.
+//! Control requests from other processes: pause, stop and resume.
 
 use super::answer::own_step;
 use super::driver::take_up;
@@ -10,20 +10,22 @@ use crate::run::{ControlOutcome, ControlRequest, RunFiles, RunState};
 use crate::survey::{Error, TaskRef};
 use crate::workflow::Signal;
 
-/// What came of an order about a run.
+/// The outcome of a control request.
 pub enum Controlled {
-    /// The process that drives the task was told.
+    /// It was sent to the process that drives the task.
     Told(Box<RunState>),
-    /// No process drives it, so the order was carried out at once: the run is over, or a rule answered.
+    /// No process drives the task, so the request was executed at once: the run has ended, or a rule was
+    /// applied.
     Done(Option<Box<Applied>>),
     /// There is nothing to pause, resume or stop.
     Nothing,
 }
 
-/// How often an order is given anew to whoever took the task up meanwhile.
+/// How often to try again when another process takes the task meanwhile.
 const TRIES: u32 = 5;
 
-/// Says to whoever drives a task that it should pause or stop; where nobody does, carries it out.
+/// Asks the process that drives a task to pause or stop. If there is none, executes the request. Returns an
+/// error if the task cannot be read or a step cannot be recorded.
 pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> Result<Controlled, Error> {
     let files = RunFiles::of(&writer.workspace.root, &task.directory);
     let by = writer.stamp().by.name;
@@ -42,11 +44,11 @@ pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> 
             return Ok(done);
         }
     }
-    Err(Error::busy(format!("other processes run task `{}`", task.id)))
+    Err(Error::busy(format!("other processes keep taking task `{}`", task.id)))
 }
 
-/// Takes up a run that nobody drives only to end it: what it left running is ended, what was finished
-/// is recorded, and the rule that answers to the order is applied. `None` where somebody was quicker.
+/// Takes over a run that no process drives, in order to end it: ends the processes it left running, records
+/// finished results, and applies the rule for the request. `None` if another process was faster.
 fn end_run(
     writer: &Writer<'_>,
     task: &TaskRef,
@@ -72,8 +74,9 @@ fn end_run(
     }))
 }
 
-/// Takes back what was wished; where nobody drives the task, lets a rule answer to it. The rest is for
-/// a run, if there is one that can go on.
+/// Withdraws a pending request. If no process drives the task, applies the rule with `on = "resume"`, if
+/// there is one; continuing the run is left to the caller. Returns an error if the task cannot be read or a
+/// step cannot be recorded.
 pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> {
     let files = RunFiles::of(&writer.workspace.root, &task.directory);
     let by = writer.stamp().by.name;
@@ -88,7 +91,7 @@ pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> 
     })
 }
 
-/// Applies the rule that answers to an order, if there is one.
+/// Applies the rule for a signal, if there is one.
 fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<Option<Applied>, Error> {
     let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
@@ -100,15 +103,15 @@ fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<
     let outcomes = writer.apply(std::slice::from_ref(task), false, &|judged| {
         own_step(writer, judged, |judged| {
             let workflow = judged.workflow();
-            let state = judged.state().ok_or("the state is lost")?;
+            let state = judged.state().ok_or("the state cannot be read")?;
             decide::signalled(workflow, state, &judged.observed.facts, signal)
-                .unwrap_or_else(|| Err("no rule answers to it any more".to_owned().into()))
+                .unwrap_or_else(|| Err("no rule applies to the signal any more".to_owned().into()))
         })
     })?;
     first_applied(outcomes).map(Some)
 }
 
-/// Whether an order means something for a run that nobody drives: what is paused may be stopped.
+/// Whether a request has an effect on a run that no process drives. A paused run can still be stopped.
 fn concerns(request: ControlRequest, run: &RunState) -> bool {
     match request {
         ControlRequest::Stop => run.goes_on(),

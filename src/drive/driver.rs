@@ -1,4 +1,4 @@
-//! Carries out what the machine of a run says: judge, record, start, wait, write down.
+//! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
 use super::{
     Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, not_here, refuse_idle,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// One run as it goes on.
+/// A run in progress.
 pub(super) struct Drive<'a> {
     pub writer: &'a Writer<'a>,
     pub task: &'a TaskRef,
@@ -27,31 +27,32 @@ pub(super) struct Drive<'a> {
     /// The id of the run.
     pub id: String,
     pub started: Timestamp,
-    /// The turn of the work at hand.
+    /// The turn of the current work.
     pub turn: Option<Turn>,
-    /// Whether what an earlier process left was still running, and was ended.
+    /// Whether processes of an earlier runner were still alive, and were ended.
     pub was_running: bool,
-    /// The workflow that judged it last.
+    /// The workflow of the last evaluation.
     pub compiled: Arc<UsableWorkflow>,
-    /// The task as it was judged last, where nothing has happened since that could change it.
+    /// The last evaluation, as long as nothing has happened that could change it.
     pub judged: Option<Sight>,
-    /// What has kept it from going on.
+    /// The error that ended the run.
     pub fault: Option<Error>,
-    /// Whether it is told that something hinders.
+    /// Whether an obstacle has been reported.
     pub is_held: bool,
-    /// When this process took it up, and what it had taken before.
+    /// When this process took over the run, and the time the run had used before.
     since: (Instant, Period),
-    /// What is wished from the beginning, and by whom.
+    /// A request that is given from the start, with its reason.
     preset: Option<(ControlRequest, String)>,
     lock: Option<Lock>,
-    /// When the record was written last.
+    /// When the record was last written.
     saved: Instant,
 }
 
-/// How old the record of a run may be while an executor works.
+/// The maximum age of the record while an executor works.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// Drives a task until its run is over.
+/// Drives a task until its run ends. Returns an error if another process runs the task, the repository does
+/// not allow a commit, the first executor cannot be started, or a step cannot be recorded.
 pub fn run(
     writer: &Writer<'_>,
     task: &TaskRef,
@@ -64,7 +65,7 @@ pub fn run(
     state_of(&judged)?;
     refuse_idle(writer, &judged, options)?;
     if let (true, Some(store)) = (writer.workspace.commits(), &writer.workspace.store) {
-        // What the repository does not allow is told before anybody is started.
+        // Report a repository that does not allow commits before starting an executor.
         match store.begin().map(drop) {
             Err(error) if retry_policy(&error) == RetryPolicy::Long => {}
             other => other?,
@@ -74,8 +75,8 @@ pub fn run(
         .ok_or_else(|| Error::busy(format!("another process runs task `{}`", task.id)))
 }
 
-/// Takes up the run of a task, or begins a new one, and drives it to its end; `None` where another
-/// process does. With something wished from the beginning it only settles what there is, and ends.
+/// Continues the run of a task or starts a new one, and drives it until it ends. Returns `None` if another
+/// process drives it. With a preset request it only records what is finished, and ends.
 pub(super) fn take_up(
     writer: &Writer<'_>,
     judged: &Sight,
@@ -106,7 +107,7 @@ pub(super) fn take_up(
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
     adopt_orphans();
-    tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run begun");
+    tracing::info!(task = %judged.task.id, run = run.id, resumed = was_interrupted, "run started");
     tell(&Happened::Begun { run: &run.id, resumed: was_interrupted });
     let drive = Drive {
         writer,
@@ -133,7 +134,7 @@ pub(super) fn take_up(
 }
 
 impl Drive<'_> {
-    /// Effect after effect.
+    /// Executes effects until the run is over.
     fn go(mut self, tell: &mut Tell<'_>) -> Result<RunEnd, Error> {
         let mut effect = self.step(RunEvent::Begun, tell);
         while effect != RunEffect::Over {
@@ -164,7 +165,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells the machine what happened, and whoever watches what that means.
+    /// Feeds an event to the run machine, and reports what follows.
     pub(super) fn step(&mut self, event: RunEvent<'_>, tell: &mut Tell<'_>) -> RunEffect {
         let now = self.now();
         let effect = self.machine.step(&now, event);
@@ -200,7 +201,7 @@ impl Drive<'_> {
         effect
     }
 
-    /// Tells that an effect was not possible; that something passing hinders is told once.
+    /// Reports that an effect is not possible now. A temporary obstacle is reported only once.
     pub(super) fn block(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
         let retry = retry_policy(&error);
         if !self.is_held {
@@ -218,31 +219,30 @@ impl Drive<'_> {
         self.step(RunEvent::Blocked(effect, Blocker { retry, why }), tell)
     }
 
-    /// What time it is, and what is wished.
+    /// The time that the run has used, and the pending request.
     fn now(&self) -> Tick {
         let here = u64::try_from(self.since.0.elapsed().as_millis()).unwrap_or(u64::MAX);
         let time = Period::from_milliseconds(self.since.1.milliseconds().saturating_add(here));
         Tick { time, request: self.requested() }
     }
 
-    /// The strongest that is wished, and by whom.
+    /// The strongest pending request, with its reason.
     pub(super) fn requested(&self) -> Option<(ControlRequest, String)> {
         let said = self.files.request().map(|control| requested_by(control.request, &control.by));
-        let key = || (ControlRequest::Interrupt, "it was interrupted".to_owned());
+        let key = || (ControlRequest::Interrupt, "the run was interrupted".to_owned());
         let typed = self.stop.is_set().then(key);
         [said, typed, self.preset.clone()].into_iter().flatten().max_by_key(|(request, _)| *request)
     }
 
     fn wait(&self, time: Period) {
         let until = Instant::now() + Duration::from_millis(time.milliseconds());
-        // What is wished is known already where the run is about to end.
+        // Once the run is about to end, the request is already known.
         while Instant::now() < until && (self.machine.over.is_some() || self.requested().is_none()) {
             sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
     }
 
-    /// Writes down what must be known before anything else is done. A record that somebody cleaned away
-    /// is written again.
+    /// Writes the record if something must be persisted before the next effect, or if someone deleted it.
     fn save_if_due(&mut self) -> Result<(), Error> {
         if self.machine.unsaved || !self.files.has_record() {
             self.save()?;
@@ -257,18 +257,18 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// While an executor works, others must be able to see it and to reach it, whatever it cleans away, and
-    /// a kill must give back no more than a moment.
+    /// Keeps the lock and the record in place while an executor works, so that other processes can see and
+    /// control the run and a crash loses little of the used time.
     pub(super) fn keep_known(&mut self) {
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
             self.machine.usage.time = self.machine.usage.time.max(self.now().time);
-            // It is tried again, and once more when the executor has ended.
+            // A failure is ignored: the record is written again, at the latest when the executor has ended.
             let _ = self.save();
         }
     }
 
-    /// What could not be written down is not done.
+    /// Handles a failed write of the record: the effect is not executed.
     fn unsaved(&mut self, effect: RunEffect, error: Error, tell: &mut Tell<'_>) -> RunEffect {
         self.machine.unsaved = false;
         match effect {
@@ -277,13 +277,11 @@ impl Drive<'_> {
                 self.fault.get_or_insert(error);
                 self.step(RunEvent::Performed(tried), tell)
             }
-            // Without the task there is no place for a record; a look says that the task is gone.
-            effect if self.files.is_task_gone() => self.carry_out(effect, tell),
             effect => self.block(effect, error, tell),
         }
     }
 
-    /// The run as its record tells it.
+    /// The run as its record describes it.
     pub(super) fn known(&self) -> RunState {
         let work = self.machine.doing.clone().zip(self.turn.clone());
         let work = work.map(|(work, turn)| WorkState { work, turn });
@@ -306,7 +304,7 @@ impl Drive<'_> {
 
     fn finish(&mut self, heeded: Option<ControlRequest>, tell: &mut Tell<'_>) -> RunEffect {
         if let Some(request) = heeded {
-            tracing::info!(request = request.as_str(), "control request taken");
+            tracing::info!(request = request.as_str(), "control request applied");
         }
         self.machine.usage.time = self.machine.usage.time.max(self.now().time);
         let run = self.known();
@@ -319,7 +317,7 @@ impl Drive<'_> {
         }
     }
 
-    /// What the run came to.
+    /// Returns how the run ended. Returns the error that ended it, if there is one.
     fn close(mut self) -> Result<RunEnd, Error> {
         let (ending, reason) = self.machine.over.take().unwrap_or((Ending::Error, String::new()));
         let turns = self.machine.usage.turns;
@@ -328,7 +326,7 @@ impl Drive<'_> {
             return Err(error);
         }
         let judged = own(self.writer.workspace.look(self.task)?);
-        // A copy for convenience: what was recorded is, whether it can be written or not.
+        // Only a copy: the run's result does not depend on it.
         let _ = self.writer.renew_suggestion(&judged);
         Ok(RunEnd {
             ending,
@@ -343,18 +341,18 @@ impl Drive<'_> {
     }
 }
 
-/// A wish of somebody, in words.
+/// A request together with its reason.
 pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest, String) {
     let done = if request == ControlRequest::Stop { "stopped" } else { "paused" };
-    (request, format!("{by} {done} it"))
+    (request, format!("{by} {done} the run"))
 }
 
-/// A task that this process drives: to itself it is not somebody else who is at work.
+/// An evaluation without its runner, because that is this process.
 pub(super) fn own(judged: Sight) -> Sight {
     Sight { runner: None, ..judged }
 }
 
-/// A judged task as the machine sees it; a task of which nothing can be decided here is none.
+/// An evaluated task as input of the run machine, or why nothing can be decided about it.
 pub(super) fn case<'a>(
     judged: &'a Sight,
     has_executor: &'a dyn Fn(&str) -> bool,
@@ -375,16 +373,16 @@ pub(super) fn case<'a>(
     }
 }
 
-/// A try that was none.
+/// A try whose executor did not start.
 pub(super) fn not_started(why: String) -> Returned {
     Returned { how: ExecutorExit::NotStarted(why), result: None }
 }
 
-/// How long an error is waited for.
+/// How long to retry after an error.
 pub(super) fn retry_policy(error: &Error) -> RetryPolicy {
     match (error.class(), error.code()) {
         (Class::Busy | Class::Moved, _) => RetryPolicy::Long,
-        // A name or a key does not come by waiting.
+        // Waiting provides neither an identity nor a signing key.
         (Class::Held, Code::NoIdentity | Code::SigningFailed) => RetryPolicy::Never(Ending::Error),
         (Class::Held, _) | (_, Code::Unstable) => RetryPolicy::Short,
         _ => RetryPolicy::Never(Ending::Error),

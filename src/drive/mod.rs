@@ -1,4 +1,5 @@
-//! Driving a task: decide, perform, record, again, until the pure core says that it is over.
+//! Drives tasks: decides, starts executors and records results until the run machine ends the run; and the
+//! watch.
 
 mod answer;
 mod attended;
@@ -28,18 +29,18 @@ use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a run is to go.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Whether people are asked; by default as before, at first yes.
+    /// Whether questions are asked; by default as in the previous run, and asked in the first.
     pub mode: Option<Mode>,
-    /// A limit below the workflow's own.
+    /// A limit on turns, below that of the workflow.
     pub max_turns: Option<u32>,
-    /// The command that performs everything, instead of those in the settings.
+    /// The command for all work, instead of the configured executors.
     pub command: Vec<String>,
 }
 
-/// Says from another thread that the run should end.
+/// Stops a run from another thread.
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag {
     is_set: Arc<AtomicBool>,
@@ -47,7 +48,7 @@ pub struct StopFlag {
 }
 
 impl StopFlag {
-    /// Wants the end.
+    /// Requests the end of the run.
     pub fn stop(&self) {
         self.is_set.store(true, Ordering::SeqCst);
     }
@@ -62,82 +63,82 @@ impl StopFlag {
     }
 }
 
-/// What happens while a task is driven.
+/// An event during a run.
 pub enum Happened<'a> {
-    /// The run begins, or goes on where another one was interrupted.
+    /// The run starts or continues.
     Begun {
-        /// Its id.
+        /// The id of the run.
         run: &'a str,
-        /// Whether it goes on.
+        /// Whether it continues an interrupted run.
         resumed: bool,
     },
     /// An executor starts.
     Turn {
-        /// What it performs.
+        /// The work that starts.
         work: &'a Work,
         /// The number of the turn, from 1.
         turn: u32,
-        /// How many there may be.
+        /// The maximum number of turns.
         turns: u32,
-        /// Where its output is kept, below the repository.
+        /// The path of the executor's log, relative to the repository.
         log: &'a str,
     },
-    /// It has printed a line.
+    /// The executor has printed a line.
     Line(&'a str),
-    /// It has run so long.
+    /// How long the executor has been running.
     Tick(Period),
-    /// A result was accepted, an action given up, a question answered, a transition applied.
+    /// A result, a given-up action, an answer or a transition was recorded.
     Applied(&'a Applied),
-    /// The work of an agent is done; its files will say what came of it.
+    /// An agent has finished; its files are evaluated next.
     Done {
-        /// What was performed.
+        /// The work that was done.
         work: &'a Work,
-        /// What it says to whoever watches.
+        /// The message of the agent's result for people.
         message: Option<&'a str>,
     },
     /// A try has failed.
     Failed {
-        /// What was performed.
+        /// The work that failed.
         work: &'a Work,
-        /// Why.
+        /// The reason for people.
         why: &'a str,
-        /// How long is waited before the next try.
+        /// The delay before the next try; `None` if there is none.
         wait: Option<Period>,
     },
-    /// The repository does not allow a record now; it is tried again.
+    /// The repository does not allow a commit now; the run tries again.
     Held(&'a Error),
-    /// Something that whoever watches should know.
+    /// A finding for the user.
     Note(&'a Diagnostic),
 }
 
 /// How a run ended.
 pub struct RunEnd {
-    /// How.
+    /// The kind of ending.
     pub ending: Ending,
-    /// Why.
+    /// The reason for people.
     pub reason: String,
-    /// The task as it stands.
+    /// The task after the run.
     pub judged: Sight,
-    /// Its id; empty for a dry run.
+    /// The id of the run; empty for a dry run.
     pub run: String,
-    /// How many turns it has used, and may use.
+    /// The number of turns used, and its maximum.
     pub turns: (u32, u32),
-    /// What it has cost, as far as was reported.
+    /// The cost, as far as executors reported it.
     pub cost: f64,
     /// Whether Ctrl-C ended it.
     pub interrupted: bool,
-    /// What it would do next: for a dry run.
+    /// The next step; only for a dry run.
     pub due: Option<NextStep>,
 }
 
 impl RunEnd {
-    /// Whether a dry run has found something to do.
+    /// Whether a dry run has found a next step.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.due.is_some()
     }
 
-    /// What a dry run would perform.
+    /// The work that a dry run would start.
     #[must_use]
     pub fn work(&self) -> Option<&Work> {
         match &self.due {
@@ -147,10 +148,11 @@ impl RunEnd {
     }
 }
 
-/// What hears of it.
+/// Receives the events of a run.
 pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
 
-/// What a run would do now; nothing is written and nobody is started.
+/// What a run would do next. Writes nothing and starts no executor. Returns an error if the task cannot be
+/// read.
 pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
     let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
@@ -160,7 +162,7 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
     let due = first_step(writer, &judged, &budget, mode, options)?;
     let (ending, reason) = match &due {
         NextStep::End(ending, reason) => (*ending, reason.clone()),
-        NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would be performed", work.name())),
+        NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would run", work.name())),
         NextStep::GiveUp(failed) => (Ending::Waiting, format!("`{}` would be given up", failed.action)),
         NextStep::Answer(answer) => {
             (Ending::Waiting, format!("question `{}` would be answered by its default", answer.ask))
@@ -172,7 +174,7 @@ pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) ->
     Ok(RunEnd { ending, reason, judged, run: String::new(), turns, cost: 0.0, interrupted: false, due })
 }
 
-/// What comes first in a new run of a judged task.
+/// The first step of a new run of an evaluated task.
 fn first_step(
     writer: &Writer<'_>,
     judged: &Sight,
@@ -187,8 +189,8 @@ fn first_step(
     })
 }
 
-/// Refuses a run whose first executor cannot be started, before anything is counted or recorded. What
-/// an earlier one left needs none.
+/// Returns an error if the first executor cannot be started, before a turn is counted or a step recorded. A
+/// run with unrecorded work needs no executor.
 fn refuse_idle(writer: &Writer<'_>, judged: &Sight, options: &RunOptions) -> Result<(), Error> {
     let last = RunFiles::of(&writer.workspace.root, &judged.task.directory).read()?;
     if last.is_some_and(|last| last.unsettled().is_some()) {
@@ -222,7 +224,7 @@ fn command_for<'n>(
     Some(ExecutorConfig { command: options.command.clone(), ..configured.cloned().unwrap_or_default() })
 }
 
-/// What performs a work, and how long it may take.
+/// The executor for some work, and its time limits. Returns an error if none is configured.
 fn executor_for(
     writer: &Writer<'_>,
     workflow: &Workflow,
@@ -234,15 +236,15 @@ fn executor_for(
     let executor = command_for(writer, named.into_iter().chain([work.name()]), options);
     let Some(executor) = executor else {
         let name = named.unwrap_or(work.name());
-        let message = format!("nothing performs `{name}`: no executor is configured for it");
-        let hint = "add [executor.default] with its command to orch.toml, or: orch run TASK -- COMMAND";
+        let message = format!("no executor is configured for `{name}`");
+        let hint = "add [executor.default] with a command to orch.toml, or: orch run TASK -- COMMAND";
         return Err(Diagnostic::error(Code::NoExecutor, message).hint(hint).into());
     };
     let times = action.map(|action| action.times).unwrap_or_default().or(executor.times);
     Ok((executor, times))
 }
 
-/// What a run may use.
+/// The limits of a run.
 fn budget(workflow: &Workflow, options: &RunOptions) -> Budget {
     let limits = &workflow.limits;
     let turns = options.max_turns.map_or(limits.turns, |turns| turns.min(limits.turns));
@@ -265,12 +267,12 @@ fn refuse_untracked(judged: &Sight) -> Result<(), Error> {
 }
 
 fn not_here(task: &TaskId) -> String {
-    format!("no state of `{task}` is on this branch")
+    format!("task `{task}` is untracked: its record is not on this branch")
 }
 
-/// An executor that nobody could start: a slip of the settings or of the command line.
+/// The error for an executor that cannot be started, because of the configuration or the command line.
 fn cannot_start(why: &str) -> Error {
-    let hint = "see `command` in [executor.*] of orch.toml, or: orch run TASK -- COMMAND";
+    let hint = "correct `command` in [executor.*] of orch.toml, or: orch run TASK -- COMMAND";
     Diagnostic::error(Code::CannotStart, why).hint(hint).into()
 }
 
@@ -278,7 +280,7 @@ fn cannot_start(why: &str) -> Error {
 mod tests {
     use super::*;
 
-    /// A server has its watch on a thread of its own, orders from others, and runs on as many as it likes.
+    /// A server runs its watch in one thread, sends orders from others, and drives any number of tasks.
     #[test]
     fn what_goes_on_by_itself_can_be_sent() {
         fn is_send<T: Send>() {}

@@ -1,4 +1,4 @@
-//! One try: an executor is started and listened to, and what an earlier one left is looked at.
+//! One try: starts an executor and follows it; and recovers what an earlier runner left.
 
 use super::driver::{Drive, case, not_started};
 use super::{Happened, Tell, executor_for};
@@ -12,16 +12,16 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long a process has that is asked to end.
+/// The time between SIGTERM and SIGKILL for leftover processes.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often is looked at most whether something is wished.
+/// The minimum interval between checks for a control request.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Drive<'_> {
-    /// Starts an executor for the work at hand, and waits for its end.
+    /// Starts an executor for the current work, and waits for its end.
     pub(super) fn perform(&mut self, tell: &mut Tell<'_>) -> Returned {
         let (Some(work), Some(judged)) = (self.machine.doing.clone(), self.judged.take()) else {
-            return not_started("there is nothing to perform".to_owned());
+            return not_started("there is no work to do".to_owned());
         };
         let name = self.work_name().unwrap_or_default();
         let executor = match self.executor(&judged, &work, &name) {
@@ -31,7 +31,7 @@ impl Drive<'_> {
         let (turn, turns) = (self.machine.usage.turns, self.machine.budget.turns);
         let log = executor.log.clone();
         let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
-        tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn begun");
+        tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn started");
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
         match self.listen(&executor, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
@@ -71,8 +71,8 @@ impl Drive<'_> {
         })
     }
 
-    /// Runs an executor. Its group is written down while it works already; where that cannot be, a killed
-    /// runner would leave it behind, and it works all the same.
+    /// Runs an executor. Its process group is recorded while it already works; if that fails, it works on,
+    /// but a killed runner would leave it behind.
     fn listen(&mut self, executor: &Executor, tell: &mut Tell<'_>) -> Result<Performed, Error> {
         let (stop, files) = (self.stop.clone(), self.files.clone());
         let looked: Cell<Option<Instant>> = Cell::new(None);
@@ -92,7 +92,7 @@ impl Drive<'_> {
                     turn.process = Some(Process::new(group, at));
                 }
                 if let Err(error) = self.save() {
-                    let message = format!("that it was started could not be written down: {error}");
+                    let message = format!("cannot record the start of the executor: {error}");
                     tell(&Happened::Note(&Diagnostic::warning(Code::RunUnrecorded, message)));
                 }
             }
@@ -106,19 +106,19 @@ impl Drive<'_> {
         performed.map_err(|source| Error::io(&executor.log, source))
     }
 
-    /// What a try came to. From here on its result counts, whatever becomes of this process.
+    /// Converts the outcome of a try. From here on its result counts, even if this process dies.
     fn returned(&self, name: &str, performed: Performed, tell: &mut Tell<'_>) -> Returned {
         let how = match performed.ended {
             Ended::Well => ExecutorExit::Well,
             Ended::Stopped => ExecutorExit::Stopped,
-            Ended::Code(code) => ExecutorExit::Badly(format!("it ended with code {code}")),
-            Ended::Signal(signal) => ExecutorExit::Badly(format!("it was ended by signal {signal}")),
+            Ended::Code(code) => ExecutorExit::Badly(format!("it exited with code {code}")),
+            Ended::Signal(signal) => ExecutorExit::Badly(format!("it was killed by signal {signal}")),
             Ended::TooLong(limit) => ExecutorExit::TooLong(format!("it took longer than {limit}")),
             Ended::Silent(limit) => ExecutorExit::Badly(format!("it printed nothing for {limit}")),
             Ended::NotStarted(why) => ExecutorExit::NotStarted(why),
         };
         if how != ExecutorExit::Well {
-            // Should this process be killed now, it must not look finished.
+            // If this process is killed now, the next one must not take the result of a failed try.
             self.files.drop_result(name);
         }
         let result = performed.result.map(|result| {
@@ -127,7 +127,7 @@ impl Drive<'_> {
             if how == ExecutorExit::Well
                 && let Err(error) = self.files.keep_result(name, &value)
             {
-                let message = format!("its result could not be kept: {error}");
+                let message = format!("cannot store the result: {error}");
                 tell(&Happened::Note(&Diagnostic::warning(Code::ResultUnsaved, message)));
             }
             Ok(read)
@@ -135,13 +135,13 @@ impl Drive<'_> {
         Returned { how, result }
     }
 
-    /// What the files of the work at hand are called.
+    /// The base name of the files of the current work.
     pub(super) fn work_name(&self) -> Option<String> {
         let run = self.known();
         run.unsettled().map(|work| run.name_of(work))
     }
 
-    /// Ends what an earlier process left running, and looks what it left of its work.
+    /// Ends what an earlier runner left running, and reads the result it left.
     pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> RunEffect {
         let name = self.work_name().unwrap_or_default();
         let process = self.turn.as_mut().and_then(|turn| turn.process.take());
@@ -151,13 +151,13 @@ impl Drive<'_> {
         self.was_running |= was_running;
         let work = self.machine.doing.as_ref().map_or("", |work| work.name()).to_owned();
         if was_running {
-            tracing::warn!(work, "an executor that a killed run left was ended");
-            let message = format!("`{work}` was still running; it was ended");
+            tracing::warn!(work, "ended an executor that a killed run left behind");
+            let message = format!("`{work}` of a killed run was still running and was ended");
             tell(&Happened::Note(&Diagnostic::warning(Code::LeftProcesses, message)));
         }
         let result = self.files.left_result(&name).map(|value| ActionResult::read(&value?));
         if matches!(result, Some(Ok(_))) && !self.was_running {
-            let message = format!("`{work}` had finished; its result is taken in");
+            let message = format!("`{work}` of a killed run had finished; its result is used");
             tell(&Happened::Note(&Diagnostic::note(Code::Resumed, message)));
         }
         let judged = match self.writer.workspace.look(self.task) {
@@ -173,7 +173,7 @@ impl Drive<'_> {
         }
     }
 
-    /// What an executor finds in its environment beside what it inherits.
+    /// The variables added to the environment of an executor.
     fn environment(&self, judged: &Sight, work: &Work, name: &str) -> Result<Vec<(String, String)>, Error> {
         let state = judged.task.state_path().under(&self.writer.workspace.root);
         let result = self.files.result(name);
@@ -189,7 +189,7 @@ impl Drive<'_> {
         .to_vec())
     }
 
-    /// What an executor reads.
+    /// The text on the standard input of an executor.
     fn prompt(&self, judged: &Sight, work: &Work) -> Result<String, Error> {
         let subject = self.writer.workspace.subject(judged, None);
         let Some(action) = work.action().and_then(|name| subject.workflow.action(name)) else {
@@ -203,16 +203,16 @@ impl Drive<'_> {
 
 fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
     if performed.left_processes {
-        let message = "it left processes behind; they were ended";
+        let message = "the executor left processes behind, which were ended";
         tell(&Happened::Note(&Diagnostic::warning(Code::LeftProcesses, message)));
     }
     if let Some(fault) = &performed.log_fault {
-        let message = format!("the log {name}.log could not be kept: {fault}");
+        let message = format!("cannot write the log {name}.log: {fault}");
         tell(&Happened::Note(&Diagnostic::warning(Code::RunLog, message)));
     }
 }
 
-/// The parts of the state that a prompt shows, each with its pointer.
+/// The parts of the state that a prompt shows, each with its JSON pointer.
 fn shown(workflow: &Workflow, action: &Action, judged: &Sight) -> Vec<(String, Value)> {
     let Some(state) = judged.state() else { return Vec::new() };
     let mut whole = decide::document(state, &workflow.phase_key);

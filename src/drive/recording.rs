@@ -1,4 +1,4 @@
-//! Recording what a run does, as the repository allows it.
+//! Records the steps of a run, if the repository allows it.
 
 use super::driver::{Drive, case, own};
 use super::{Happened, Tell};
@@ -10,16 +10,16 @@ use crate::workflow::Workflow;
 use std::cell::RefCell;
 use std::path::Path;
 
-/// Why a step was not made.
+/// Why a step was not recorded.
 enum Unmade {
-    /// The workflow does not allow it.
+    /// The workflow does not permit it.
     Refused(Reason),
-    /// The task is not here, or cannot be read.
+    /// The task is not on this branch, or cannot be read.
     Blocked(Blocker),
 }
 
 impl Drive<'_> {
-    /// Records a command for the task as it is then.
+    /// Records a command for the task in its current state.
     pub(super) fn record(&mut self, command: RunCommand, tell: &mut Tell<'_>) -> RunEffect {
         if !command.may_record(&self.compiled.workflow) {
             return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), tell);
@@ -27,7 +27,7 @@ impl Drive<'_> {
         let writer = self.writer;
         let unmade: RefCell<Option<Unmade>> = RefCell::new(None);
         let steps_of = |judged: &Sight| -> Result<Settled, Error> {
-            // What is behind a link is nobody's task, whatever lies there.
+            // Files behind a symbolic link belong to no task.
             writer.refuse_link(judged)?;
             let made = match case(judged, &|_| false) {
                 Ok(case) => steps_for(writer, &command, judged, case.workflow).map_err(Unmade::Refused),
@@ -38,7 +38,7 @@ impl Drive<'_> {
             Ok(writer.workspace.after(judged, steps))
         };
         let mut wanted = Wanted::unseen(self.task);
-        // What was judged last counts, if nothing has changed by the time the lock is held.
+        // The last evaluation counts if nothing has changed by the time the lock is held.
         if let Some(judged) = self.judged.take()
             && let Ok(settled) = steps_of(&judged)
         {
@@ -67,7 +67,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Tells what was applied, and keeps how the task was judged after it.
+    /// Reports what was applied, and keeps the evaluation after it.
     fn told(&mut self, outcomes: Vec<TaskOutcome>, tell: &mut Tell<'_>) -> RecordOutcome {
         let mut noted = RecordOutcome::Nothing;
         for outcome in outcomes {
@@ -75,35 +75,35 @@ impl Drive<'_> {
                 let applied = Applied { judged: own(applied.judged), ..*applied };
                 tell(&Happened::Applied(&applied));
                 if let Err(error) = self.writer.renew_suggestion(&applied.judged) {
-                    let message = format!("suggestion.json could not be brought up to date: {error}");
+                    let message = format!("cannot update suggestion.json: {error}");
                     tell(&Happened::Note(&Diagnostic::warning(Code::SuggestionUnwritten, message)));
                 }
                 noted = RecordOutcome::Done;
-                // With a note, the task may not lie there as it was recorded.
+                // With a note, the files may differ from what was recorded.
                 self.judged = applied.notes.is_empty().then_some(applied.judged);
             }
         }
         noted
     }
 
-    /// A result that cannot be recorded yet must outlast the machine.
+    /// Syncs a result that cannot be recorded yet, so that it survives a power cut.
     fn keep_durably(&self, command: &RunCommand, tell: &mut Tell<'_>) {
         let (RunCommand::Result { .. }, Some(name)) = (command, self.work_name()) else { return };
         if let Err(error) = self.files.sync_result(&name) {
-            let message = format!("its result may not outlast the machine: {error}");
+            let message = format!("cannot sync the result to disk: {error}");
             tell(&Happened::Note(&Diagnostic::warning(Code::ResultUnsaved, message)));
         }
     }
 }
 
-/// The steps by which a command is recorded, or why it is refused.
+/// The steps that record a command, or why it is refused.
 pub(super) fn steps_for(
     writer: &Writer<'_>,
     command: &RunCommand,
     judged: &Sight,
     workflow: &Workflow,
 ) -> Result<Vec<Step>, Reason> {
-    let state = judged.state().ok_or("the state is lost")?;
+    let state = judged.state().ok_or("the state cannot be read")?;
     let recorder = Recorder {
         own: writer.caller.own_stamp(),
         caller: writer.stamp(),
@@ -116,7 +116,7 @@ pub(super) fn steps_for(
     Ok(steps)
 }
 
-/// Whether a file is there that an executor speaks of, below the task or below the repository.
+/// Whether a file that an executor names exists, relative to the task or to the repository.
 fn is_there(root: &Path, judged: &Sight, path: &str) -> bool {
     let below_task = judged.task.directory.join(path);
     let found = [below_task.ok(), RepoPath::new(path).ok()];

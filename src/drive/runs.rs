@@ -1,4 +1,4 @@
-//! Who runs what.
+//! Lists runs.
 
 use super::RunEnd;
 use crate::apply::Writer;
@@ -6,17 +6,17 @@ use crate::base::{Diagnostic, Timestamp};
 use crate::run::{RunFiles, RunState};
 use crate::survey::{Error, TaskRef, Workspace};
 
-/// A run, as it is known.
+/// The last run of a task.
 pub struct RunInfo {
-    /// The task.
+    /// The task that it ran.
     pub task: TaskRef,
-    /// What its record says.
+    /// The record of the run.
     pub run: RunState,
-    /// Whether a process drives it now.
+    /// Whether a process drives the task now.
     pub is_driven: bool,
 }
 
-/// Every run that is known, of tasks in their order, and which records cannot be read.
+/// The last run of every task, in the order of the tasks, and an error for each record that cannot be read.
 pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Error> {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for task in workspace.tasks()? {
@@ -30,8 +30,8 @@ pub fn runs(workspace: &Workspace) -> Result<(Vec<RunInfo>, Vec<Diagnostic>), Er
     Ok((runs, unreadable))
 }
 
-/// Takes in what others have ordered since a run ended as waiting: whether it ended otherwise since, or
-/// the task stands elsewhere.
+/// Updates the end of a waiting run with what others have done since: another ending, or another phase of the
+/// task. Returns whether there was anything. Returns an error if the task or the record cannot be read.
 pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Error> {
     let files = RunFiles::of(&writer.workspace.root, &end.judged.task.directory);
     let judged = writer.workspace.look(&end.judged.task)?;
@@ -47,7 +47,7 @@ pub(super) fn overrule(writer: &Writer<'_>, end: &mut RunEnd) -> Result<bool, Er
 }
 
 impl RunInfo {
-    /// How it stands, in a word: `running`, `interrupted`, or how it ended.
+    /// Its state in one word: `running`, `interrupted`, or its ending.
     #[must_use]
     pub fn standing(&self) -> &'static str {
         match (self.run.ended(), self.is_driven) {
@@ -57,7 +57,7 @@ impl RunInfo {
         }
     }
 
-    /// Since when it is what it is, as far as its record tells.
+    /// Since when it has been in this state, according to its record.
     #[must_use]
     pub fn since(&self) -> Timestamp {
         if self.run.ended().is_none() && self.is_driven { self.run.started } else { self.run.updated }

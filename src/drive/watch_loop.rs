@@ -1,7 +1,7 @@
-//! The loop of the watch: one owner of a workspace, to whom everything that happens is an event.
+//! The event loop of the watch, which owns a workspace.
 //!
-//! Files, HEAD, the clock and whoever orders something only send events. The loop takes them one moment
-//! after the other, and whoever started it renders what comes back.
+//! Files, HEAD, timers and orders only send events. The loop handles them one batch at a time, and the caller
+//! renders the effects.
 
 use super::watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 use crate::apply::{Applied, Order};
@@ -12,14 +12,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long to wait before trying again what the repository did not allow.
+/// The delay before retrying held-back transitions.
 const RETRY: Duration = Duration::from_millis(500);
-/// The same where each try may ask for a passphrase.
+/// The delay if each retry may ask for a passphrase.
 const RETRY_SIGNING: Duration = Duration::from_secs(30);
-/// How long to sleep where nothing is to be done but listening.
+/// How long to wait for events if there is nothing else to do.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// A watch that goes on by itself until it is stopped.
+/// A watch that runs until it is stopped.
 pub struct WatchLoop {
     watching: Watching,
     watcher: Watcher,
@@ -28,26 +28,26 @@ pub struct WatchLoop {
     handle: WatchHandle,
 }
 
-/// Reaches a watch from other threads, for as long as it goes on.
+/// Controls a running watch from other threads.
 #[derive(Clone)]
 pub struct WatchHandle {
     orders: Sender<OrderRequest>,
-    /// What stops or wakes the watcher at hand, which is another one after the settings have changed.
+    /// Stops or wakes the current watcher, which is replaced when the settings change.
     watcher: Arc<Mutex<Stop>>,
 }
 
 impl WatchHandle {
-    /// Ends the watch after what it does now.
+    /// Ends the watch after the current batch.
     pub fn stop(&self) {
         self.watcher.lock().unwrap_or_else(PoisonError::into_inner).stop();
     }
 
-    /// Orders a transition on behalf of a caller. The answer comes through what is returned; it is closed
-    /// without one where the watch has ended.
+    /// Orders a transition on behalf of a caller, and returns a channel for the answer. The channel is closed
+    /// without an answer if the watch has ended.
     #[must_use]
     pub fn order(&self, caller: Caller, task: TaskRef, order: Order) -> Receiver<Result<Applied, Error>> {
         let (reply, answer) = channel();
-        // Where nobody takes it any more the reply is dropped, which closes the answer.
+        // If the watch has ended, the reply is dropped, which closes the channel.
         let _ = self.orders.send(OrderRequest { caller, task, order, reply });
         self.watcher.lock().unwrap_or_else(PoisonError::into_inner).wake();
         answer
@@ -55,8 +55,8 @@ impl WatchHandle {
 }
 
 impl WatchLoop {
-    /// Begins to listen, so that nothing that happens from here on is missed. `polls` looks at intervals
-    /// instead. The error says that the root of the workspace is not there.
+    /// Starts listening, so that no later change is missed. `polls` polls instead of listening for file
+    /// system events. Returns an error if the root of the workspace does not exist.
     pub fn new(workspace: Workspace, caller: Caller, dry_run: bool, polls: bool) -> Result<Self, Error> {
         let watcher = listen(&workspace, polls)?;
         let watching = Watching::new(workspace, caller, dry_run);
@@ -71,7 +71,7 @@ impl WatchLoop {
         self.handle.clone()
     }
 
-    /// Goes on until it is stopped. `hear` is told what comes of each event; its error ends the watch.
+    /// Runs until the watch is stopped. `hear` receives each effect; its error ends the watch.
     pub fn run<E: From<Error>>(
         mut self,
         hear: &mut dyn FnMut(&Workspace, WatchEffect) -> Result<(), E>,
@@ -94,12 +94,12 @@ impl WatchLoop {
                 self.watcher = listen(self.watching.workspace(), self.polls)?;
                 let stop = self.watcher.stop_handle();
                 *self.handle.watcher.lock().unwrap_or_else(PoisonError::into_inner) = stop;
-                self.take(vec![WatchEvent::Rescan("the settings were read anew")], hear)?;
+                self.take(vec![WatchEvent::Rescan("the settings changed")], hear)?;
             }
         }
     }
 
-    /// Takes the events of one moment; returns whether the settings were read anew.
+    /// Handles one batch of events. Returns whether the settings were read again.
     fn take<E>(
         &mut self,
         events: Vec<WatchEvent>,
@@ -114,18 +114,19 @@ impl WatchLoop {
     }
 }
 
-/// Why a wait has ended without news.
+/// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited<T> {
-    /// There is something new.
+    /// `news` has returned something.
     News(T),
-    /// The time has passed.
+    /// The deadline has passed.
     TimedOut,
-    /// It was stopped.
+    /// The wait was interrupted.
     Stopped,
 }
 
-/// Waits for something new in a workspace: `news` is asked whenever files or HEAD have changed.
+/// Waits for changes in a workspace: calls `news` whenever files or HEAD have changed, until it returns
+/// something. Returns an error if the workspace cannot be watched, or the first error of the closures.
 pub fn wait_for<T, E: From<Error>>(
     workspace: &Workspace,
     until: Option<Instant>,
@@ -167,7 +168,7 @@ fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, Error> {
     Watcher::new(workspace.root(), &workspace.watched(), options)
 }
 
-/// The signals of one moment as few events as possible.
+/// Combines the signals of one batch into as few events as possible.
 fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
     let mut events = Vec::new();
     let mut changed = Vec::new();

@@ -1,6 +1,6 @@
-//! The loop of `orch watch`, without the loop: one event in, effects out, state in between.
+//! The state machine of `orch watch`: takes events and returns effects.
 //!
-//! Watcher, timers and signals only send events; a test drives it event by event.
+//! The watcher, timers and signals only send events, so a test can drive it event by event.
 
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome, Wanted, Writer};
 use crate::base::{Class, Code, Diagnostic, Digest, RepoPath, TaskId};
@@ -11,28 +11,28 @@ use crate::survey::{Caller, Error, Sight, SightKey, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
 
-/// Something that happened.
+/// An event of the watch.
 #[derive(Debug)]
 pub enum WatchEvent {
-    /// The watch begins: look at everything.
+    /// The watch starts: look at all tasks.
     Start,
     /// Something changed at or below these paths.
     Changed(Vec<RepoPath>),
     /// HEAD may have moved.
     Head,
-    /// Anything may have changed. Says why.
+    /// Anything may have changed, for this reason.
     Rescan(&'static str),
-    /// What was held back may be possible now.
+    /// Try held-back transitions again.
     Retry,
-    /// Somebody orders a transition.
+    /// A caller orders a transition.
     Order(Box<OrderRequest>),
-    /// The watch itself has trouble. Says which.
+    /// The watch has a problem, described by the text.
     Trouble(String),
 }
 
 impl WatchEvent {
-    /// Logs the event, and how long it takes. What comes again and again is no news, so that the log of an
-    /// idle watch stays as it is.
+    /// The tracing span of the event. Recurring events are logged at debug level, so that an idle watch logs
+    /// nothing.
     fn span(&self) -> tracing::Span {
         match self {
             Self::Start => tracing::info_span!("start"),
@@ -49,50 +49,50 @@ impl WatchEvent {
     }
 }
 
-/// An order, whose it is, and who waits for what comes of it.
+/// An order, and where to send the answer.
 #[derive(Debug)]
 pub struct OrderRequest {
-    /// On whose behalf.
+    /// The caller, who is recorded as the actor.
     pub caller: Caller,
-    /// The task that it is about.
+    /// The task to move.
     pub task: TaskRef,
-    /// What is ordered.
+    /// The order to execute.
     pub order: Order,
-    /// Where the answer goes.
+    /// The channel for the answer.
     pub reply: Sender<Result<Applied, Error>>,
 }
 
-/// Something to tell.
+/// An effect of the watch.
 pub enum WatchEffect {
-    /// The watch has begun over so many tasks.
+    /// The watch has started.
     Watching {
-        /// How many tasks there are.
+        /// The number of tasks.
         tasks: usize,
     },
-    /// Transitions were applied to a task, or would have been.
+    /// Transitions were applied to a task, or would be in a dry run.
     Moved(Box<Applied>),
-    /// A task stands elsewhere than it was last seen.
+    /// The decision about a task has changed.
     Stands(Box<Sight>),
-    /// The settings were read anew: what is to be watched may have changed.
+    /// The settings were read again, so the watched paths may have changed.
     Reloaded,
-    /// A task has gone.
+    /// A task no longer exists.
     Gone(TaskId),
-    /// Transitions are due but cannot be made now.
+    /// Transitions are due but cannot be committed now.
     Held {
-        /// Of which tasks.
+        /// The tasks that wait.
         tasks: Vec<TaskId>,
-        /// Why.
+        /// The reason, as a message for people.
         message: String,
         /// What to do about it.
         hint: Option<String>,
     },
-    /// Something is wrong; the watch goes on.
+    /// Something is wrong; the watch continues.
     Trouble {
-        /// What.
+        /// The message for people.
         message: String,
         /// What to do about it.
         hint: Option<String>,
-        /// Whether it is a fault of the machine, and not of what is watched.
+        /// Whether it is a fault of the machine or of `orch`.
         is_fault: bool,
     },
 }
@@ -103,22 +103,22 @@ pub struct Watching {
     caller: Caller,
     dry_run: bool,
     begun: bool,
-    /// What was last told of each task.
+    /// The last reported result of each task.
     known: BTreeMap<RepoPath, KnownTask>,
-    /// The commit that the code was last taken from.
+    /// The commit whose code was last evaluated.
     head: Option<Digest>,
-    /// Tasks whose transitions wait for the repository.
+    /// Tasks whose transitions are held back.
     held: BTreeMap<RepoPath, TaskRef>,
-    /// Whether each try may ask a person for a passphrase or a touch.
+    /// Whether each retry may ask a person for a passphrase or a touch.
     asks: bool,
-    /// What was last told about why they wait.
+    /// The last reported reason for holding back.
     told: Option<String>,
-    /// The troubles that were told.
+    /// The problems that were already reported.
     troubles: BTreeSet<String>,
 }
 
 impl Watching {
-    /// A watch that has seen nothing yet.
+    /// A watch that has not looked at anything yet.
     #[must_use]
     pub fn new(workspace: Workspace, caller: Caller, dry_run: bool) -> Self {
         Self {
@@ -135,19 +135,19 @@ impl Watching {
         }
     }
 
-    /// Whether a transition is held back and should be tried again soon.
+    /// Whether transitions are held back and should be retried soon.
     #[must_use]
     pub fn is_held(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Whether trying again asks a person for something, so that it should not happen often.
+    /// Whether a retry may ask a person for something, so that it should be rare.
     #[must_use]
     pub fn asks_for_a_person(&self) -> bool {
         self.asks
     }
 
-    /// What is watched.
+    /// The watched workspace.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
@@ -157,12 +157,12 @@ impl Watching {
         Writer::new(&self.workspace, &self.caller)
     }
 
-    /// Takes one event and says what came of it. Whatever is wrong is told; the watch goes on.
+    /// Handles one event and returns its effects. A problem is an effect; the watch continues.
     pub fn step(&mut self, event: WatchEvent) -> Vec<WatchEffect> {
         self.take(vec![event])
     }
 
-    /// Takes the events of one moment, for which HEAD is opened once.
+    /// Handles a batch of events, reading HEAD once.
     pub fn take(&mut self, events: Vec<WatchEvent>) -> Vec<WatchEffect> {
         let looks = |event: &WatchEvent| !matches!(event, WatchEvent::Trouble(_));
         let is_needed = events.iter().any(looks);
@@ -200,8 +200,8 @@ impl Watching {
         effects
     }
 
-    /// The same trouble is told once, until the settings are read anew. After a look at everything, what
-    /// was not met again is over, and would be told again.
+    /// Reports each problem once, until the settings are read again. After a look at everything, a problem
+    /// that did not recur is over and would be reported again.
     fn tell_troubles_once(&mut self, effects: &mut Vec<WatchEffect>, is_whole: bool) {
         if effects.iter().any(|effect| matches!(effect, WatchEffect::Reloaded)) {
             self.troubles.clear();
@@ -243,18 +243,18 @@ impl Watching {
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
         tasks.dedup();
         self.forget_gone(|directory| paths.iter().any(|path| touches(path, directory)), effects);
-        // What was written by ourselves, or is back as it was, was looked at already.
+        // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
         self.look(tasks, head, effects);
     }
 
-    /// Whether a task lies there as it was seen last.
+    /// Whether nothing of a task has changed since the last look.
     fn is_known(&self, task: &TaskRef, head: &Option<Head>) -> bool {
         let known = self.known.get(&task.directory);
         known.is_some_and(|known| self.workspace.is_still(task, &known.key, head.as_ref()))
     }
 
-    /// Looks at the tasks that rest on committed code, if other code is committed now.
+    /// Looks at the tasks that depend on committed code, if HEAD has moved.
     fn head_moved(&mut self, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let commit = head.as_ref().and_then(|head| head.commit);
         if commit == self.head {
@@ -266,11 +266,11 @@ impl Watching {
         self.look(tasks, head, effects);
     }
 
-    /// Carries out an order. Whoever gave it is answered; the others are told that the task moved.
+    /// Executes an order, answers its sender, and reports the transition.
     fn ordered(&mut self, request: OrderRequest, effects: &mut Vec<WatchEffect>) {
         let OrderRequest { caller, task, order, reply } = request;
         let done = Writer::new(&self.workspace, &caller).order(&task, &order, self.dry_run);
-        // Whoever does not wait for the answer any more has the order carried out all the same.
+        // The order is executed even if its sender no longer waits.
         match done {
             Ok(applied) => {
                 self.tell(TaskOutcome::Applied(Box::new(applied.clone())), effects);
@@ -286,7 +286,7 @@ impl Watching {
         self.look(tasks, head, effects);
     }
 
-    /// Every task there is; what only looks like one is told.
+    /// All tasks. Reports directories that only look like tasks.
     fn survey(&self, effects: &mut Vec<WatchEffect>) -> Vec<TaskRef> {
         let (tasks, misnamed) = match self.workspace.survey() {
             Ok(found) => found,
@@ -304,11 +304,11 @@ impl Watching {
         tasks
     }
 
-    /// New settings count only if they are whole; else the old ones stay and the fault is told.
+    /// Reads the settings again. If that fails, the old ones stay and the error is reported.
     fn reload(&mut self, effects: &mut Vec<WatchEffect>) {
         match self.workspace.reload() {
             Ok(()) => {
-                tracing::info!("the settings were read again");
+                tracing::info!("settings reloaded");
                 effects.push(WatchEffect::Reloaded);
                 for finding in self.workspace.findings().iter().filter(|finding| finding.is_error()) {
                     effects.push(WatchEffect::Trouble {
@@ -338,10 +338,10 @@ impl Watching {
         }
     }
 
-    /// Looks at each task, and settles those of which something is due in one batch.
+    /// Looks at each task, and applies what is due in one batch.
     fn look(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
         let mut due = Vec::new();
-        // One walk for all, instead of one for each.
+        // One walk over the history for all tasks.
         self.workspace.find_commits(&tasks);
         for task in tasks {
             match self.plan(|writer, plan| writer.foresee(&task, head.clone(), plan)) {
@@ -355,7 +355,7 @@ impl Watching {
         self.settle(due, effects);
     }
 
-    /// Settles tasks in one batch; if one of them stands in the way, each by itself.
+    /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
     fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
         if due.is_empty() {
             return;
@@ -370,7 +370,7 @@ impl Watching {
         }
     }
 
-    /// Does something under the plan of the settings: what the watch may do by itself.
+    /// Calls `act` with the plan of the settings: what the watch may apply on its own.
     fn plan<R>(&self, act: impl FnOnce(&Writer<'_>, &AdvancePlan<'_>) -> R) -> R {
         let watch = &self.workspace.config().watch;
         let broken_settings = self.workspace.findings().iter().any(Diagnostic::is_error);
@@ -386,7 +386,7 @@ impl Watching {
         )
     }
 
-    /// Notes tasks whose transitions cannot be made now, and tells where they stand meanwhile.
+    /// Holds back tasks whose transitions cannot be committed now, and reports their current state.
     fn hold(&mut self, due: Vec<Wanted>, error: &Error, effects: &mut Vec<WatchEffect>) {
         self.asks = error.code() == Code::SigningFailed;
         let message = error.to_string();
@@ -419,15 +419,15 @@ impl Watching {
         let before = self.known.insert(judged.task.directory.clone(), known);
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
-            // Our own commits change no code.
+            // A commit of `orch` changes no code.
             self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
         }
         if is_new && self.begun {
             let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());
             let verdict = judged.decision.verdict.name();
-            tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the task stands elsewhere");
+            tracing::info!(%task, phase = phase.map(|phase| phase.as_str()), verdict, "the decision changed");
         }
-        // Nothing is written for a task that the branch does not know.
+        // Nothing is written for an untracked task.
         if is_new
             && !self.dry_run
             && !judged.untracked
@@ -445,33 +445,33 @@ impl Watching {
     }
 }
 
-/// What was last told of a task.
+/// The last reported result of a task.
 struct KnownTask {
     task: TaskRef,
-    /// What that rests on.
+    /// What that result depends on.
     key: SightKey,
     print: Digest,
-    /// Whether committed code may move it.
+    /// Whether committed code can change it.
     on_code: bool,
 }
 
-/// Whether a task is in a state that somebody has to repair, so that it is told at once.
+/// Whether someone must repair the task, so that it is reported even at the start.
 fn is_trouble(judged: &Sight) -> bool {
     decide::trouble(&judged.decision.verdict).is_some()
 }
 
-/// Whether a change at `path` can have made a task come or go in `directory`.
+/// Whether a change at `path` can create or remove a task in `directory`.
 fn touches(path: &RepoPath, directory: &RepoPath) -> bool {
     path == directory || path.below(directory).is_some() || directory.below(path).is_some()
 }
 
-/// What a suggestion would say, as a digest.
+/// A digest of the decision.
 fn fingerprint(judged: &Sight) -> Digest {
     Digest::of_blob(format!("{:?} {:?}", judged.decision, judged.untracked).as_bytes())
 }
 
-/// Whether an error only means "not now", so that the tasks are tried again later. What one task
-/// brings on itself must not hold back the others.
+/// Whether an error is temporary, so that the tasks are tried again later. An error caused by one task must
+/// not hold back the others.
 fn passes(error: &Error, is_alone: bool) -> bool {
     match error.class() {
         Class::Busy | Class::Moved | Class::Held => true,
@@ -481,7 +481,7 @@ fn passes(error: &Error, is_alone: bool) -> bool {
 }
 
 fn trouble(error: &Error) -> WatchEffect {
-    tracing::warn!(error = error.logged(), "survived");
+    tracing::warn!(error = error.logged(), "the watch continues after an error");
     let is_fault = error.class() == Class::Fault;
     WatchEffect::Trouble { message: error.to_string(), hint: error.hint(), is_fault }
 }

@@ -209,7 +209,7 @@ impl Joiner<'_> {
 /// A recorded step: its event, and the state to which the log folds up to that event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedStep {
-    /// The event.
+    /// The event to append to the log.
     pub event: LogEvent,
     /// The state after the event, with its members in the order that folding the log yields.
     pub state: State,

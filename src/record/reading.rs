@@ -173,12 +173,12 @@ impl<'t> OwnState<'t> {
         if value.get("heads") != Some(&Value::from(heads)) || !is_edited {
             return StateDefect::OtherHeads;
         }
-        let mut said = value.clone();
-        if let Value::Object(members) = &mut said {
+        let mut found = value.clone();
+        if let Value::Object(members) = &mut found {
             ["$schema", "seal", "heads", "transcript"]
                 .iter()
                 .for_each(|key| drop(members.shift_remove(*key)));
         }
-        StateDefect::Edited { difference: difference(&document(folded, &workflow.phase_key), &said, "") }
+        StateDefect::Edited { difference: difference(&document(folded, &workflow.phase_key), &found, "") }
     }
 }

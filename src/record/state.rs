@@ -18,7 +18,7 @@ pub struct StateFault {
     pub code: Code,
     /// JSON Pointer (RFC 6901) of the offending value.
     pub pointer: String,
-    /// What is wrong.
+    /// What is wrong: one sentence without a final full stop.
     pub message: String,
 }
 

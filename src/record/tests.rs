@@ -127,7 +127,7 @@ fn branches_have_bases_and_tips() {
 }
 
 #[test]
-fn every_fault_is_told_with_its_line() {
+fn every_fault_is_reported_with_its_line() {
     let (text, _) = steps(&State::default(), 3, 100);
     let lines: Vec<&str> = text.lines().collect();
     let other = lines[1].replace("step 2", "step 9");

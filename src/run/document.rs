@@ -15,7 +15,7 @@ struct Versioned {
     version: Option<u64>,
 }
 
-/// `run.json`.
+/// The contents of `run.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunDocument {
@@ -72,7 +72,7 @@ struct PreconditionDocument {
     last: Option<(u64, Digest)>,
 }
 
-/// `control.json`.
+/// The contents of `control.json`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ControlDocument {
     request: String,

@@ -21,13 +21,13 @@ use std::process::{Child, Command, Stdio};
 pub struct Executor {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The working directory.
+    /// The working directory of the process.
     pub directory: PathBuf,
     /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
     /// The text on its standard input.
     pub prompt: String,
-    /// Its time limits.
+    /// Its soft, hard and idle time limits.
     pub times: Times,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Period,

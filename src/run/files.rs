@@ -7,8 +7,9 @@
 //! the task, the locks of the repository.
 
 use super::document::{ControlDocument, RunDocument};
+use super::output::create_anew;
 use super::record::{RunStanding, RunState};
-use crate::base::{Code, Error, Reason, RepoPath};
+use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
 use crate::scan::OWN_DIRECTORY;
 use crate::store::durable;
@@ -17,7 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub struct Lock(File);
 /// A pending control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    /// What is requested.
+    /// The request: pause or stop.
     pub request: ControlRequest,
     /// The name of the sender.
     pub by: String,
@@ -73,32 +74,50 @@ impl RunFiles {
 
     /// Creates the directory of the runs, which git ignores. An executor may have deleted it. The task's
     /// directory is never created: if someone moves it away, its place must stay empty. Returns an error if a
-    /// directory or file cannot be created.
+    /// directory or file cannot be created, or if a directory is a link: a commit can hold one, and what is
+    /// written behind it may be anywhere.
     pub fn create(&self) -> Result<(), Error> {
-        let logs = self.directory.join("logs");
-        for directory in [&self.directory, &logs] {
+        for directory in [&self.directory, &self.logs()] {
             fs::create_dir(directory).or_else(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => Ok(()),
                 _ => Err(Error::io(directory, source)),
             })?;
         }
+        self.refuse_links()?;
         let ignore = self.directory.join(".gitignore");
-        if fs::read(&ignore).is_ok_and(|text| text == b"*\n") {
+        if durable::read_regular(&ignore).is_some_and(|text| text == b"*\n") {
             return Ok(());
         }
-        fs::write(&ignore, "*\n").map_err(|source| Error::io(&ignore, source))
+        durable::write_derived(&ignore, b"*\n")
+    }
+
+    fn refuse_links(&self) -> Result<(), Error> {
+        for (directory, name) in [(&self.directory, ""), (&self.logs(), "/logs")] {
+            let is_other = directory.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir());
+            if is_other {
+                let shown = format!("{}{name}", self.shown);
+                let message = format!("{shown} is not a directory, so nothing is written there");
+                let hint = format!("remove it: rm {}", shell_word(&shown));
+                return Err(Error::new(Code::Symlink, message).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.directory.join("logs")
     }
 
     /// The path of the log of a try.
     #[must_use]
     pub fn log(&self, name: &str) -> PathBuf {
-        self.directory.join("logs").join(format!("{name}.log"))
+        self.logs().join(format!("{name}.log"))
     }
 
     /// The path of the result file of a try.
     #[must_use]
     pub fn result(&self, name: &str) -> PathBuf {
-        self.directory.join("logs").join(format!("{name}.result.json"))
+        self.logs().join(format!("{name}.result.json"))
     }
 
     /// Stores the result of a try, so that it survives the death of this process. Returns an error if it
@@ -235,15 +254,17 @@ impl RunFiles {
         RunDocument::read(&bytes).map(Some).map_err(|why| refuse(&why))
     }
 
-    /// Replaces the record of the run atomically and syncs it. Returns an error if it cannot be written.
+    /// Replaces the record of the run atomically and syncs it; of a task that is gone there is none. Returns
+    /// an error if it cannot be written.
     pub fn write(&self, run: &RunState) -> Result<(), Error> {
+        if self.is_task_gone() {
+            return Ok(());
+        }
         self.replace(&self.directory.join(RECORD), &RunDocument::of(run), true)
     }
 
-    /// Whether the directory of the task is not there any more.
-    #[must_use]
-    pub fn is_task_gone(&self) -> bool {
-        !self.task.is_dir()
+    fn is_task_gone(&self) -> bool {
+        self.task.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
     /// Whether there is a record.
@@ -259,8 +280,9 @@ impl RunFiles {
         let beside = self.directory.join(format!("{}-{name}", durable::TEMPORARY));
         let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
         let text = text.map_err(|error| Error::io(path, error.into()))?;
+        self.refuse_links()?;
         let write = || {
-            let mut file = File::create(&beside)?;
+            let mut file = create_anew(&beside)?;
             file.write_all(text.as_bytes())?;
             if sync {
                 file.sync_data()?;
@@ -318,7 +340,11 @@ impl RunFiles {
     fn control_lock(&self) -> Result<File, Error> {
         let path = self.directory.join("control.lock");
         let fail = |source| Error::io(&path, source);
-        let open = || File::options().create(true).truncate(false).write(true).open(&path);
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true).custom_flags(flags);
+        self.refuse_links()?;
+        let open = || options.open(&path);
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create()?;
@@ -333,7 +359,7 @@ impl RunFiles {
 
     /// Removes the logs of all but the last runs. Files that cannot be removed stay.
     fn prune(&self, current: &str) {
-        let entries = fs::read_dir(self.directory.join("logs")).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.logs()).into_iter().flatten().flatten();
         let named: Vec<(String, PathBuf)> = entries
             .filter_map(|entry| Some((run_of(entry.file_name().to_str()?)?.to_owned(), entry.path())))
             .collect();

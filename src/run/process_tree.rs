@@ -8,7 +8,7 @@ pub(super) struct ProcessEntry {
     /// Whether the process has ended and only waits to be reaped by its parent.
     pub is_dead: bool,
     parent: i32,
-    /// The process group.
+    /// The id of the process group.
     pub group: i32,
     /// The start time, in clock ticks after boot.
     pub started: u64,

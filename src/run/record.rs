@@ -28,15 +28,15 @@ pub struct RunState {
 /// What a run is doing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunStanding {
-    /// Between two turns.
+    /// No executor is running, and no result is waiting to be recorded.
     Idle,
     /// An executor was started, and its result is not recorded yet.
     Working(WorkState),
-    /// It is over.
+    /// The run has ended.
     Ended {
-        /// How it ended.
+        /// The kind of ending.
         ending: Ending,
-        /// Why it ended.
+        /// The reason for people.
         why: String,
         /// Work whose result could not be recorded; the next run records it first.
         kept: Option<WorkState>,
@@ -46,7 +46,7 @@ pub enum RunStanding {
 /// Work that an executor was started for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkState {
-    /// The work.
+    /// The work, with the attempt and the precondition of its result.
     pub work: Work,
     /// The turn it is performed in.
     pub turn: Turn,

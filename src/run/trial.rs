@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_secs(2);
 /// An event of a running executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Live<'a> {
-    /// It was started.
+    /// The process was started.
     Started {
         /// The id of its process group.
         group: i32,
@@ -52,7 +52,7 @@ pub enum Ended {
     NotStarted(String),
 }
 
-/// A running executor.
+/// A running executor with its pipes, its log and its limits.
 pub(super) struct ExecutorTry {
     times: Times,
     grace: Period,

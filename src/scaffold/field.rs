@@ -22,7 +22,7 @@ pub(super) enum Type {
 pub struct Field {
     /// The name, an identifier.
     pub(super) name: String,
-    /// The type.
+    /// The type of its values.
     pub(super) kind: Type,
     /// Whether the field may be absent, which expressions call null.
     pub(super) optional: bool,
@@ -31,7 +31,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The name.
+    /// The name of the field, an identifier.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

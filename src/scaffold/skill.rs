@@ -66,7 +66,7 @@ pub struct SkillAction {
 pub struct Condition {
     /// The JSON pointer of the text.
     pub pointer: String,
-    /// The text.
+    /// The text as written in the configuration.
     pub text: String,
 }
 

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// A source of a task's bytes: the work directory, the index, or the tree of a commit.
+///
+/// Methods return an error only if the source itself cannot be read; problems with single files are values.
 pub trait Source {
     /// All entries below a directory except plain directories, sorted by path. `.git` and the contents of
     /// other repositories are never listed. A missing directory yields an empty list. Returns an error if
@@ -75,7 +77,7 @@ impl Content {
 /// A child of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {
-    /// The name.
+    /// The last part of the path.
     pub name: String,
     /// Whether it is itself a directory.
     pub is_directory: bool,
@@ -114,7 +116,7 @@ impl Child {
 pub struct Entry {
     /// The path; of a name that is not UTF-8, a lossy rendering.
     pub path: String,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
     /// Whether the file is executable.
     pub executable: bool,

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_no_verdict() {
+    fn a_truncated_line_is_ignored() {
         let home = tempfile::tempdir().expect("a directory");
         let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
         let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));

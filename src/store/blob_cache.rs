@@ -1,19 +1,19 @@
-//! The blobs that were read last: whoever walks history asks for most of them again.
+//! A cache of recently read blobs, because a walk over the history reads most of them repeatedly.
 
 use git2::Oid;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many bytes a generation holds.
+/// The maximum size of a generation in bytes.
 const MOST: usize = 8 << 20;
 
-/// Blobs in two generations. When the young one is full it grows old, and what nobody asked for since
-/// the last time is forgotten.
+/// Blobs in two generations. When the young one is full, it becomes the old one, and blobs that were not read
+/// since then are dropped.
 #[derive(Default)]
 pub(super) struct BlobCache {
     young: HashMap<Oid, Arc<[u8]>>,
     old: HashMap<Oid, Arc<[u8]>>,
-    /// How many bytes the young ones have.
+    /// The size of the young generation in bytes.
     bytes: usize,
 }
 
@@ -53,13 +53,13 @@ mod tests {
             recent.put(id(number), Arc::clone(&blob));
         }
         recent.put(id(8), Arc::clone(&blob));
-        assert!(recent.get(id(1)).is_some(), "the last generation is still there");
+        assert!(recent.get(id(1)).is_some(), "the old generation is still cached");
         for number in 9..16 {
             recent.put(id(number), Arc::clone(&blob));
         }
-        assert!(recent.get(id(1)).is_some(), "it was asked for since");
-        assert!(recent.get(id(2)).is_none(), "it was not");
+        assert!(recent.get(id(1)).is_some(), "it was read since");
+        assert!(recent.get(id(2)).is_none(), "it was not read since");
         recent.put(id(99), vec![0; MOST / 8 + 1].into());
-        assert!(recent.get(id(99)).is_none(), "a large one would drive out all others");
+        assert!(recent.get(id(99)).is_none(), "a large blob would evict all others");
     }
 }

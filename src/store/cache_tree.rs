@@ -1,22 +1,24 @@
-//! The trees that an index remembers, so that the next `git commit` need not build them anew, and
-//! whoever compares it need not look into them.
+//! The cache tree extension of an index: the ids of its trees, so that `git commit` need not rebuild them and
+//! comparisons need not descend into them. See gitformat-index(5).
 
 use crate::base::Digest;
 use std::collections::{HashMap, HashSet};
 
-/// A directory as the extension remembers it.
+/// A directory in the extension.
 struct Node<'b> {
     name: &'b [u8],
-    /// Its path, from the top.
+    /// The path from the root of the repository.
     path: Vec<u8>,
-    /// How many entries its tree has and how many directories follow below it, as they stand there.
+    /// The number of entries of its tree and the number of subdirectories that follow, as written in the
+    /// file.
     numbers: &'b [u8],
     below: usize,
-    /// The tree, if it is known.
+    /// The id of its tree, if the extension contains it.
     id: Option<&'b [u8]>,
 }
 
-/// The trees that the TREE extension, its header included, knows: by path, the top being the empty one.
+/// The tree ids in the TREE extension, header included, by path; the root has the empty path. `None` if the
+/// extension is malformed.
 pub(super) fn read(extension: &[u8]) -> Option<HashMap<Vec<u8>, Digest>> {
     let known = nodes(extension)?.into_iter().filter_map(|node| {
         let id: [u8; 20] = node.id?.try_into().ok()?;
@@ -25,8 +27,8 @@ pub(super) fn read(extension: &[u8]) -> Option<HashMap<Vec<u8>, Digest>> {
     Some(known.collect())
 }
 
-/// The TREE extension, its header included, without the trees of these directories. Of a malformed
-/// one nothing remains: git builds it anew.
+/// The TREE extension, header included, with the trees of these directories invalidated. `None` if it is
+/// malformed: git then rebuilds it.
 pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(extension.len());
     for node in nodes(extension)? {
@@ -41,12 +43,12 @@ pub(super) fn forget(extension: &[u8], directories: &HashSet<Vec<u8>>) -> Option
     Some([b"TREE", &length[..], &kept].concat())
 }
 
-/// The directories of the extension, each before those below it; `None` if it is malformed.
+/// The directories of the extension, parents first; `None` if it is malformed.
 fn nodes(extension: &[u8]) -> Option<Vec<Node<'_>>> {
     let mut rest = extension.get(8..)?;
     let mut nodes = Vec::new();
     let mut path: Vec<u8> = Vec::new();
-    // Of each directory that is open: where its path ends, and how many are still to come below it.
+    // For each open directory, the length of its path and how many subdirectories are still to come.
     let mut open: Vec<(usize, usize)> = Vec::new();
     loop {
         let (name, after) = cut(rest, 0)?;
@@ -78,7 +80,7 @@ fn nodes(extension: &[u8]) -> Option<Vec<Node<'_>>> {
     rest.is_empty().then_some(nodes)
 }
 
-/// What stands before a byte, and what after it.
+/// Splits at the first `at`, which is dropped.
 fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == at)?;
     Some((&bytes[..end], &bytes[end + 1..]))
@@ -88,7 +90,7 @@ fn cut(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    /// A cache tree of nodes: name, numbers, and whether an object id follows.
+    /// Builds an extension from nodes: name, numbers, and whether an object id follows.
     fn extension(nodes: &[(&str, &str, bool)]) -> Vec<u8> {
         let mut content = Vec::new();
         for (name, numbers, id) in nodes {
@@ -128,7 +130,7 @@ mod tests {
             assert_eq!(forgotten(directories, &tree), Some(extension(&expected)), "{directories:?}");
         }
         let known = [("", "-1 1", false), ("a", "1 0", true)];
-        assert_eq!(forgotten(&[""], &known), Some(extension(&known)), "what is forgotten stays so");
+        assert_eq!(forgotten(&[""], &known), Some(extension(&known)), "an invalid tree stays invalid");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What changed between two trees, or between a tree and the index; and which commits there are.
+//! Differences between two trees or between a tree and the index, and the commits of a range.
 
 use super::sources::TREE;
 use super::{Error, IndexSource, StagedFile, Store, TreeSource, digest, oid};
@@ -8,43 +8,43 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The commits of a range: those that `to` reaches and `from` does not.
+/// The commits of a range: those reachable from `to` and not from `from`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
-    /// Where it ends.
+    /// The last commit of the range.
     pub to: Digest,
-    /// Where it begins, that commit apart; everything from the first commit on without one.
+    /// The commit before the first; `None` for the whole history.
     pub from: Option<Digest>,
 }
 
-/// A commit as an audit walks over it.
+/// A commit of a walk over the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visited {
-    /// Its id.
+    /// The commit id.
     pub id: Digest,
-    /// Its parents; none of the first commit, and none where a shallow clone ends.
+    /// Its parents; empty for a root commit and at the end of a shallow clone.
     pub parents: Vec<Digest>,
-    /// Whether its parents are not in this clone.
+    /// Whether its parents are missing because the clone is shallow.
     pub is_boundary: bool,
-    /// When it was authored.
+    /// The author time, in seconds since 1970.
     pub at: Timestamp,
-    /// Who authored it.
+    /// The name of the author.
     pub author: String,
-    /// Its message.
+    /// The whole commit message.
     pub message: String,
 }
 
-/// What is known where a push goes.
+/// The commits that the other side of a push already has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownRefs<'a> {
-    /// Here, as a server has it: every ref but the one that is pushed.
+    /// On a server: those of every local ref except the pushed one.
     AllBut(&'a str),
-    /// There: what was last seen of remotes.
+    /// On a client: those of the remote-tracking refs.
     Remotes,
 }
 
 impl Store {
-    /// The range that a text means: `A..B`, or everything that `REV` reaches.
+    /// Parses a range: `A..B`, or everything reachable from `REV`. Returns an error if a revision is unknown.
     pub fn range(&self, text: &str) -> Result<Range, Error> {
         match text.split_once("..") {
             Some((from, to)) => {
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// The commits of a range, parents before their children.
+    /// The commits of a range, parents before children. Returns an error if git cannot read them.
     pub fn commits(&self, range: &Range) -> Result<Vec<Visited>, Error> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
@@ -67,7 +67,7 @@ impl Store {
         walk.map(|id| self.visited(id?, &boundary)).collect()
     }
 
-    /// One commit.
+    /// Reads one commit. Returns an error if it does not exist.
     pub fn visit(&self, commit: Digest) -> Result<Visited, Error> {
         self.visited(oid(commit)?, &self.boundary())
     }
@@ -78,13 +78,14 @@ impl Store {
         oid(object).is_ok_and(|id| self.repo.odb().is_ok_and(|odb| odb.exists(id)))
     }
 
-    /// The commits whose parents a shallow clone does not have.
+    /// The commits at which a shallow clone ends.
     pub(super) fn boundary(&self) -> Vec<Digest> {
         let listed = fs::read_to_string(self.repo.commondir().join("shallow")).unwrap_or_default();
         listed.lines().filter_map(Digest::parse).collect()
     }
 
-    /// Commits that a push brings: those that `to` reaches and nothing that is known there does.
+    /// The commits that a push adds: those reachable from `to` and not from `known`. Returns an error if git
+    /// cannot read them.
     pub fn commits_new_to(&self, to: Digest, known: KnownRefs<'_>) -> Result<Vec<Visited>, Error> {
         let mut walk = self.repo.revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
@@ -95,7 +96,7 @@ impl Store {
                 for reference in self.repo.references()? {
                     let reference = reference?;
                     let Ok(commit) = reference.peel_to_commit() else { continue };
-                    // After the push the ref is there already, and hides nothing.
+                    // In a post-receive hook the ref has already moved and must not hide the new commits.
                     let is_pushed = reference.name() == Ok(pushed) || commit.id() == oid(to)?;
                     if !is_pushed {
                         walk.hide(commit.id())?;
@@ -106,7 +107,8 @@ impl Store {
         walk.map(|id| self.visited(id?, &[])).collect()
     }
 
-    /// The commit that an object is, or that a tag of it names; `None` of anything else.
+    /// The commit that an object is or that a tag points to; `None` for other objects. Returns an error if
+    /// the object does not exist.
     pub fn commit_of(&self, object: Digest) -> Result<Option<Digest>, Error> {
         let Ok(found) = self.repo.find_object(oid(object)?, None) else {
             return Err(super::error::unknown_revision(&object.to_string()));
@@ -114,7 +116,7 @@ impl Store {
         Ok(found.peel(ObjectType::Commit).ok().map(|commit| digest(commit.id())))
     }
 
-    /// The commits that a merge going on brings in.
+    /// The commits that an unfinished merge brings in. Returns an error if git cannot look them up.
     pub fn merge_heads(&self) -> Result<Vec<Digest>, Error> {
         let listed = fs::read_to_string(self.repo.path().join("MERGE_HEAD")).unwrap_or_default();
         Ok(listed.lines().filter_map(Digest::parse).filter(|commit| self.has(*commit)).collect())
@@ -133,7 +135,8 @@ impl Store {
         })
     }
 
-    /// The files below a directory that two commits hold differently. Costs what differs.
+    /// The files below a directory that differ between two commits. The cost depends on the difference only.
+    /// Returns an error if git cannot read a tree.
     pub fn changed(
         &self,
         before: &TreeSource<'_>,
@@ -151,7 +154,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The files below a directory that the index holds otherwise than a commit.
+    /// The files below a directory that differ between a commit and the index. Unmerged files are left out.
+    /// Returns an error if git cannot read a tree.
     pub fn staged_changes(
         &self,
         head: &TreeSource<'_>,
@@ -177,7 +181,7 @@ impl Store {
             return Ok(());
         }
         let tree = before.map(|tree| self.repo.find_tree(oid(tree)?).map_err(Error::from)).transpose()?;
-        // Most directories are the same, and are known to be by their names alone.
+        // Most directories are unchanged, which their names and tree ids show.
         let is_same = |entry: &TreeEntry<'_>| {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
             let name = entry.name().ok().filter(|_| is_tree);
@@ -191,7 +195,7 @@ impl Store {
         let after = index.directly_in(directory).into_iter();
         let mut after: BTreeMap<String, Option<StagedFile>> =
             after.filter(|(name, file)| file.is_some() || differs(name)).collect();
-        // A submodule is no file, on either side.
+        // A submodule is not a file, on either side.
         before.retain(|_, (_, mode, _)| *mode != SUBMODULE);
         after.retain(|_, file| file.as_ref().is_none_or(|file| i32::try_from(file.mode) != Ok(SUBMODULE)));
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -212,10 +216,10 @@ impl Store {
     }
 }
 
-/// The mode of a submodule, as git writes it.
+/// The file mode of a submodule.
 const SUBMODULE: i32 = 0o160_000;
 
-/// The files in which two directories differ, each of its own commit.
+/// Collects the files that differ between two directories, given as tree ids in two commits.
 pub(super) fn differ(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
@@ -238,7 +242,7 @@ pub(super) fn differ(
     Ok(())
 }
 
-/// What two directories hold differently, each of its own commit: by name what either holds there.
+/// The entries that differ between two directories, by name: what each side contains there.
 pub(super) fn unlike_names(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
@@ -255,21 +259,21 @@ pub(super) fn unlike_names(
     Ok(names)
 }
 
-/// What stands under a name in a tree: its id, its mode, and whether it is a tree itself.
+/// An entry of a tree: object id, file mode, and whether it is a tree.
 pub(super) type TreeObject = (Oid, i32, bool);
 
-/// The id of what is held, if it is a tree.
+/// The id of the entry, if it is a tree.
 pub(super) fn subtree(held: Option<TreeObject>) -> Option<Oid> {
     held.filter(|(.., is_tree)| *is_tree).map(|(id, ..)| id)
 }
 
-/// Whether something is held, and is no tree.
+/// Whether there is an entry and it is not a tree.
 pub(super) fn is_file(held: Option<TreeObject>) -> bool {
     held.is_some_and(|(.., is_tree)| !is_tree)
 }
 
-/// The entries of two trees that are not the same in both. Both are in one order, so that what is the
-/// same is passed over without a look at its name.
+/// The entries of two trees that differ. Both trees are sorted, so equal entries are skipped without reading
+/// names.
 fn unlike<'t>(
     before: Option<&'t Tree<'_>>,
     after: Option<&'t Tree<'_>>,
@@ -294,7 +298,7 @@ fn unlike<'t>(
     }
 }
 
-/// Entries of a tree by name: object, mode, and whether it is a tree itself.
+/// The entries of a tree by name; see [`TreeObject`].
 fn entries<'t>(entries: impl IntoIterator<Item = TreeEntry<'t>>) -> BTreeMap<String, TreeObject> {
     entries
         .into_iter()

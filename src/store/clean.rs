@@ -1,4 +1,4 @@
-//! What `git add` would store: bytes after clean filters and line-ending conversion.
+//! What `git add` would store: bytes after clean filters and line-ending conversion; see gitattributes(5).
 
 use super::{Error, Store, digest};
 use crate::base::{Digest, RepoPath};
@@ -7,11 +7,12 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Attributes that change bytes in a way only git itself knows (see gitattributes(5)).
+/// Attributes that convert bytes in a way that only git itself implements; see gitattributes(5).
 const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
 
 impl Store {
-    /// The blob id that `git add` would store for these bytes at this path.
+    /// The blob id that `git add` would store for these bytes at this path. Returns an error if a filter
+    /// fails.
     pub fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         if self.is_stored_as_is(path, bytes)? {
             return Ok(Digest::of_blob(bytes));
@@ -19,13 +20,13 @@ impl Store {
         self.hash_object(path, bytes, &[])
     }
 
-    /// Whether `git add` would store other bytes than these.
+    /// Whether `git add` would store different bytes. Returns an error if a filter fails.
     pub fn alters(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         Ok(!self.is_stored_as_is(path, bytes)?
             && self.hash_object(path, bytes, &[])? != Digest::of_blob(bytes))
     }
 
-    /// The bytes that `git add` would store.
+    /// The bytes that `git add` would store. Returns an error if a filter fails.
     pub fn clean<'b>(&self, path: &RepoPath, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, Error> {
         if self.is_stored_as_is(path, bytes)? {
             return Ok(Cow::Borrowed(bytes));
@@ -43,14 +44,13 @@ impl Store {
         Ok(digest(id))
     }
 
-    /// Whether nothing would convert these bytes. Without a carriage return no line ending can be
-    /// converted on the way in, whatever the settings say.
+    /// Whether `git add` would store the bytes unchanged. Without a carriage return, no line-ending setting
+    /// has an effect.
     pub fn is_stored_as_is(&self, path: &RepoPath, bytes: &[u8]) -> Result<bool, Error> {
         if bytes.contains(&b'\r') {
             return Ok(false);
         }
-        // libgit2 reads the whole index before it answers, so it is asked only where an attribute
-        // file speaks of conversion at all.
+        // libgit2 reads the whole index to answer, so ask it only if some attribute file mentions conversion.
         if !self.converts_somewhere(path) {
             return Ok(true);
         }
@@ -64,7 +64,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether a filter stands between what git stores of a path and what lies in the work tree.
+    /// Whether an attribute makes the stored bytes of a path differ from those in the work tree.
     #[must_use]
     pub fn is_filtered(&self, path: &RepoPath) -> bool {
         let flags = AttrCheckFlags::default();
@@ -74,7 +74,7 @@ impl Store {
         })
     }
 
-    /// Whether any attribute file that concerns a path names a converting attribute.
+    /// Whether any attribute file that applies to a path mentions a converting attribute.
     fn converts_somewhere(&self, path: &RepoPath) -> bool {
         let above = std::iter::successors(path.parent(), RepoPath::parent);
         let in_tree = above.map(|directory| directory.under(&self.root).join(".gitattributes"));
@@ -97,7 +97,7 @@ impl Store {
         })
     }
 
-    /// Attribute files outside the repository: the user's and the system's (see gitattributes(5)).
+    /// Attribute files outside the repository: the user's and the system's; see gitattributes(5).
     fn shared_attributes(&self) -> &[PathBuf] {
         self.shared_attributes.get_or_init(|| {
             let config = self.repo.config().and_then(|mut config| config.snapshot());

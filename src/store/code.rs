@@ -1,7 +1,7 @@
-//! Committed code: the part of a commit's tree that is evidence, and the commits that changed it.
+//! Committed code as evidence: a part of a commit's tree, and the commits that changed it.
 //!
-//! A part is known by the ids of a few objects. Its digest is the id that git itself would give to a
-//! tree of this part alone, so that equal code has equal digests in every clone.
+//! The digest of a part is the id that git would give to a tree of this part alone, so equal code has the
+//! same digest in every clone.
 
 use super::changes::{differ, is_file, subtree, unlike_names};
 use super::tree::entry_at;
@@ -12,63 +12,63 @@ use git2::{Commit as GitCommit, ObjectType, Oid, Tree};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// How many commits are looked through at most.
+/// The maximum number of commits that are searched.
 const MOST_COMMITS: usize = 1000;
-/// How many files are told at most.
+/// The maximum number of files that are listed.
 const MOST_FILES: usize = 1000;
 
-/// What was computed of parts, by their names.
+/// Cached results by the name of the part.
 pub(super) type Parts = RefCell<HashMap<String, KnownCode>>;
 
-/// What was computed of one part.
+/// Cached results for one part.
 #[derive(Default)]
 pub(super) struct KnownCode {
-    /// Its digest in whole trees.
+    /// The digest of the part, by the id of the whole tree.
     digests: HashMap<Oid, Digest>,
-    /// The commits that were looked at, and what is told of those that changed it.
+    /// For each visited commit, its description if it changed the part.
     commits: HashMap<Oid, Option<CodeCommit>>,
 }
 
-/// A part of every commit's tree.
+/// A part of the tree of any commit.
 pub struct CodePart<'a> {
-    /// What tells this part from any other.
+    /// A name that identifies the part; cache key.
     pub name: String,
-    /// How much of what lies at a path belongs to it; the flag says that it is a directory.
+    /// How much of a path belongs to the part; the flag says whether the path is a directory.
     pub part: &'a dyn Fn(&RepoPath, bool) -> TreePart,
 }
 
-/// From where on commits are told.
+/// Where a list of code changes starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
-    /// The newest commit that changed this file, itself included.
+    /// At the newest commit that changed this file, which is included.
     Changed(RepoPath),
-    /// The newest commit in which the code was one of these.
+    /// After the newest commit in which the code had one of these digests.
     Was(Vec<Digest>),
 }
 
-/// What happened to code.
+/// The changes of a part since a start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Since {
-    /// The commits that changed it, newest first.
+    /// The commits that changed it, newest first; at most 1,000 commits are searched.
     pub commits: Vec<CodeCommit>,
-    /// The files that are not what they were, in path order.
+    /// The files that differ, in path order; at most 1,000.
     pub files: Vec<RepoPath>,
 }
 
-/// A commit that changed code.
+/// A commit that changed the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeCommit {
-    /// Its id.
+    /// The commit id.
     pub id: Digest,
-    /// The first line of its message.
+    /// The first line of the message.
     pub subject: String,
-    /// The tasks that its trailers `Orch-Task` name.
+    /// The task ids in its `Orch-Task` trailers.
     pub tasks: Vec<String>,
 }
 
 impl Store {
-    /// The id that git would give to a tree of this part of what a commit holds; no commit holds
-    /// nothing.
+    /// The digest of this part in a commit; that of the empty tree without a commit. Returns an error if git
+    /// cannot read a tree.
     pub fn code_digest(&self, commit: Option<Digest>, code: &CodePart<'_>) -> Result<Digest, Error> {
         match commit {
             Some(commit) => self.digest_of_part(self.repo.find_commit(oid(commit)?)?.tree_id(), code),
@@ -76,8 +76,9 @@ impl Store {
         }
     }
 
-    /// What happened to code up to a commit since it began; `None` where this clone does not reach back
-    /// so far. `may_note` allows to keep notes of what was found.
+    /// The changes of a part from `start` to `head`; `None` if the history of this clone does not reach back
+    /// to the start. `may_note` permits updating the cache in the git directory. Returns an error if git
+    /// cannot read the history.
     pub fn code_since(
         &self,
         head: Digest,
@@ -138,17 +139,17 @@ impl Store {
         Ok(Some(since))
     }
 
-    /// The newest commit that is meant, among those that another reaches; not all of history is searched.
+    /// The newest commit reachable from `from` for which `is_meant` is true, among the first 10,000.
     fn find(
         &self,
         from: Digest,
         mut is_meant: impl FnMut(&GitCommit<'_>) -> Result<bool, Error>,
     ) -> Result<Option<Digest>, Error> {
-        // Any order but the one that walks have by themselves would need all of history first.
+        // Any other order than the default would require reading the whole history first.
         let mut walk = self.repo.revwalk()?;
         walk.push(oid(from)?)?;
         for id in walk.take(10 * MOST_COMMITS) {
-            // A shallow clone ends where its history does.
+            // A shallow clone ends here.
             let Ok(commit) = self.repo.find_commit(id?) else { break };
             if is_meant(&commit)? {
                 return Ok(Some(digest(commit.id())));
@@ -157,7 +158,7 @@ impl Store {
         Ok(None)
     }
 
-    /// What is told of a commit that changed this part; `None` of any other.
+    /// The description of a commit if it changed this part, else `None`. Cached.
     fn told_of(&self, id: Oid, code: &CodePart<'_>) -> Result<Option<CodeCommit>, Error> {
         let known = self.parts.borrow().get(&code.name).and_then(|known| known.commits.get(&id).cloned());
         if let Some(known) = known {
@@ -169,7 +170,7 @@ impl Store {
         Ok(told)
     }
 
-    /// Whether a file is not what it was in any parent.
+    /// Whether a file differs from that in every parent.
     fn is_changed_by(&self, commit: &GitCommit<'_>, path: &RepoPath) -> Result<bool, Error> {
         let blob = |commit: &GitCommit<'_>| -> Result<Option<Oid>, Error> {
             Ok(entry_at(&commit.tree()?, path)?.map(|entry| entry.id()))
@@ -187,7 +188,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether this part is not what it was in any parent.
+    /// Whether this part differs from that in every parent.
     fn changes_part(&self, commit: &GitCommit<'_>, code: &CodePart<'_>) -> Result<bool, Error> {
         let own = self.digest_of_part(commit.tree_id(), code)?;
         if commit.parent_count() == 0 {
@@ -212,13 +213,13 @@ impl Store {
         Ok(found)
     }
 
-    /// The id of the tree of what belongs to this part; `None` where nothing does, since git knows no
-    /// empty directories. Goes down only where a directory belongs to it in part.
+    /// The id of a tree of what belongs to this part; `None` if nothing does, because git stores no empty
+    /// directories. Descends only into directories that belong partly.
     fn part_of(&self, tree: &Tree<'_>, at: &RepoPath, code: &CodePart<'_>) -> Result<Option<Digest>, Error> {
         let mut kept = Vec::new();
         for entry in tree {
             let is_tree = entry.kind() == Some(ObjectType::Tree);
-            // A name that is not UTF-8 is no place that anybody could have written down.
+            // A name that is not UTF-8 cannot appear in a pattern.
             let name = String::from_utf8_lossy(entry.name_bytes());
             let path = at.join(&name).unwrap_or_else(|_| at.clone());
             let id = match (code.part)(&path, is_tree) {
@@ -240,7 +241,7 @@ impl Store {
     }
 }
 
-/// The files of this part in which two directories differ, each of its own commit. Costs what differs.
+/// Collects the files of this part that differ between two directories, given as tree ids in two commits.
 fn changed_in_part(
     (one, before): (&TreeSource<'_>, Option<Oid>),
     (other, after): (&TreeSource<'_>, Option<Oid>),
@@ -277,7 +278,7 @@ impl CodeCommit {
     }
 }
 
-/// The id that git gives to a tree of these bytes.
+/// The id that git gives to a tree with these contents.
 fn tree_id(bytes: &[u8]) -> Digest {
     Digest::of_parts([format!("tree {}\0", bytes.len()).as_bytes(), bytes])
 }

@@ -1,4 +1,4 @@
-//! Committing a batch: built first, published last.
+//! Commits a batch: first builds the objects, then moves the branch, then updates files and index.
 
 use super::entries::Staged;
 use super::index::{IndexChange, IndexUpdate, refuse_unmerged};
@@ -18,18 +18,18 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// One commit to make.
+/// A commit to create.
 #[derive(Debug, Clone)]
 pub struct PlannedCommit {
-    /// Its message.
+    /// The complete commit message.
     pub message: String,
-    /// Files it adds or changes.
+    /// The files it adds or changes.
     pub writes: Vec<Write>,
-    /// Files it deletes.
+    /// The files it deletes.
     pub removes: Vec<RepoPath>,
 }
 
-/// One file of a commit.
+/// One file in a commit.
 #[derive(Debug, Clone)]
 pub struct Write {
     path: RepoPath,
@@ -38,32 +38,32 @@ pub struct Write {
     place: Option<Replaces>,
 }
 
-/// What a placed file replaces: the bytes that were judged, or nothing.
+/// What a placed file replaces: the content that was evaluated, or no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Replaces(Option<Digest>);
 
 impl Write {
-    /// A file that `orch` itself writes: it is placed in the work tree too, in the place of the
-    /// bytes that were judged. If others lie there by then, nothing is committed.
+    /// A file that `orch` writes, also to the work tree. `judged` is the content that was evaluated there. If
+    /// the work tree has other content by then, nothing is committed.
     #[must_use]
     pub fn own(path: RepoPath, bytes: Vec<u8>, judged: Option<&[u8]>) -> Self {
         let place = Some(Replaces(judged.map(Digest::of_blob)));
         Self { path, blob: bytes, executable: false, place }
     }
 
-    /// A file that lies in the work tree already; `blob` are its bytes as git stores them.
+    /// A file that is already in the work tree; `blob` are its bytes as git stores them.
     #[must_use]
     pub fn evidence(path: RepoPath, blob: Vec<u8>, executable: bool) -> Self {
         Self { path, blob, executable, place: None }
     }
 
-    /// Where it is written.
+    /// The path of the file, relative to the root of the repository.
     #[must_use]
     pub fn path(&self) -> &RepoPath {
         &self.path
     }
 
-    /// The bytes, as git stores them.
+    /// The bytes as git stores them.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.blob
@@ -74,21 +74,20 @@ impl Write {
     }
 }
 
-/// What was committed.
+/// The outcome of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// The commits, in order.
+    /// The new commits, oldest first.
     pub commits: Vec<Digest>,
-    /// The files that were put into the work tree, as they lay there then; not one that somebody had
-    /// changed by then.
+    /// The files written to the work tree, with their stamps; without those that someone changed since.
     pub placed: Vec<(RepoPath, FileStamp)>,
-    /// Paths of which the user has staged another version; it is left as it is.
+    /// Paths of which the user has staged another version, which is left alone.
     pub left_staged: Vec<RepoPath>,
-    /// Why the files or the index could not be brought up to date, if so; the next run finishes it.
+    /// Why files or index could not be updated, if so. The next command completes the update.
     pub unfinished: Option<String>,
 }
 
-/// The right to commit: the lock is held, and HEAD is what it was when it began.
+/// Permission to commit: holds the lock; HEAD has not moved since it began.
 pub struct Transaction<'s> {
     store: &'s Store,
     head: Head,
@@ -97,12 +96,13 @@ pub struct Transaction<'s> {
     _lock: File,
 }
 
-/// How often a lock is waited for, each time twice as long, beginning with 5 ms.
+/// How often to try to take a lock. The delay starts at 5 ms and doubles each time.
 const TRIES: u32 = 9;
 
 impl Store {
-    /// Begins a transaction: takes the lock, finishes what a killed process left, and makes sure
-    /// that this is a moment to commit. Whatever is judged for it is read after this.
+    /// Begins a transaction: takes the lock, checks that the repository allows a commit now, and completes
+    /// what a killed process left. Evaluate only what is read after this. Returns an error if another process
+    /// holds the lock, or the state of the repository, the branch or the identity does not permit a commit.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
         let lock = self.lock()?;
         self.forget_attributes();
@@ -112,7 +112,7 @@ impl Store {
         self.refuse_bare()?;
         let head = self.head()?;
         self.vet(&head)?;
-        // To look at every process takes long, and it is done once more before the branch moves.
+        // Looking at every process is slow, and it is done again before the branch moves.
         if self.message_is_open() {
             self.refuse_open_commit()?;
         }
@@ -121,7 +121,8 @@ impl Store {
         Ok(Transaction { store: self, head, author, committer, _lock: lock })
     }
 
-    /// One writer at a time, by a kernel lock that dies with its process.
+    /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
+    /// Waits up to 2.5 s.
     pub(super) fn lock(&self) -> Result<File, Error> {
         for attempt in 0..TRIES {
             if let Some(lock) = self.try_lock()? {
@@ -130,10 +131,10 @@ impl Store {
             tracing::info!(attempt, "waiting: another orch process holds the lock");
             sleep(Duration::from_millis(5 << attempt));
         }
-        Err(Error::busy("another orch is committing here"))
+        Err(Error::busy("another orch process is committing in this repository"))
     }
 
-    /// The lock, unless another process has it.
+    /// Takes the lock, or returns `None` if another process holds it.
     pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
         let directory = self.repo.path().join("orch");
@@ -153,17 +154,18 @@ impl Store {
 }
 
 impl<'s> Transaction<'s> {
-    /// Where HEAD was when it began, and after each commit is.
+    /// HEAD when the transaction began, or after its last commit.
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Makes the commits, moves the branch over all of them at once, places the files, and brings
-    /// the index up to date once.
+    /// Creates the commits, moves the branch over all of them at once, writes the files, and updates the
+    /// index once.
     ///
-    /// [`Error::moved`] means that nothing happened: read and decide again. What goes wrong
-    /// after the move is reported in the result instead, and finished by the next run.
+    /// Returns [`Error::moved`] if nothing was changed because the branch or a file did: read and decide
+    /// again. Failures after the branch has moved are not errors; [`Committed::unfinished`] reports them, and
+    /// the next command completes the work.
     pub fn commit(&mut self, planned: &[PlannedCommit]) -> Result<Committed, Error> {
         let store = self.store;
         if planned.is_empty() {
@@ -174,7 +176,7 @@ impl<'s> Transaction<'s> {
                 unfinished: None,
             });
         }
-        // Signing may wait for a person, so nobody is kept from the index meanwhile.
+        // Signing may wait for a person, so the index is not locked yet.
         let (built, objects) = self.build(planned, store.signs()?)?;
         let journal = self.journal(planned, &built)?;
         let written = store.write_journal(&journal, self.places_of(objects));
@@ -185,7 +187,7 @@ impl<'s> Transaction<'s> {
                 return Err(error);
             }
         };
-        // From here on the commits are made, and what goes wrong is left to the next run to finish.
+        // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
         for commit in &commits {
@@ -202,13 +204,13 @@ impl<'s> Transaction<'s> {
             Err(error) => ((Vec::new(), Vec::new()), Some(error.to_string())),
         };
         if let Some(error) = &unfinished {
-            tracing::warn!(error, "committed, but files or index are not up to date yet");
+            tracing::warn!(error, "committed, but could not update files or index yet");
         }
         Ok(Committed { commits, placed, left_staged, unfinished })
     }
 
-    /// Moves the branch, if nothing has changed since it was judged. While the index that is returned
-    /// is locked, nobody else can stage or check out anything.
+    /// Moves the branch if nothing has changed since it was evaluated. While the returned index is locked, no
+    /// other process can stage or check out anything.
     fn publish(
         &self,
         planned: &[PlannedCommit],
@@ -222,7 +224,7 @@ impl<'s> Transaction<'s> {
         };
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
-        // Judging may have taken a while; whatever has begun since must not get our commit under it.
+        // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
         if store.head()? != self.head || !self.is_as_judged(planned) {
@@ -232,8 +234,8 @@ impl<'s> Transaction<'s> {
         Ok((index, staged))
     }
 
-    /// Builds the chain of commits on HEAD's tree; costs the depth of the paths, not the repository.
-    /// Returns the commits, and all objects that they may have added.
+    /// Builds the chain of commits on the tree of HEAD. The cost depends on the depth of the paths, not on
+    /// the repository. Returns the commits and all objects that they may have added.
     fn build(&self, planned: &[PlannedCommit], signs: bool) -> Result<(Vec<Oid>, Vec<Oid>), Error> {
         let repo = &self.store.repo;
         let mut parent =
@@ -263,15 +265,15 @@ impl<'s> Transaction<'s> {
             };
             objects.push(commit);
             built.push(commit);
-            // On a full disk libgit2 may say that it wrote a commit which is not there.
-            let unwritten = || io::Error::new(io::ErrorKind::StorageFull, "the commit could not be written");
+            // On a full disk libgit2 may report success for a commit that it did not write.
+            let unwritten = || io::Error::new(io::ErrorKind::StorageFull, "cannot write the commit");
             let found = repo.find_commit(commit);
             parent = Some(found.map_err(|_| Error::io(&repo.commondir().join("objects"), unwritten()))?);
         }
         Ok((built, objects))
     }
 
-    /// A tree with the changes of one commit.
+    /// Applies the changes of one commit to a tree.
     fn edited(&self, base: &Tree<'_>, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
         let mut update = TreeUpdateBuilder::new();
@@ -285,7 +287,7 @@ impl<'s> Transaction<'s> {
         }
         let updated = update.create_updated(repo, base).map_err(|error| {
             if error.message().contains("D/F conflict") {
-                let why = "HEAD holds a file or a submodule where a directory of the task is";
+                let why = "HEAD has a file or a submodule in place of a directory of the task";
                 let hint = "commit the change that put the directory there, then try again".to_owned();
                 return Error::new(Code::DirectoryTaken, why).with_hint(hint);
             }
@@ -294,8 +296,8 @@ impl<'s> Transaction<'s> {
         Ok(repo.find_tree(updated)?)
     }
 
-    /// The tree of a branch's first commit. It is made of an index in memory: an edit needs a tree
-    /// to begin with, and an empty one would lie about for ever.
+    /// The tree of a branch's first commit. Built from an index in memory, because editing needs an existing
+    /// tree, and an empty tree would remain as an unused object.
     fn first_tree(&self, planned: &PlannedCommit) -> Result<Tree<'_>, Error> {
         let repo = &self.store.repo;
         let mut index = Index::new()?;
@@ -305,13 +307,13 @@ impl<'s> Transaction<'s> {
         Ok(repo.find_tree(index.write_tree_to(repo)?)?)
     }
 
-    /// The files and directories that must be on the disk before the branch names these objects: git
-    /// itself syncs no loose object, but after a reported transition a power cut must lose nothing.
+    /// The files and directories to sync before the branch points to these objects. git does not sync loose
+    /// objects, but a power cut must not lose a reported transition.
     fn places_of(&self, mut objects: Vec<Oid>) -> Vec<PathBuf> {
         objects.sort_unstable();
         objects.dedup();
         let root = self.store.repo.commondir().join("objects");
-        // An object that is not loose lies in a pack, which git itself has synced.
+        // An object that is not loose is in a pack, which git has synced.
         let mut places: Vec<PathBuf> = objects
             .iter()
             .map(|object| {
@@ -324,7 +326,7 @@ impl<'s> Transaction<'s> {
         places
     }
 
-    /// Whether the files to be replaced still hold what was judged.
+    /// Whether the files to be replaced still have the content that was evaluated.
     fn is_as_judged(&self, planned: &[PlannedCommit]) -> bool {
         planned.iter().flat_map(|one| &one.writes).all(|write| {
             let present = || {
@@ -393,7 +395,7 @@ impl<'s> Transaction<'s> {
         Err(Error::moved())
     }
 
-    /// Where the branch's move has to reach the disk.
+    /// The files and directories to sync after the branch has moved.
     fn reference_places(&self) -> Vec<PathBuf> {
         let repo = &self.store.repo;
         let path = match &self.head.branch {
@@ -426,7 +428,7 @@ fn entry(write: &Write) -> Result<IndexEntry, Error> {
     })
 }
 
-/// The files to place in the work tree: of each path the last version, and what was judged there.
+/// The files to write to the work tree: for each path the last content, and the digest that was evaluated.
 fn placed(planned: &[PlannedCommit]) -> BTreeMap<&RepoPath, (&[u8], Option<Digest>)> {
     let writes = planned.iter().flat_map(|one| &one.writes);
     let own = |write: &'_ Write| write.place.map(|Replaces(judged)| judged);

@@ -1,4 +1,4 @@
-//! What git leaves to people: an operation that is going on, and paths that are unmerged.
+//! Unfinished git operations and unmerged paths.
 
 use super::ls_files::{Listed, path_of};
 use super::{Error, Store, digest, durable, oid};
@@ -6,23 +6,23 @@ use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;
 use std::path::{Path, PathBuf};
 
-/// An operation of git that waits for somebody to go on with it.
+/// A git operation that waits to be continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// What it is, with its article.
+    /// Its name, with an article.
     pub what: &'static str,
-    /// How it goes on.
+    /// The command that continues it.
     pub next: &'static str,
-    /// What may be typed instead.
+    /// The alternative option, such as `--abort`.
     or_else: Option<&'static str>,
 }
 
-/// A path with several versions in the index, of which none is chosen yet.
+/// A path with several versions in the index, none of which is chosen yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmerged {
-    /// The path.
+    /// The path, relative to the root of the repository.
     pub path: RepoPath,
-    /// The blobs of what both sides come from, of ours and of theirs, where they have one.
+    /// The blobs of the common ancestor, of ours and of theirs; `None` for a side that has no file.
     pub stages: [Option<Digest>; 3],
 }
 
@@ -50,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// The ways out, in words.
+    /// The commands that end the operation.
     #[must_use]
     pub fn hint(&self) -> String {
         self.or_else.map_or_else(|| self.next.to_owned(), |other| format!("{}, or {other}", self.next))
@@ -58,13 +58,13 @@ impl Operation {
 }
 
 impl Store {
-    /// The operation that is going on, if one is.
+    /// The unfinished operation, if there is one.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         Operation::of(self.repo.state())
     }
 
-    /// The unmerged paths, in order.
+    /// The unmerged paths, in order. Returns an error if git fails.
     pub fn unmerged(&self) -> Result<Vec<Unmerged>, Error> {
         let listed = self.git(&["ls-files", "--unmerged", "--full-name", "-z"], &[])?;
         let mut found: Vec<Unmerged> = Vec::new();
@@ -81,7 +81,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Writes these files of `orch`'s own and marks them as resolved. Nothing else is staged.
+    /// Writes these files of `orch` and stages them, which marks them as resolved. Stages nothing else.
+    /// Returns an error if a file cannot be written or git fails.
     pub fn settle(&self, files: &[(RepoPath, Vec<u8>)]) -> Result<(), Error> {
         let _lock = self.lock()?;
         self.clear_index_lock()?;
@@ -94,7 +95,8 @@ impl Store {
         Ok(self.git(&arguments, &[]).map(drop)?)
     }
 
-    /// The commits that two come from; none where they have nothing in common, or not in this clone.
+    /// The merge bases of two commits; empty if they have no common ancestor in this clone. Returns an error
+    /// if git cannot read a commit.
     pub fn merge_bases(&self, one: Digest, another: Digest) -> Result<Vec<Digest>, Error> {
         match self.repo.merge_bases(oid(one)?, oid(another)?) {
             Ok(bases) => Ok(bases.iter().copied().map(digest).collect()),
@@ -103,14 +105,16 @@ impl Store {
         }
     }
 
-    /// Merges three files as git does without any merge driver; whether that went without conflict.
+    /// Merges three files into `ours` as git does without a merge driver. Returns whether there was no
+    /// conflict.
     pub fn merge_files(&self, base: &str, ours: &str, theirs: &str) -> bool {
         let labels = ["-L", "ours", "-L", "base", "-L", "theirs"];
         let arguments = [&["merge-file", "-q"], &labels[..], &["--", ours, base, theirs]].concat();
         self.git(&arguments, &[]).is_ok()
     }
 
-    /// Names a command as a merge driver, for this clone.
+    /// Registers a command as a merge driver in the configuration of this clone. Returns an error if it
+    /// cannot be written.
     pub fn set_merge_driver(&self, driver: &str, command: &str) -> Result<(), Error> {
         let mut config = self.repo.config()?.open_level(git2::ConfigLevel::Local)?;
         config.set_str(&format!("merge.{driver}.name"), "orch derives the record of a task")?;
@@ -118,19 +122,19 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a merge driver of this name is set.
+    /// Whether a merge driver with this name is registered.
     #[must_use]
     pub fn has_merge_driver(&self, driver: &str) -> bool {
         self.repo.config().is_ok_and(|config| config.get_string(&format!("merge.{driver}.driver")).is_ok())
     }
 
-    /// The attributes of this clone, which outrank those that are shared.
+    /// The attribute file of this clone, which takes precedence over committed ones.
     #[must_use]
     pub fn own_attributes(&self) -> PathBuf {
         self.repo.commondir().join("info/attributes")
     }
 
-    /// The merge driver that the attributes of a path name.
+    /// The value of a path's `merge` attribute.
     #[must_use]
     pub fn merge_attribute(&self, path: &RepoPath) -> Option<String> {
         let flags = git2::AttrCheckFlags::default();

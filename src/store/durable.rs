@@ -1,4 +1,4 @@
-//! Files that are whole after a crash: written beside, synced, renamed, and the directory synced.
+//! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
 use crate::scan::{FileStamp, open_regular};
@@ -7,11 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The beginning of the names of half-written files; git ignores them and the watch passes them over.
+/// The prefix of temporary file names; git and the watch ignore them.
 pub const TEMPORARY: &str = ".orch-tmp";
 
-/// Replaces a file by these bytes, or leaves it as it was. Its permissions stay. Returns its stamp, unless
-/// somebody has changed it since.
+/// Replaces a file atomically and keeps its permissions. Returns its stamp, or `None` if someone has changed
+/// it since, and an error if it cannot be written.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Error> {
     Ok(write_all(&[(path.to_owned(), bytes)])?.pop().flatten())
 }
@@ -22,7 +22,7 @@ pub fn write_derived(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     file.persist(path).map(drop).map_err(|error| Error::io(path, error.error))
 }
 
-/// Replaces a file by these bytes, or leaves it as it was, and lets everybody run it.
+/// Replaces a file atomically and makes it executable for everyone. Returns an error if it cannot be written.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = beside(path, bytes)?;
     set_permissions(file.as_file(), 0o755).map_err(|source| Error::io(path, source))?;
@@ -31,12 +31,13 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     path.parent().map_or(Ok(()), sync_one)
 }
 
-/// Replaces several files, each by its bytes or not at all; returns the stamp of each.
+/// Replaces several files, each atomically, and returns the stamp of each. Returns an error if one cannot be
+/// written.
 pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Option<FileStamp>>, Error> {
     write_all_after(&[], files)
 }
 
-/// The same, once what was written before is on the disk too.
+/// Like [`write_all`], but first syncs the files in `before`.
 pub fn write_all_after(
     before: &[PathBuf],
     files: &[(PathBuf, &[u8])],
@@ -50,7 +51,7 @@ pub fn write_all_after(
     sync(&places)?;
     let mut stamps = Vec::new();
     for (path, file) in written {
-        // Noted while nobody else knows the file: what it is found to be afterwards may be somebody else's.
+        // Taken before other processes can see the file, because afterwards it may be replaced.
         let ours = file.as_file().metadata().ok().as_ref().and_then(FileStamp::of);
         file.persist(path).map_err(|error| Error::io(path, error.error))?;
         let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
@@ -60,14 +61,14 @@ pub fn write_all_after(
     Ok(stamps)
 }
 
-/// The directories that these files lie in, each once.
+/// The parent directories of these files, without duplicates.
 #[must_use]
 pub fn directories_of<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<PathBuf> {
     let directories: BTreeSet<&Path> = files.filter_map(Path::parent).collect();
     directories.into_iter().map(Path::to_owned).collect()
 }
 
-/// The bytes in a temporary file beside `path`, not yet on the disk.
+/// Writes the bytes to a temporary file beside `path`, without syncing it.
 fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
     let fail = |source| Error::io(path, source);
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
@@ -81,7 +82,7 @@ fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
     Ok(file)
 }
 
-/// The bytes of a regular file; of anything else, such as a pipe that nobody writes to, nothing.
+/// The bytes of a regular file; `None` for anything else, such as a named pipe, and on failure.
 #[must_use]
 pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -89,18 +90,17 @@ pub fn read_regular(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// How many threads wait at once: file systems write out together what is asked for together.
+/// How many threads sync at once; file systems combine concurrent requests.
 const AT_ONCE: usize = 8;
 
-/// Makes sure that what these files and directories hold is on the disk; one that is not there is
-/// passed over.
+/// Syncs these files and directories to the disk; missing ones are skipped. Returns an error if a sync fails.
 pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
     let each = |paths: &[PathBuf]| paths.iter().try_for_each(|path| sync_one(path));
     let mut shares = paths.chunks(paths.len().div_ceil(AT_ONCE).max(1));
     let first = shares.next().unwrap_or_default();
     std::thread::scope(|scope| {
         let workers: Vec<_> = shares.map(|share| scope.spawn(move || each(share))).collect();
-        let lost = || io::Error::other("the thread that waited for the disk has died");
+        let lost = || io::Error::other("a thread that syncs files panicked");
         workers.into_iter().fold(each(first), |so_far, worker| {
             so_far.and(worker.join().unwrap_or_else(|_| Err(Error::io(Path::new(""), lost()))))
         })
@@ -115,7 +115,7 @@ fn sync_one(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A new file gets the permissions that the process would give it, not those of a private one.
+/// Sets the mode, because temporary files are created private.
 fn set_permissions(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
 }

@@ -1,8 +1,8 @@
-//! The index file taken apart, because asking a process of git for a few entries costs as much as
-//! everything else a transition does.
+//! A parser for the index file, because starting a git process to read a few entries costs as much as the
+//! rest of a transition.
 //!
-//! See gitformat-index(5). Only versions 2 and 3 whose entries all stand in this file, in order, are
-//! taken apart here. For any other the answer is `None`, and git itself is asked.
+//! See gitformat-index(5). Reads only sorted, unsplit indexes of version 2 or 3. For any other it returns
+//! `None`, and the caller asks git.
 
 use crate::base::{Digest, RepoPath};
 use std::collections::HashMap;
@@ -13,48 +13,48 @@ use std::ops::Range;
 pub(super) struct IndexEntry {
     pub blob: Digest,
     pub mode: i32,
-    /// Only intended to be added: there is nothing staged yet.
+    /// Whether it is intent-to-add only: nothing is staged yet.
     pub intended: bool,
 }
 
-/// What an index says of some paths.
+/// The index entries of some paths.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Staged {
     /// The entries at stage 0.
     pub entries: HashMap<String, IndexEntry>,
-    /// Paths with entries of an unfinished merge.
+    /// The unmerged ones of these paths.
     pub unmerged: Vec<String>,
 }
 
-/// An index file, and where its parts lie.
+/// The bytes of an index file, and the positions of its parts.
 #[derive(Debug)]
 pub(super) struct IndexFile {
     bytes: Vec<u8>,
-    /// Where each entry begins, and at last where the extensions do.
+    /// The offset of each entry, and finally that of the extensions.
     starts: Vec<usize>,
-    /// Signature and place of each extension, with its header.
+    /// The signature and range of each extension, header included.
     extensions: Vec<([u8; 4], Range<usize>)>,
-    /// The second of the last change among the files, as git saw them.
+    /// The latest modification time of the files in seconds, as recorded by git.
     newest: u32,
-    /// The numbers of the entries of an unfinished merge.
+    /// The numbers of the unmerged entries.
     unmerged: Vec<usize>,
 }
 
-/// An entry as it lies in the file.
+/// An entry as it is encoded in the file.
 pub(super) struct RawEntry<'b> {
-    /// All its bytes, the padding included.
+    /// All its bytes, padding included.
     bytes: &'b [u8],
     pub name: &'b [u8],
     flags: u16,
     more: u16,
 }
 
-/// What precedes the entries, and what follows the extensions.
+/// The sizes of the file header and of the checksum at the end.
 const HEADER: usize = 12;
 const CHECKSUM: usize = 20;
 
 impl IndexFile {
-    /// Takes the bytes of an index file apart.
+    /// Parses the bytes of an index file. Returns `None` if only git can read it.
     pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let version = number(&bytes, 4)?;
         if bytes.get(..4)? != b"DIRC" || !matches!(version, 2 | 3) {
@@ -85,7 +85,7 @@ impl IndexFile {
         let mut extensions = Vec::new();
         while at < end {
             let signature: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-            // One with a small first letter changes what the entries mean.
+            // An extension whose signature starts with a small letter changes the meaning of entries.
             if signature[0].is_ascii_lowercase() {
                 return None;
             }
@@ -96,41 +96,41 @@ impl IndexFile {
         (at == end).then_some(Self { bytes, starts, extensions, newest, unmerged })
     }
 
-    /// The index of a repository that has none yet.
+    /// The index of a repository without one.
     pub(super) fn empty() -> Self {
         let header = *b"DIRC\0\0\0\x02\0\0\0\0";
         let bytes = [&header[..], Digest::of_parts([&header[..]]).as_bytes()].concat();
         Self { bytes, starts: vec![HEADER], extensions: Vec::new(), newest: 0, unmerged: Vec::new() }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// An entry by its number.
+    /// The entry with this number.
     pub(super) fn entry(&self, number: usize) -> Option<RawEntry<'_>> {
         RawEntry::decode(self.bytes.get(*self.starts.get(number)?..*self.starts.get(number + 1)?)?)
     }
 
-    /// The entries of an unfinished merge.
+    /// The unmerged entries, at the stages 1 to 3.
     pub(super) fn unmerged(&self) -> impl Iterator<Item = RawEntry<'_>> {
         self.unmerged.iter().filter_map(|number| self.entry(*number))
     }
 
-    /// The bytes of some entries, as they are.
+    /// The bytes of a range of entries, unchanged.
     pub(super) fn raw(&self, entries: Range<usize>) -> Option<&[u8]> {
         self.bytes.get(*self.starts.get(entries.start)?..*self.starts.get(entries.end)?)
     }
 
-    /// The number of the first entry whose name is not below `name` in git's order.
+    /// The number of the first entry whose name is not less than `name` in git's order.
     pub(super) fn position(&self, name: &[u8]) -> usize {
         let starts = &self.starts[..self.len()];
         starts
             .partition_point(|at| RawEntry::decode(&self.bytes[*at..]).is_some_and(|entry| entry.name < name))
     }
 
-    /// The numbers of the entries with this name: one at stage 0, or those of an unfinished merge.
+    /// The numbers of the entries with this name: one at stage 0, or several unmerged ones.
     pub(super) fn named(&self, name: &[u8]) -> Range<usize> {
         let first = self.position(name);
         let same = (first..self.len())
@@ -138,28 +138,28 @@ impl IndexFile {
         first..first + same.count()
     }
 
-    /// Each extension: its signature, and all its bytes with the header.
+    /// The extensions: signature, and all bytes with the header.
     pub(super) fn extensions(&self) -> impl Iterator<Item = (&[u8; 4], &[u8])> {
         self.extensions.iter().map(|(signature, place)| (signature, &self.bytes[place.clone()]))
     }
 
-    /// What stands before the number of entries: the signature and the version.
+    /// The signature and the version of the file.
     pub(super) fn version(&self) -> &[u8] {
         &self.bytes[..8]
     }
 
-    /// Whether it is written without a checksum (`index.skipHash`).
+    /// Whether the file has no checksum (`index.skipHash`).
     pub(super) fn skips_checksum(&self) -> bool {
         self.bytes[self.bytes.len() - CHECKSUM..] == [0; CHECKSUM]
     }
 
-    /// Whether git looked at a file in the same second in which the file changed, or the index was
-    /// written: then the file may have changed once more without its time telling.
+    /// Whether an entry is racy: its file changed in the second in which the index was written, so another
+    /// change might have the same time. See racy-git in git's technical documentation.
     pub(super) fn is_racy(&self, written: u32) -> bool {
         self.newest >= written
     }
 
-    /// What it says of some paths.
+    /// The entries of some paths.
     pub(super) fn staged<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Staged {
         let mut found = Staged::default();
         for path in paths {
@@ -176,10 +176,10 @@ impl IndexFile {
 }
 
 impl<'b> RawEntry<'b> {
-    /// The least that an entry takes up.
+    /// The minimum size of an entry in bytes.
     const LEAST: usize = 64;
 
-    /// The entry that these bytes begin with.
+    /// Decodes the entry at the start of these bytes.
     fn decode(bytes: &'b [u8]) -> Option<Self> {
         let flags = short(bytes, 60)?;
         let (more, start) = if flags & 0x4000 == 0 { (0, 62) } else { (short(bytes, 62)?, 64) };
@@ -187,7 +187,7 @@ impl<'b> RawEntry<'b> {
             0x0fff => bytes.get(start..)?.iter().position(|byte| *byte == 0)?,
             short => short,
         };
-        // One to eight NUL bytes follow the name, up to a multiple of eight.
+        // One to eight NUL bytes pad the entry to a multiple of eight.
         let bytes = bytes.get(..(start + length + 8) & !7)?;
         let (name, padding) = bytes.get(start..)?.split_at_checked(length)?;
         padding.iter().all(|byte| *byte == 0).then_some(Self { bytes, name, flags, more })
@@ -201,7 +201,7 @@ impl<'b> RawEntry<'b> {
         self.flags & 0x4000 != 0
     }
 
-    /// The second of the file's last change, as git saw it; zero where git has not looked.
+    /// The modification time of the file in seconds; 0 if git has not recorded it.
     fn modified(&self) -> u32 {
         number(self.bytes, 8).unwrap_or_default()
     }
@@ -279,7 +279,7 @@ mod tests {
             assert_eq!(head, format!("{:o} {} 0", entry.mode, entry.blob), "{path}");
             assert_eq!(entry.intended, path == "later", "{path}");
         }
-        // Whatever is cut off or overwritten, the answer is an answer.
+        // No truncated or corrupted file makes it panic.
         for length in 0..bytes.len() {
             assert!(parse(&bytes[..length]).is_none(), "cut off after {length}");
         }

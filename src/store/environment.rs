@@ -1,27 +1,27 @@
-//! Which repository is meant: the one around a directory, or the one that the environment names.
+//! Finds the repository: the one around a directory, or the one that the environment names.
 
 use super::{Error, IndexGate};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What the environment says to git; read once, where the program begins.
+/// The git environment variables, read once at the start of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// `GIT_DIR`: where the repository is.
+    /// `GIT_DIR`: the git directory.
     pub git_dir: Option<PathBuf>,
-    /// `GIT_WORK_TREE`: where its work tree is.
+    /// `GIT_WORK_TREE`: the root of the work tree.
     pub work_tree: Option<PathBuf>,
-    /// `GIT_INDEX_FILE`: the index that a hook is asked about.
+    /// `GIT_INDEX_FILE`: the index that a hook has to check.
     pub index_file: Option<PathBuf>,
-    /// Whether settings are given, as `git -c` does.
+    /// Whether the environment contains settings, as `git -c` passes them.
     pub has_settings: bool,
     /// The gate that the stores opened with it pass to lock an index.
     pub index_gate: IndexGate,
 }
 
 impl Environment {
-    /// Reads it from environment variables, given by a function.
+    /// Reads the environment variables through a function.
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name: &str| variable(name).filter(|value| !value.is_empty());
@@ -34,30 +34,30 @@ impl Environment {
         }
     }
 
-    /// The same, with paths that are relative to `start`, as git reads them after `-C`.
+    /// Makes relative paths absolute, as seen from `start`, like git does after `-C`.
     #[must_use]
     pub fn seen_from(self, start: &Path) -> Self {
         let absolute = |path: Option<PathBuf>| path.map(|path| start.join(path));
         Self { git_dir: absolute(self.git_dir), work_tree: absolute(self.work_tree), ..self }
     }
 
-    /// Opens the repository that is meant where `start` is; `None` outside git.
+    /// Opens the repository for the directory `start`; `None` outside git.
     ///
-    /// Where `GIT_DIR` and the place name two different repositories, neither is guessed.
+    /// Returns an error if `GIT_DIR` and `start` belong to two different repositories.
     pub(super) fn open(&self, start: &Path) -> Result<Option<Repository>, Error> {
         let around = self.opened(start, RepositoryOpenFlags::empty())?;
-        // Git tells its hooks where it is as seen from the top; from further down that names nothing.
+        // git passes its hooks a path relative to the root; from a subdirectory that path does not exist.
         let Some(named) = self.git_dir.as_deref().filter(|named| around.is_none() || named.exists()) else {
             return Ok(around);
         };
         let exactly = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
         let Some(repo) = self.opened(named, exactly)? else {
-            return Err(refused(format!("GIT_DIR names {}, which is no git repository", named.display())));
+            return Err(refused(format!("GIT_DIR names {}, which is not a git repository", named.display())));
         };
         match around {
             Some(around) if around.path() == repo.path() => Ok(Some(around)),
             Some(around) if self.work_tree.is_none() => Err(refused(format!(
-                "GIT_DIR names {}, but {} lies in another repository, {}",
+                "GIT_DIR names {}, but {} is in another repository, {}",
                 repo.path().display(),
                 start.display(),
                 around.path().display()
@@ -74,7 +74,7 @@ impl Environment {
     }
 
     fn opened(&self, path: &Path, flags: RepositoryOpenFlags) -> Result<Option<Repository>, Error> {
-        // libgit2 takes a relative work tree as seen from the git directory, so it is not let look.
+        // libgit2 resolves a relative work tree against the git directory, so it must not read the variable.
         let bare =
             self.work_tree.as_ref().map_or(RepositoryOpenFlags::empty(), |_| RepositoryOpenFlags::BARE);
         let flags = flags | bare | RepositoryOpenFlags::FROM_ENV;
@@ -91,12 +91,12 @@ impl Environment {
     }
 }
 
-/// Git works only from inside the work tree.
+/// Refuses a start directory outside the work tree, as git does.
 fn refuse_outside(repo: &Repository, start: &Path) -> Result<(), Error> {
     let root = repo.workdir().and_then(|root| root.canonicalize().ok());
     match root {
         Some(root) if !start.starts_with(&root) => Err(refused(format!(
-            "GIT_DIR names a repository whose work tree is {}, and {} lies outside it",
+            "GIT_DIR names a repository whose work tree is {}, but {} is outside it",
             root.display(),
             start.display()
         ))),

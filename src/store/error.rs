@@ -1,4 +1,4 @@
-//! What can go wrong with a repository: which code it has, and what to do about it.
+//! Errors of the repository: their codes, messages and hints.
 
 use crate::base::{Code, Error, command};
 use git2::ErrorCode;
@@ -6,28 +6,29 @@ use std::io;
 use std::path::Path;
 
 impl Error {
-    /// A file that could not be read or written.
+    /// An input or output error with the path of the file.
     pub fn io(path: &Path, source: io::Error) -> Self {
         let message = format!("{}: {source}", path.display());
         Self::new(Code::Io, message).with_hint(refusal(source.kind()))
     }
 
-    /// Another process holds this lock.
+    /// Another process holds a lock; `what` says which.
     pub fn busy(what: impl Into<String>) -> Self {
         Self::new(Code::Busy, what).with_hint("try again".to_owned())
     }
 
-    /// The branch moved since it was read.
+    /// The branch moved after it was read.
     pub fn moved() -> Self {
-        Self::new(Code::BranchMoved, "the branch moved meanwhile").with_hint("try again".to_owned())
+        Self::new(Code::BranchMoved, "the branch moved while orch was working")
+            .with_hint("try again".to_owned())
     }
 }
 
-/// An error of git that a repository was opened with, at this path.
+/// Converts the error of opening a repository at this path.
 pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
     let message = error.message();
     if error.code() == ErrorCode::Owner {
-        // What has to be declared safe is the top, wherever below it somebody stands.
+        // The directory to declare safe is the root of the repository, not the start directory.
         let top = path.ancestors().find(|above| above.join(".git").exists()).unwrap_or(path);
         let hint = command(&["git", "config", "--global", "--add", "safe.directory", &top.to_string_lossy()]);
         let message = format!("the repository at {} belongs to another user", top.display());
@@ -53,39 +54,39 @@ fn unsupported(what: &str) -> Error {
 /// The repository at this path has no work tree.
 pub(super) fn bare(path: &Path) -> Error {
     let message = format!("the repository at {} has no work tree", path.display());
-    let hint = "run orch in a work tree of it: git worktree add DIR".to_owned();
+    let hint = "run orch in a work tree of this repository: git worktree add DIR".to_owned();
     Error::new(Code::BareRepository, message).with_hint(hint)
 }
 
-/// The environment names a repository that cannot be meant.
+/// The environment names a repository that cannot be used.
 pub(super) fn environment(why: String) -> Error {
-    let hint = "unset GIT_DIR, or say with GIT_WORK_TREE where its work tree is".to_owned();
+    let hint = "unset GIT_DIR, or set GIT_WORK_TREE to its work tree".to_owned();
     Error::new(Code::GitEnvironment, why).with_hint(hint)
 }
 
-/// No commit has this name.
+/// There is no such commit.
 pub(super) fn unknown_revision(revision: &str) -> Error {
-    let hint = "see `git log`; a shallow clone ends where its history does".to_owned();
-    Error::new(Code::UnknownRevision, format!("there is no commit `{revision}` here")).with_hint(hint)
+    let hint = "see `git log`; a shallow clone has only a part of the history".to_owned();
+    Error::new(Code::UnknownRevision, format!("there is no commit `{revision}`")).with_hint(hint)
 }
 
-/// There is nobody to commit as.
+/// git has no identity for commits.
 pub(super) fn no_identity() -> Error {
     let hint = "git config user.name NAME && git config user.email MAIL".to_owned();
     Error::new(Code::NoIdentity, "git does not know who you are").with_hint(hint)
 }
 
-/// Commits are to be signed, and the signing program says this instead.
+/// The signing program failed with this message.
 pub(super) fn signing(message: &str) -> Error {
-    let hint = "see user.signingKey and gpg.format; to sign nothing here: git config commit.gpgSign false";
-    Error::new(Code::SigningFailed, format!("the commit cannot be signed: {message}"))
-        .with_hint(hint.to_owned())
+    let hint =
+        "check user.signingKey and gpg.format; to turn signing off here: git config commit.gpgSign false";
+    Error::new(Code::SigningFailed, format!("cannot sign the commit: {message}")).with_hint(hint.to_owned())
 }
 
-/// A `git commit` is open in this process: moving the branch would make it fail.
+/// A `git commit` is open in this process; moving the branch would make it fail.
 pub(super) fn commit_open(process: u32) -> Error {
     Error::new(Code::CommitOpen, format!("a `git commit` is open (process {process})"))
-        .with_hint("finish or abort that commit; orch waits".to_owned())
+        .with_hint("finish or abort that commit, then try again".to_owned())
 }
 
 impl From<git2::Error> for Error {
@@ -95,19 +96,19 @@ impl From<git2::Error> for Error {
     }
 }
 
-/// Why the `git` command did not do what it was to do.
+/// Why a `git` command failed.
 #[derive(Debug)]
 pub(super) enum GitFault {
     /// There is no `git` program.
     NoProgram {
-        /// The subcommand that was needed.
+        /// The git subcommand that was needed.
         command: String,
     },
-    /// It ended badly.
+    /// It exited with an error.
     Refused {
-        /// Its subcommand.
+        /// The git subcommand that failed.
         command: String,
-        /// What it says.
+        /// What it printed on stderr.
         message: String,
     },
 }
@@ -116,9 +117,9 @@ impl From<GitFault> for Error {
     fn from(fault: GitFault) -> Self {
         match fault {
             GitFault::NoProgram { command } => {
-                let message = format!("git {command}: there is no `git` program on the PATH");
+                let message = format!("git {command}: `git` is not on the PATH");
                 let hint = "install git; without it suggest, explain, status and check work, and \
-                            `[git] commit = \"off\"` in orch.toml lets moves be written without a commit";
+                            `[git] commit = \"off\"` in orch.toml applies transitions without committing them";
                 Self::new(Code::NoGit, message).with_hint(hint.to_owned())
             }
             GitFault::Refused { command, message } => {
@@ -129,18 +130,20 @@ impl From<GitFault> for Error {
     }
 }
 
-/// What to do where the file system refuses.
+/// The hint for an error of the file system.
 fn refusal(kind: io::ErrorKind) -> Option<String> {
     let advice = match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full; nothing was lost",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "the disk is full, but nothing was lost; free some space, then try again"
+        }
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
-        io::ErrorKind::PermissionDenied => "check who owns it and its permissions",
+        io::ErrorKind::PermissionDenied => "check its owner and permissions",
         _ => return None,
     };
     Some(advice.to_owned())
 }
 
-/// What the system said, as libgit2 and git hand it on.
+/// Finds the system error in a message of libgit2 or git.
 fn kind_in(message: &str) -> io::ErrorKind {
     let said = [
         ("No space left on device", io::ErrorKind::StorageFull),

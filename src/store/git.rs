@@ -6,22 +6,23 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
 impl Store {
-    /// Runs `git` in the work tree, with `input` on its stdin, and returns its stdout.
+    /// Runs `git` in the work tree with `input` on its stdin, and returns its stdout. Returns an error if it
+    /// cannot be started or fails.
     pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
         finish_git(subcommand(arguments), self.start_git(arguments)?, input)
     }
 
-    /// Runs `git`, reading only, under the index that the environment names: the one that a hook
-    /// is asked about.
+    /// Runs a reading `git` command with the index that the environment names, which is the one a hook has to
+    /// check.
     pub(super) fn git_under_its_index(&self, arguments: &[&str]) -> Result<Vec<u8>, GitFault> {
         let process = spawn(self.command(arguments), arguments)?;
         finish_git(subcommand(arguments), process, &[])
     }
 
-    /// Starts `git` in the work tree, waiting for its input.
+    /// Starts `git` in the work tree with a pipe to its stdin.
     pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, GitFault> {
         let mut command = self.command(arguments);
-        // A hook of git may run under another index than the one that the user works with.
+        // A git hook may run with another index than the one of the work tree.
         command.env_remove("GIT_INDEX_FILE");
         spawn(command, arguments)
     }
@@ -31,12 +32,12 @@ impl Store {
         let mut command = Command::new("git");
         command
             .current_dir(&self.root)
-            // Else the environment might name another repository than the one that is open. What it
-            // says of objects stays: the library goes by it too.
+            // Otherwise the environment could name another repository than the open one. Its variables about
+            // object directories stay: libgit2 follows them too.
             .env("GIT_DIR", self.repo.path())
             .env("GIT_WORK_TREE", &self.root)
             .env_remove("GIT_PREFIX")
-            // Reading must not take locks, and nobody is there to answer questions.
+            // A reading command must take no locks and cannot ask questions.
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
@@ -51,19 +52,19 @@ impl Store {
 fn spawn(mut command: Command, arguments: &[&str]) -> Result<Child, GitFault> {
     command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => GitFault::NoProgram { command: subcommand(arguments).to_owned() },
-        _ => failed(subcommand(arguments), format!("it cannot be started: {error}")),
+        _ => failed(subcommand(arguments), format!("cannot start git: {error}")),
     })
 }
 
-/// Gives a process of git its input, waits for its end, and returns its stdout.
+/// Writes the input of a git process, waits for its end, and returns its stdout.
 pub(super) fn finish_git(command: &str, mut process: Child, input: &[u8]) -> Result<Vec<u8>, GitFault> {
     let written = match process.stdin.take() {
-        // Dropped at the end of the statement, so that git sees the end of its input.
+        // Dropped at the end of the arm, which closes the pipe.
         Some(mut stdin) => stdin.write_all(input),
         None => Ok(()),
     };
     let output = process.wait_with_output().map_err(|error| failed(command, error.to_string()))?;
-    tracing::debug!(command, exit = output.status.code(), "git ended");
+    tracing::debug!(command, exit = output.status.code(), "git exited");
     if !output.status.success() {
         return Err(failed(command, String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }

@@ -1,4 +1,4 @@
-//! What happened to a task, read from commits. Costs the commits walked, not the repository.
+//! The history of paths, read from commits. The cost depends on the commits walked, not on the repository.
 
 use super::tree::entry_at;
 use super::{Error, Store, TreeSource, digest, oid};
@@ -7,20 +7,21 @@ use git2::{Commit as GitCommit, Oid, Sort};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Where what is known of changes is kept.
+/// The file that caches the last changes.
 const KNOWN: &str = "changes";
 
-/// Which commit last changed which path, as seen from a HEAD.
+/// The newest commit that changed each path, as seen from a HEAD.
 struct KnownChanges {
     head: Option<Digest>,
     changes: BTreeMap<RepoPath, Digest>,
 }
 
-/// How many commits are looked through for a lost blob.
+/// The maximum number of commits that are searched for a lost blob.
 const MAX_WALK: usize = 20_000;
 
 impl Store {
-    /// For each path, the commits that changed it, newest first; one walk for all.
+    /// For each path, the commits that changed it, newest first; one walk for all. Returns an error if git
+    /// cannot read the history.
     pub fn history(&self, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Vec<Digest>>, Error> {
         let mut found: BTreeMap<RepoPath, Vec<Digest>> =
             paths.iter().map(|path| (path.clone(), Vec::new())).collect();
@@ -36,10 +37,10 @@ impl Store {
         Ok(found)
     }
 
-    /// For each path, the newest commit that changed it.
+    /// For each path, the newest commit that changed it. Returns an error if git cannot read the history.
     ///
-    /// What is known of an earlier HEAD is kept beside the repository, so that only the commits
-    /// since then are walked.
+    /// The results for an earlier HEAD are cached in the git directory, so that only newer commits are
+    /// walked.
     pub fn last_changes(&self, paths: &[RepoPath]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(head) = self.head()?.commit else { return Ok(vec![None; paths.len()]) };
         let mut known = self.known_changes()?;
@@ -63,7 +64,7 @@ impl Store {
         Ok(paths.iter().map(|path| known.changes.get(path).copied()).collect())
     }
 
-    /// The same as seen from any commit.
+    /// Like [`Self::last_changes`], but as seen from `commit`, and without the cache.
     pub fn last_changes_before(
         &self,
         commit: Digest,
@@ -73,8 +74,8 @@ impl Store {
         Ok(paths.iter().map(|path| found.get(path).copied()).collect())
     }
 
-    /// The newest commit that changed each of these paths, among those that `from` reaches and `until`
-    /// does not.
+    /// For each path, the newest commit that changed it, among those reachable from `from` and not from
+    /// `until`.
     fn walk_for(
         &self,
         paths: &[RepoPath],
@@ -88,7 +89,8 @@ impl Store {
         }
         let tops = tops(paths);
         self.walk_between(from, until, |commit| {
-            // What differs is listed once, so that a commit costs what it changed and not what there is.
+            // The difference is listed once per commit, so a commit costs what it changed, not the size of
+            // its tree.
             for path in self.changed_by(&commit, &tops)? {
                 if open.remove(&path) {
                     found.insert(path, digest(commit.id()));
@@ -99,7 +101,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The files below some directories in which a commit is unlike each of its parents.
+    /// The files below some directories that differ from those in every parent of a commit.
     fn changed_by(&self, commit: &GitCommit<'_>, tops: &[RepoPath]) -> Result<BTreeSet<RepoPath>, Error> {
         let after = self.tree_source(digest(commit.id()));
         let against = |before: &TreeSource<'_>| -> Result<BTreeSet<RepoPath>, Error> {
@@ -110,7 +112,7 @@ impl Store {
             Ok(changed)
         };
         let mut common: Option<BTreeSet<RepoPath>> = None;
-        // Where a shallow clone ends, a commit has no parents here.
+        // At the end of a shallow clone, parents are missing.
         let parents = commit.parent_ids().map(digest).filter(|parent| self.has(*parent));
         for parent in parents {
             let changed = against(&self.tree_source(parent))?;
@@ -140,7 +142,7 @@ impl Store {
         Ok(KnownChanges { head, changes: if head.is_some() { rows.collect() } else { BTreeMap::new() } })
     }
 
-    /// Keeps what is known; where that fails it is found again the next time.
+    /// Writes the cache. A failure is ignored: the changes are found again next time.
     fn keep_changes(&self, known: &KnownChanges) {
         let Some(head) = known.head else { return };
         let rows = known.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
@@ -155,7 +157,8 @@ impl Store {
         }
     }
 
-    /// The newest commit in HEAD's history that holds this blob at this path.
+    /// The newest commit in the history of HEAD that has this blob at this path. Returns an error if git
+    /// cannot read the history.
     pub fn commit_holding(&self, path: &RepoPath, blob: Digest) -> Result<Option<Digest>, Error> {
         if !self.has(blob) {
             return Ok(None);
@@ -172,8 +175,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The newest commit that `is_meant`, by what it holds, among these and everything that they reach.
-    /// Commits from before `since` are passed over.
+    /// The newest commit for which `is_meant` is true, among `from` and its ancestors. Skips commits older
+    /// than `since`. Returns an error if git cannot read the history.
     pub fn ancestor<'s>(
         &'s self,
         from: &[Digest],
@@ -186,7 +189,7 @@ impl Store {
             walk.push(oid(*commit)?)?;
         }
         for id in walk {
-            // A shallow clone ends where its history does.
+            // A shallow clone ends here.
             let Ok(commit) = self.repo.find_commit(id?) else { break };
             if since.is_some_and(|since| commit.time().seconds() < since.seconds()) {
                 continue;
@@ -199,7 +202,7 @@ impl Store {
         Ok(None)
     }
 
-    /// Visits HEAD's history, newest first, as long as `visit` says so.
+    /// Visits the history of HEAD, newest first, until `visit` returns false.
     fn walk(&self, visit: impl FnMut(GitCommit<'_>) -> Result<bool, Error>) -> Result<(), Error> {
         match self.head()?.commit {
             Some(head) => self.walk_between(head, None, visit),
@@ -207,7 +210,7 @@ impl Store {
         }
     }
 
-    /// The same for what `from` reaches and `until` does not.
+    /// Like [`Self::walk`], for commits reachable from `from` and not from `until`.
     fn walk_between(
         &self,
         from: Digest,
@@ -221,7 +224,7 @@ impl Store {
             walk.hide(oid(until)?)?;
         }
         for id in walk {
-            // A shallow clone ends where its history does.
+            // A shallow clone ends here.
             let Ok(commit) = self.repo.find_commit(id?) else { break };
             if !visit(commit)? {
                 break;
@@ -231,7 +234,7 @@ impl Store {
     }
 }
 
-/// The directories at the top of the tree that hold these paths.
+/// The top-level directories that contain these paths.
 fn tops(paths: &[RepoPath]) -> Vec<RepoPath> {
     let top = |path: &RepoPath| match path.as_str().split_once('/') {
         Some((first, _)) => RepoPath::new(first).unwrap_or_else(|_| RepoPath::root()),

@@ -1,4 +1,4 @@
-//! Where git looks for the hooks of this repository, and who else may use that place.
+//! The directory of git hooks, and whether other repositories may share it.
 
 use super::{Error, Store};
 use std::ffi::OsStr;
@@ -8,34 +8,35 @@ use std::path::{Path, PathBuf};
 /// The directory that git runs hooks from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hooks {
-    /// The directory; it need not be there yet.
+    /// The directory, which may not exist yet.
     pub directory: PathBuf,
-    /// Where it lies.
+    /// Where the directory is.
     pub location: HooksLocation,
 }
 
-/// Where a directory of hooks lies, all links followed.
+/// Where a hooks directory is, after following all links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HooksLocation {
-    /// In the git directory: for this repository and its work trees alone.
+    /// In the git directory: used by this repository and its work trees only.
     Git,
-    /// In the work tree: perhaps under version control, or kept by another hook manager.
+    /// In the work tree: perhaps under version control, or written by another hook manager.
     WorkTree,
     /// Elsewhere: other repositories may use it, too.
     Outside,
 }
 
 impl Store {
-    /// Asks git where it looks for hooks: `core.hooksPath`, else a directory that all work trees share.
+    /// The hooks directory that git uses: `core.hooksPath`, else the one that all work trees share. Returns
+    /// an error if git fails.
     pub fn hooks(&self) -> Result<Hooks, Error> {
         let (git, tree) = (self.repo.path().to_str(), self.root.to_str());
-        // Given by the environment they may be relative to where `orch` was started.
+        // The environment may name them relative to the start directory of `orch`.
         let places =
             git.zip(tree).map(|(git, tree)| [format!("--git-dir={git}"), format!("--work-tree={tree}")]);
         let mut arguments: Vec<&str> = places.iter().flatten().map(String::as_str).collect();
         arguments.extend(["rev-parse", "--git-path", "hooks"]);
         let answer = self.git(&arguments, &[])?;
-        // Hooks run at the top of the work tree, and so does git here.
+        // git runs hooks at the root of the work tree, so its answer is relative to that.
         let directory = self.root.join(path(answer.strip_suffix(b"\n").unwrap_or(&answer)));
         let real = resolved(&directory);
         let location = if real.starts_with(resolved(self.repo.commondir())) {
@@ -49,7 +50,7 @@ impl Store {
     }
 }
 
-/// A path with every link followed, as far as it exists.
+/// Follows every link in the existing part of a path.
 fn resolved(path: &Path) -> PathBuf {
     let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     let Some((above, real)) = existing else { return path.to_owned() };

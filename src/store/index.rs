@@ -1,8 +1,8 @@
-//! Keeping the index true after the branch has moved, without touching what the user staged.
+//! Updates the index after the branch has moved, without touching what the user has staged.
 //!
-//! Git's lock is taken before the branch moves, so that all that is looked at is looked at under it;
-//! libgit2 reads before it locks and loses the user's work. A plain index is written here, because
-//! git takes longest for that of all things in a large repository; any other by git itself.
+//! git's index lock is taken before the branch moves, and the index is read under that lock; libgit2 reads
+//! before it locks and would lose concurrent changes. A plain index is written here, because starting git for
+//! that is the slowest step in a large repository. Any other index is written by git.
 
 use super::entries::{IndexEntry, IndexFile, Staged};
 use super::lock::IndexLock;
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What the branch's move means for one path: blob and mode before and after.
+/// A change of one path by the commit: blob and mode before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndexChange {
     pub path: RepoPath,
@@ -26,31 +26,31 @@ pub(super) struct IndexChange {
     pub after: Option<(Digest, i32)>,
 }
 
-/// How many paths are named on a command line; beyond that everything is listed.
+/// The maximum number of paths on a command line; for more, all paths are listed.
 const MAX_NAMED: usize = 500;
-/// How often the user's own lock is waited for.
+/// How often to try while another process holds the lock.
 const TRIES: u32 = 7;
 
-/// Who holds the lock of the index until it is written.
+/// The holder of the index lock during an update.
 pub(super) enum IndexUpdate<'s> {
     /// We do, and the index is one that we can write.
     Ours(Box<PlainUpdate<'s>>),
-    /// A process of git.
+    /// A git process.
     Git(GitUpdate),
-    /// It is not known where git keeps its lock, so git is asked once everything else is done.
-    Nobody,
+    /// Unknown: git keeps its lock elsewhere, so it is called last, when everything else is done.
+    Unlocked,
 }
 
-/// A plain index that is locked by us, as it was read under the lock.
+/// A plain index, locked by this process and read under the lock.
 pub(super) struct PlainUpdate<'s> {
     lock: IndexLock<'s>,
     index: IndexFile,
-    /// What the file system says of its file, if there is one.
+    /// The metadata of the index file, if it exists.
     metadata: Option<Metadata>,
 }
 
 impl PlainUpdate<'_> {
-    /// Writes the index with these edits and lets go of the lock; false where only git can do it.
+    /// Writes the index with these edits and releases the lock. Returns false if only git can do it.
     fn write(self, edits: &[Edit<'_>]) -> Result<bool, Error> {
         let Some(parts) = splice(&self.index, edits) else { return Ok(false) };
         let time = self.metadata.as_ref().and_then(|metadata| time_to_keep(&self.index, metadata));
@@ -59,12 +59,11 @@ impl PlainUpdate<'_> {
     }
 }
 
-/// The date that the new index must bear, if not that of now.
+/// The modification time that the new index must have, if not the current time.
 ///
-/// To git a file is unchanged if its time is the one in the index. A file that changed twice within
-/// one tick of the clock has that time too, so git compares its bytes as long as its time is not
-/// before that of the index itself. We compare no bytes, and therefore must not give such an index
-/// a later date.
+/// git considers a file unchanged if its time equals the one in the index. A file that changed twice within
+/// one clock tick also has that time, so git compares its bytes unless the file is older than the index
+/// itself. `orch` compares no bytes and therefore must not make such an index newer.
 fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
     let written = metadata.modified().ok()?;
     let seconds = written.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs());
@@ -72,8 +71,7 @@ fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
     is_racy.then(|| FileTimes::new().set_modified(written))
 }
 
-/// What has to be edited so that these paths are up to date, and the paths where the user has
-/// staged something else.
+/// The edits that bring these paths up to date, and the paths of which the user has staged another version.
 pub(super) fn edits_for<'c>(changes: &'c [IndexChange], staged: &Staged) -> (Vec<Edit<'c>>, Vec<RepoPath>) {
     let mut edits = Vec::new();
     let mut left = Vec::new();
@@ -94,13 +92,13 @@ pub(super) fn edits_for<'c>(changes: &'c [IndexChange], staged: &Staged) -> (Vec
 }
 
 impl Store {
-    /// Takes git's lock of the index, for a while in which nothing else can be staged or checked
-    /// out. [`Class::Busy`] means that somebody else has it.
+    /// Takes git's index lock, so that no other process can stage or check out anything. Returns an error of
+    /// [`Class::Busy`] if another process holds it.
     pub(super) fn begin_index_update(&self) -> Result<IndexUpdate<'_>, Error> {
         match self.lock_plain_index() {
             Ok(Some(update)) => return Ok(IndexUpdate::Ours(Box::new(update))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.index_is_busy()),
-            // Git locks in its own way, and says what is wrong with the index.
+            // git locks in its own way, and reports what is wrong with the index.
             Ok(None) | Err(_) => {}
         }
         let mut process = self.start_git_update()?;
@@ -109,11 +107,11 @@ impl Store {
         } else if self.index_is_locked() {
             Err(self.index_is_busy())
         } else {
-            Ok(IndexUpdate::Nobody)
+            Ok(IndexUpdate::Unlocked)
         }
     }
 
-    /// Locks the index if it is one that we can write.
+    /// Locks the index if it is one that this process can write.
     fn lock_plain_index(&self) -> io::Result<Option<PlainUpdate<'_>>> {
         if self.wants_git_to_write() {
             return Ok(None);
@@ -123,7 +121,7 @@ impl Store {
         Ok(is_plain(&index).then_some(PlainUpdate { lock, index, metadata }))
     }
 
-    /// Whether something is set up that only git heeds when it writes an index.
+    /// Whether the configuration contains something that only git applies when it writes an index.
     fn wants_git_to_write(&self) -> bool {
         let Ok(config) = self.repo.config().and_then(|mut config| config.snapshot()) else { return true };
         let hooks = match config.get_path("core.hookspath") {
@@ -135,7 +133,7 @@ impl Store {
             || (config.get_str("core.sharedrepository").is_ok() && !self.index().exists())
     }
 
-    /// What the index says of these paths, in which nothing may change before it is written.
+    /// The entries of these paths, read under the lock.
     pub(super) fn staged_under(
         &self,
         update: &IndexUpdate<'_>,
@@ -143,12 +141,12 @@ impl Store {
     ) -> Result<Staged, Error> {
         match update {
             IndexUpdate::Ours(update) => Ok(update.index.staged(changes.iter().map(|change| &change.path))),
-            IndexUpdate::Git(_) | IndexUpdate::Nobody => self.staged(changes),
+            IndexUpdate::Git(_) | IndexUpdate::Unlocked => self.staged(changes),
         }
     }
 
-    /// Brings the entries of these paths up to date and lets go of the lock, under which `staged` was
-    /// read; returns the paths where the user has staged something else.
+    /// Updates the entries of these paths, given as `staged` under the lock, and releases the lock. Returns
+    /// the paths of which the user has staged another version.
     pub(super) fn finish_index_update(
         &self,
         update: IndexUpdate<'_>,
@@ -162,12 +160,12 @@ impl Store {
         let is_written = match update {
             IndexUpdate::Ours(update) => update.write(&edits)?,
             IndexUpdate::Git(process) => process.write(&edits).map(|()| true)?,
-            IndexUpdate::Nobody => false,
+            IndexUpdate::Unlocked => false,
         };
         if is_written { Ok(left) } else { patiently(|| self.sync_by_git(changes)) }
     }
 
-    /// The same where no lock is held.
+    /// Like [`Self::finish_index_update`], but takes the lock first.
     pub(super) fn sync_index(&self, changes: &[IndexChange]) -> Result<Vec<RepoPath>, Error> {
         let (edits, left) = edits_for(changes, &self.staged(changes)?);
         if edits.is_empty() {
@@ -188,7 +186,7 @@ impl Store {
         Ok(left)
     }
 
-    /// What the index says of these paths.
+    /// The index entries of these paths.
     fn staged(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
         match read_index(&self.index()) {
             Ok(Some((index, _))) => Ok(index.staged(changes.iter().map(|change| &change.path))),
@@ -196,7 +194,7 @@ impl Store {
         }
     }
 
-    /// The same, as git itself lists them: whatever the format of the index.
+    /// The index entries as git lists them, for an index in any format.
     fn listed(&self, changes: &[IndexChange]) -> Result<Staged, Error> {
         let mut arguments = vec!["--literal-pathspecs", "ls-files", "-s", "-z", "--full-name"];
         if changes.len() <= MAX_NAMED {
@@ -213,7 +211,7 @@ impl Store {
                 staged.entries.insert(path, IndexEntry { blob, mode, intended: false });
             }
         }
-        // What is only intended to be added stands there with the blob of nothing.
+        // An intent-to-add entry is listed with the empty blob.
         let nothing = Digest::of_blob(b"");
         if staged.entries.values().any(|entry| entry.blob == nothing) {
             let listed = self.git(&["diff-files", "--name-only", "--diff-filter=A", "-z"], &[])?;
@@ -229,7 +227,7 @@ impl Store {
     }
 }
 
-/// The index taken apart, and what the file system says of it; `None` where only git can read it.
+/// The parsed index with the metadata of its file; `None` if only git can read it.
 pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Metadata>)>> {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => return Ok(None),
@@ -245,7 +243,7 @@ pub(super) fn read_index(path: &Path) -> io::Result<Option<(IndexFile, Option<Me
     Ok(IndexFile::parse(bytes).map(|index| (index, Some(metadata))))
 }
 
-/// Refuses while one of these paths is in an unfinished merge, also one that left no other trace.
+/// Returns an error if one of these paths is unmerged, even if no other trace of the merge remains.
 pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     match staged.unmerged.first() {
         None => Ok(()),
@@ -255,7 +253,7 @@ pub(super) fn refuse_unmerged(staged: &Staged) -> Result<(), Error> {
     }
 }
 
-/// How an unmerged path is resolved.
+/// The command that resolves an unmerged path.
 #[must_use]
 pub fn resolving(path: &str) -> String {
     match path.rsplit_once('/') {
@@ -264,7 +262,7 @@ pub fn resolving(path: &str) -> String {
     }
 }
 
-/// Tries again while somebody else has the lock.
+/// Tries again while another process holds the lock.
 fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     for tried in 0..TRIES {
         match attempt() {

@@ -1,4 +1,4 @@
-//! What is about to happen, written down before it happens, so that the next run can finish it.
+//! The journal of a commit in progress, from which the next command completes a killed one.
 
 use super::entries::Staged;
 use super::index::{IndexChange, IndexUpdate};
@@ -13,29 +13,29 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// One batch: the branch's move, and what has to follow it.
+/// One batch: the new commit of the branch, and what must follow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Journal {
     pub reference: String,
     pub new: Digest,
-    /// Files to place in the work tree: what is there before, and the blob that follows.
+    /// The files to write to the work tree: path, digest before, and blob after.
     pub files: Vec<(RepoPath, Option<Digest>, Digest)>,
     pub index: Vec<IndexChange>,
 }
 
-/// The bytes of a file to place, by its path and its blob.
+/// Provides the bytes of a file to write, by path and blob.
 pub(super) type Bytes<'b> = dyn Fn(&RepoPath, Digest) -> Result<Cow<'b, [u8]>, Error> + 'b;
 
-/// A file that was put into the work tree, as it lay there then.
+/// A file written to the work tree, with its stamp.
 pub(super) type PlacedFile = (RepoPath, FileStamp);
 
 const FILE: &str = "journal.json";
 
 impl Store {
-    /// Writes the journal, and waits until it and what was written before are on the disk.
+    /// Writes the journal and syncs it together with `before`. Returns an error if that fails.
     ///
-    /// It is written where it lies: one that is not whole tells of a batch that has not happened, since
-    /// the branch moves after it.
+    /// It need not be written atomically: an incomplete journal belongs to a batch whose branch has not moved
+    /// yet.
     pub(super) fn write_journal(&self, journal: &Journal, before: Vec<PathBuf>) -> Result<(), Error> {
         let path = self.own(FILE);
         fs::write(&path, journal.to_json().to_string()).map_err(|source| Error::io(&path, source))?;
@@ -45,7 +45,7 @@ impl Store {
         durable::sync(&places)
     }
 
-    /// Whether a batch is being carried out, or one was when its process died.
+    /// Whether a batch is in progress, or was when its process died.
     #[must_use]
     pub fn has_journal(&self) -> bool {
         self.own(FILE).exists()
@@ -60,9 +60,10 @@ impl Store {
         }
     }
 
-    /// Finishes, or clears away, what a killed process left; costs two looks where nothing was left.
+    /// Completes or removes what a killed process left. Costs two file lookups if there is nothing. Returns
+    /// an error if the repository cannot be read or written.
     ///
-    /// While another `orch` is at work, what lies there is its own, and is left to it.
+    /// If another `orch` process is at work, the files belong to it and are left alone.
     pub fn recover_leftovers(&self) -> Result<(), Error> {
         if !self.own(FILE).exists() && !self.has_our_index_lock() {
             return Ok(());
@@ -73,7 +74,7 @@ impl Store {
         }
     }
 
-    /// Finishes, or clears away, what a killed process left. The caller holds the lock.
+    /// Completes or removes what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
         let Ok(text) = fs::read_to_string(self.own(FILE)) else { return Ok(()) };
         let journal = serde_json::from_str(&text).ok().and_then(|value| Journal::from_json(&value));
@@ -92,18 +93,18 @@ impl Store {
         self.remove_journal()
     }
 
-    /// Places the files and brings the index up to date after the branch has moved; returns the paths
-    /// of which the user has staged something else.
+    /// Writes the files and updates the index after the branch has moved. Returns the paths of which the user
+    /// has staged another version.
     ///
-    /// Only what HEAD itself holds is placed or staged: another branch may be checked out by now, or
-    /// the user may have committed over it.
+    /// Writes and stages only what HEAD contains: another branch may be checked out by now, or the user may
+    /// have committed since.
     pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
         let stored = |_: &RepoPath, blob| Ok(Cow::Owned(self.repo.find_blob(oid(blob)?)?.content().to_vec()));
         self.sync_index(&self.place(journal, &[], &stored)?.0)
     }
 
-    /// The same, where the lock of the index is held already and nothing staged can have changed; what
-    /// lies at `before` reaches the disk first. `bytes` gives those of a file. Also returns what was placed.
+    /// Like [`Self::finish`], with the index lock already held; also syncs `before`, takes contents from
+    /// `bytes`, and returns the written files.
     pub(super) fn finish_locked<'b>(
         &self,
         journal: &Journal,
@@ -115,7 +116,7 @@ impl Store {
         Ok((self.finish_index_update(index, &changes, staged)?, placed))
     }
 
-    /// Places the files; returns the index changes that still are what HEAD holds, and what was placed.
+    /// Writes the files. Returns the index changes that HEAD still contains, and the written files.
     fn place<'b>(
         &self,
         journal: &Journal,
@@ -146,8 +147,8 @@ impl Store {
         Ok((changes, placed))
     }
 
-    /// Removes the lock of the branch, if it is the one that the killed process held: it names the
-    /// batch's last commit, or nothing yet, and goes on doing so.
+    /// Removes the lock file of the branch if it belongs to the killed process: it contains the batch's last
+    /// commit or nothing, and does not change.
     fn clear_lock(&self, journal: &Journal) {
         let lock = self.repo.commondir().join(format!("{}.lock", journal.reference));
         let is_ours = || {
@@ -157,25 +158,25 @@ impl Store {
         if is_ours().is_some() {
             sleep(Duration::from_millis(100));
             if is_ours().is_some() {
-                // Should it be gone by now, so much the better.
+                // Another process may have removed it.
                 let _ = fs::remove_file(&lock);
             }
         }
     }
 
-    /// Whether the branch holds the batch's last commit.
+    /// Whether the branch contains the batch's last commit.
     fn has_happened(&self, journal: &Journal) -> Result<bool, Error> {
         let Ok(reference) = self.repo.find_reference(&journal.reference) else { return Ok(false) };
         let (now, new) = (reference.peel_to_commit()?.id(), oid(journal.new)?);
         Ok(now == new || (self.repo.find_commit(new).is_ok() && self.repo.graph_descendant_of(now, new)?))
     }
 
-    /// Removes what a killed process wrote beside a file and never renamed.
+    /// Removes temporary files that a killed process left beside a file.
     fn remove_temporary(&self, path: &RepoPath) {
         let Some(directory) = path.parent() else { return };
         for entry in fs::read_dir(directory.under(&self.root)).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(durable::TEMPORARY) {
-                // It is ignored by git and harmless; another try comes with the next batch.
+                // git ignores it; the next batch tries again.
                 let _ = fs::remove_file(entry.path());
             }
         }

@@ -1,14 +1,14 @@
-//! Git's lock of the index, held by ourselves for the moment of a transition.
+//! git's index lock, held by this process during a transition.
 //!
-//! The lock is a file that must not exist yet, `index.lock`. Ours is a hard link to a file that is
-//! kept for it, so it is there with its whole content or not at all, and the new index is written
-//! elsewhere. While it is there, every git that wants to write the index refuses: "Unable to create
+//! The lock is a file, `index.lock`, that must not exist before. Ours is a hard link to a file kept for that
+//! purpose, so that it appears with its complete content or not at all; the new index is written to another
+//! file. While the lock exists, every git command that wants to write the index fails with "Unable to create
 //! index.lock: File exists".
 //!
-//! Killed in this moment, we leave it lying about, as git itself does. Since it is held under the
-//! kernel lock of [`Store::begin`] only, whoever has that lock and meets a file with our content
-//! knows that its maker is dead, and removes it: every command of `orch` does, before all else. A
-//! polite end of the process waits for it to be let go, see [`IndexGate`].
+//! If this process is killed meanwhile, the lock file stays, as git's own does. It is taken only under the
+//! kernel lock of [`Store::begin`], so a process that holds that lock and finds a file with our content knows
+//! that its owner is dead, and removes it; every command of `orch` does so first. A regular exit waits until
+//! the lock is released, see [`IndexGate`].
 
 use super::{Error, Store, durable};
 use std::fs::{self, File, FileTimes, Metadata};
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What a lock of ours says, also to somebody who finds it.
+/// The content of our lock file, also for people who find it.
 const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
                        If no orch is running, it was killed: `orch status` finishes its work.\n";
-/// The file that the lock is a link to, and the one that takes the place of the index.
+/// The file that the lock is a link to, and the file that replaces the index.
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
 
@@ -59,7 +59,7 @@ impl PartialEq for IndexGate {
 
 impl Eq for IndexGate {}
 
-/// The lock of the index; dropped, it lets go and leaves the index as it is.
+/// A held index lock. Dropping it releases the lock and leaves the index unchanged.
 pub(super) struct IndexLock<'s> {
     lock: PathBuf,
     index: PathBuf,
@@ -68,10 +68,10 @@ pub(super) struct IndexLock<'s> {
 }
 
 impl Store {
-    /// Takes the lock of the index. The caller holds the lock among `orch` processes.
+    /// Takes the index lock. The caller holds the lock among `orch` processes.
     ///
-    /// Fails with [`io::ErrorKind::AlreadyExists`] where somebody else has it; otherwise it cannot be
-    /// had in this way, for want of hard links for instance.
+    /// Fails with [`io::ErrorKind::AlreadyExists`] if another process holds it. Other errors mean that it
+    /// cannot be taken in this way, for example without hard links.
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
         let kept = self.own(KEPT);
         if !is_ours(&kept) {
@@ -83,13 +83,13 @@ impl Store {
         Ok(IndexLock { lock, index: self.index(), next: self.own(NEXT), _holding: holding })
     }
 
-    /// Whether a lock of ours lies there. Of a live process, if the caller has not the lock among
-    /// `orch` processes.
+    /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
+    /// among `orch` processes.
     pub(super) fn has_our_index_lock(&self) -> bool {
         is_ours(&self.index_lock())
     }
 
-    /// Removes the lock of a killed process. The caller holds the lock among `orch` processes.
+    /// Removes the lock file of a killed process. The caller holds the lock among `orch` processes.
     pub(super) fn clear_index_lock(&self) -> Result<(), Error> {
         let lock = self.index_lock();
         if !is_ours(&lock) {
@@ -99,17 +99,17 @@ impl Store {
         fs::remove_file(&lock).map_err(|source| Error::io(&lock, source))
     }
 
-    /// The index of this work tree, whatever index a hook of git may run under.
+    /// The index of this work tree, even if a git hook runs with another one.
     pub(super) fn index(&self) -> PathBuf {
         self.repo.path().join("index")
     }
 }
 
 impl IndexLock<'_> {
-    /// Puts a new index in the place of the old one, under its permissions; `time` is its date, where
-    /// that must not be now.
+    /// Replaces the index and keeps its permissions; `time` is its modification time, if not the current
+    /// time.
     ///
-    /// It is not synced: git does not do that either.
+    /// Does not sync, as git does not either.
     pub(super) fn replace<B: AsRef<[u8]>>(
         self,
         parts: &[B],
@@ -117,14 +117,14 @@ impl IndexLock<'_> {
         time: Option<FileTimes>,
     ) -> Result<(), Error> {
         let written = self.write(parts, old, time).and_then(|()| {
-            // Somebody may have been told by git to remove a lock that stays too long.
+            // Someone may have removed the lock, as git suggests for one that stays too long.
             if !is_ours(&self.lock) {
                 return Err(io::Error::other("the lock was taken away"));
             }
             fs::rename(&self.next, &self.index)
         });
         written.map_err(|error| {
-            // What cannot be removed now is overwritten by the next one.
+            // If it cannot be removed now, the next update overwrites it.
             let _ = fs::remove_file(&self.next);
             Error::io(&self.index, error)
         })
@@ -154,13 +154,13 @@ impl IndexLock<'_> {
 impl Drop for IndexLock<'_> {
     fn drop(&mut self) {
         if is_ours(&self.lock) {
-            // Where that fails, the next command removes it.
+            // If this fails, the next command removes it.
             let _ = fs::remove_file(&self.lock);
         }
     }
 }
 
-/// Whether a lock is one that we made.
+/// Whether `orch` created this lock file.
 fn is_ours(lock: &Path) -> bool {
     let is_as_long = |metadata: Metadata| metadata.is_file() && metadata.len() == CONTENT.len() as u64;
     fs::symlink_metadata(lock).is_ok_and(is_as_long)

@@ -1,4 +1,4 @@
-//! A log that several processes append to, bounded in size: the oldest lines are dropped.
+//! A log file that several processes append to. Its size is bounded: the oldest lines are dropped.
 
 use crate::scan::append_regular;
 use std::fs::{self, File};
@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How large one file may become.
+/// The maximum size of one file in bytes.
 const LIMIT: u64 = 1024 * 1024;
-/// How many older files are kept beside it: `orch.log.1` is the youngest of them.
+/// How many older files are kept; `orch.log.1` is the newest of them.
 const OLDER: u32 = 4;
 
-/// The file, opened to append. Each line is one write, so lines of several processes never mix.
+/// An open log. Each line is one write, so the lines of several processes do not mix.
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,
@@ -20,16 +20,16 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Opens the log, and makes it where it is missing; its directory may be missing too, but not the one
-    /// above. A link or a pipe in its place is an error.
+    /// Opens the log, or creates it together with its directory. Returns an error if it cannot be opened or
+    /// is not a regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), file: open(path)?, limit: LIMIT })
     }
 
-    /// Appends one line, which holds its line ending.
+    /// Appends one line, including its line ending. Returns an error if it cannot be written.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if !self.is_current() {
-            // Another process has rotated the log, or somebody has removed it.
+            // Another process has rotated the log, or someone has removed it.
             self.file = open(&self.path)?;
         }
         if self.file.metadata()?.len() + line.len() as u64 > self.limit {
@@ -38,7 +38,7 @@ impl LogFile {
         (&self.file).write_all(line)
     }
 
-    /// Whether the open file is the one that lies at the path.
+    /// Whether the open file is still the one at the path.
     fn is_current(&self) -> bool {
         let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
         match (self.file.metadata(), fs::symlink_metadata(&self.path)) {
@@ -47,19 +47,19 @@ impl LogFile {
         }
     }
 
-    /// Moves every file one number up and begins a new one. Only one process does that at a time; the
-    /// others go on with the file they have, so it may become larger than the limit by a few lines.
+    /// Renames every file to the next number and starts a new one. Only one process does so at a time; the
+    /// others continue with the open file, so it may exceed the limit by a few lines.
     fn rotate(&mut self) -> io::Result<()> {
         if self.file.try_lock().is_err() {
             return Ok(());
         }
         if self.is_current() {
             for number in (1..OLDER).rev() {
-                // There are fewer of them at first.
+                // Some of them may not exist yet.
                 let _ = fs::rename(self.older(number), self.older(number + 1));
             }
             if fs::rename(&self.path, self.older(1)).is_err() {
-                // Without a right to rename, the size is kept by dropping what is there.
+                // Without permission to rename, truncate the file instead.
                 self.file.set_len(0)?;
                 return self.file.unlock();
             }

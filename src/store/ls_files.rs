@@ -1,21 +1,21 @@
-//! What `git ls-files --stage -z` lists: lines `MODE BLOB STAGE<TAB>PATH`, each with its NUL cut off.
+//! Parses the output of `git ls-files --stage -z`: `MODE BLOB STAGE<TAB>PATH`, terminated by NUL.
 
 use crate::base::{Digest, RepoPath};
 
-/// One of these lines.
+/// One line of the output.
 pub(super) struct Listed<'a> {
-    /// The mode, as git writes it.
+    /// The file mode, such as `0o100644`.
     pub mode: u32,
-    /// The blob.
+    /// The id of the blob, or of the commit of a submodule.
     pub blob: Digest,
-    /// 0, or of an unmerged path 1 for what both sides come from, 2 for ours and 3 for theirs.
+    /// 0, or of an unmerged path 1 for the common ancestor, 2 for ours and 3 for theirs.
     pub stage: u8,
-    /// The path, which need not be UTF-8.
+    /// The path, which may not be UTF-8.
     pub path: &'a [u8],
 }
 
 impl<'a> Listed<'a> {
-    /// Reads a line; `None` of anything else.
+    /// Parses an entry without its NUL; `None` if it is malformed.
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         let (head, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
@@ -26,13 +26,13 @@ impl<'a> Listed<'a> {
         Some(Self { mode, blob, stage, path })
     }
 
-    /// Every line of what was listed.
+    /// Parses the whole output.
     pub(super) fn all(listed: &'a [u8]) -> impl Iterator<Item = Self> {
         listed.split(|byte| *byte == 0).filter_map(Self::read)
     }
 }
 
-/// A path of the index, if any file of ours can have it.
+/// A path of the index as a repository path, unless it is not UTF-8 or not valid.
 pub(super) fn path_of(name: &[u8]) -> Option<RepoPath> {
     RepoPath::new(std::str::from_utf8(name).ok()?).ok()
 }

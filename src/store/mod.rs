@@ -1,8 +1,8 @@
-//! The repository: the only room that names git2.
+//! The git repository. No other module uses git2.
 //!
-//! A transition is committed without the user noticing more than the commit: the branch moves by
-//! compare-and-swap, the index is brought up to date once per batch under git's own lock, and what
-//! a killed process left half-done is finished by the next.
+//! A transition changes nothing that the user works on: the branch moves by compare-and-swap, the index is
+//! updated once per batch under git's own lock, and the next command completes what a killed process left
+//! unfinished.
 
 mod blob_cache;
 mod cache_tree;
@@ -58,7 +58,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A repository with a work tree.
+/// A git repository, usually with a work tree.
 pub struct Store {
     repo: Repository,
     root: PathBuf,
@@ -68,16 +68,16 @@ pub struct Store {
     /// Whether an attribute file names a converting attribute, of those that were read since the last
     /// look or commit began.
     conversions: RefCell<BTreeMap<PathBuf, bool>>,
-    /// What parts of trees are, as far as they were computed.
+    /// Cached results about parts of trees.
     parts: code::Parts,
     recent: RefCell<BlobCache>,
     costs: StoreCosts,
 }
 
-/// What a store was asked for, counted where it is paid.
+/// Counters for tests of how often a store does expensive work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreCounts {
-    /// How often HEAD was opened.
+    /// How often HEAD was read.
     pub heads: u64,
     /// How often the lock for a transition was taken.
     pub locks: u64,
@@ -95,21 +95,21 @@ struct StoreCosts {
     attributes: Cell<u64>,
 }
 
-/// What the settings allow.
+/// What the configuration permits.
 #[derive(Debug, Clone, Default)]
 pub struct StoreOptions {
     /// Whether to commit while HEAD is detached.
     pub detached_head: bool,
-    /// Branch names on which nothing is ever committed.
+    /// The names of branches on which `orch` never commits.
     pub protected: Patterns,
 }
 
-/// Where HEAD is.
+/// What HEAD points to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// The full name of the branch, also of one without a commit; `None` where HEAD is detached.
+    /// The full name of the branch, even if it has no commit yet; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The commit; `None` on a branch without one.
+    /// The commit; `None` on a branch without commits.
     pub commit: Option<Digest>,
 }
 
@@ -122,7 +122,7 @@ impl Head {
     }
 }
 
-/// Where a repository is.
+/// The location of a repository, to open it again.
 #[derive(Debug, Clone)]
 pub struct Location {
     root: PathBuf,
@@ -131,7 +131,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// Opens it; `None` if it is not there any more.
+    /// Opens the repository; `None` if it no longer exists.
     #[must_use]
     pub fn open(&self) -> Option<Store> {
         let store = Store::discover(&self.root, &self.environment).ok()??;
@@ -140,10 +140,11 @@ impl Location {
 }
 
 impl Store {
-    /// Opens the repository that `start` lies in, or that the environment names; `None` outside git.
+    /// Opens the repository around `start`, or the one that the environment names; `None` outside git.
+    /// Returns an error if it cannot be used.
     pub fn discover(start: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let Some(repo) = environment.open(start)? else { return Ok(None) };
-        // Of a repository without a work tree the commits can be looked at, as a hook on a server does.
+        // In a bare repository commits can still be checked, as a hook on a server does.
         let root = repo.workdir().unwrap_or_else(|| repo.path());
         let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
         Ok(Some(Self {
@@ -159,14 +160,14 @@ impl Store {
         }))
     }
 
-    /// Where to open the same repository once more: one that is open belongs to one thread.
+    /// The location of this repository, to open it in another thread.
     #[must_use]
     pub fn location(&self) -> Location {
         let git_directory = self.repo.path().to_owned();
         Location { root: self.root.clone(), git_directory, environment: self.environment.clone() }
     }
 
-    /// Refuses a repository without a work tree: nothing can be judged or moved in it.
+    /// Returns an error if the repository has no work tree: there are no tasks to evaluate or move.
     pub fn refuse_bare(&self) -> Result<(), Error> {
         match self.repo.workdir() {
             Some(_) => Ok(()),
@@ -174,7 +175,8 @@ impl Store {
         }
     }
 
-    /// Makes a new repository in an empty directory, with an identity of its own.
+    /// Creates a repository in an empty directory, with an identity of its own. Returns an error if git
+    /// cannot write it.
     pub fn create(directory: &Path) -> Result<(), Error> {
         let mut options = git2::RepositoryInitOptions::new();
         options.initial_head("main").no_reinit(true);
@@ -182,36 +184,37 @@ impl Store {
         let mut config = repo.config()?;
         config.set_str("user.name", "Demo")?;
         config.set_str("user.email", "demo@example.com")?;
-        // The settings of whoever looks on ask for signatures that nobody here could give.
+        // The user's settings may require signatures, which the demo cannot create.
         config.set_bool("commit.gpgSign", false)?;
         Ok(())
     }
 
-    /// Commits everything in the work tree that is not ignored, as `git add -A && git commit` does.
+    /// Commits everything in the work tree that is not ignored, like `git add -A && git commit`. Returns an
+    /// error if git fails.
     pub fn commit_everything(&self, message: &str) -> Result<(), Error> {
         self.git(&["add", "-A"], &[])?;
         Ok(self.git(&["commit", "-q", "--no-verify", "-m", message], &[]).map(drop)?)
     }
 
-    /// The same repository under other settings.
+    /// The same repository with other options.
     #[must_use]
     pub fn with_options(self, options: StoreOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// The top of the work tree.
+    /// The root of the work tree.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where `orch` keeps its own files of this work tree, inside the git directory.
+    /// The path of a file of `orch` for this work tree, inside the git directory.
     #[must_use]
     pub fn own(&self, name: &str) -> PathBuf {
         self.repo.path().join("orch").join(name)
     }
 
-    /// What it was asked for since it was opened.
+    /// The counters since the store was opened.
     #[must_use]
     pub fn counted(&self) -> StoreCounts {
         let StoreCosts { heads, locks, blob_bytes, attributes } = &self.costs;
@@ -223,7 +226,7 @@ impl Store {
         }
     }
 
-    /// Where HEAD is.
+    /// Reads HEAD. Returns an error if git cannot read it.
     pub fn head(&self) -> Result<Head, Error> {
         self.costs.heads.set(self.costs.heads.get() + 1);
         let head = self.repo.find_reference("HEAD")?;
@@ -239,8 +242,8 @@ impl Store {
         Ok(Head { branch: Some(name), commit })
     }
 
-    /// The directories whose files change when HEAD moves, and whether that is so below them too: those of
-    /// this work tree and of the repository, and the branches.
+    /// The directories whose files change when HEAD moves, each with whether its subdirectories count too:
+    /// the git directory of this work tree, that of the repository, and the branches.
     #[must_use]
     pub fn head_places(&self) -> Vec<(PathBuf, bool)> {
         let common = self.repo.commondir();
@@ -251,13 +254,13 @@ impl Store {
         places.into_iter().filter_map(|(path, below)| Some((path.canonicalize().ok()?, below))).collect()
     }
 
-    /// The name that git would write into a commit now.
+    /// The author name that git would record in a commit now.
     #[must_use]
     pub fn identity_name(&self) -> Option<String> {
         self.identity(Person::Author).ok()?.name().ok().map(str::to_owned)
     }
 
-    /// `Name <mail>` of whoever commits, for a sign-off.
+    /// `Name <mail>` of the committer, for a sign-off. Returns an error if git has no identity.
     pub fn identity_line(&self) -> Result<String, Error> {
         let committer = self.identity(Person::Committer)?;
         let (name, mail) = (committer.name().unwrap_or_default(), committer.email().unwrap_or_default());
@@ -265,14 +268,14 @@ impl Store {
     }
 }
 
-/// A git object id as a digest.
+/// Converts a git object id to a digest.
 fn digest(id: Oid) -> Digest {
     let mut bytes = [0; 20];
     bytes.copy_from_slice(&id.as_bytes()[..20]);
     Digest::from_bytes(bytes)
 }
 
-/// A digest as a git object id.
+/// Converts a digest to a git object id.
 fn oid(digest: Digest) -> Result<Oid, Error> {
     Ok(Oid::from_bytes(digest.as_bytes())?)
 }

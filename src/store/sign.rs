@@ -1,6 +1,6 @@
-//! Who commits, signed commits, and what git says of signatures: as the settings ask for it.
+//! Identities, signed commits, and the verification of signatures, as git is configured.
 //!
-//! libgit2 knows most of git's settings. Where something stands that it does not know, git is asked.
+//! libgit2 implements most of git's configuration. If a setting beyond that is present, git is asked.
 
 use super::error::{GitFault, no_identity, signing};
 use super::{Error, Store, oid};
@@ -8,34 +8,34 @@ use crate::base::Digest;
 use git2::{ErrorCode, Oid, Time, Tree};
 use std::collections::HashMap;
 
-/// What git says of a commit's signature.
+/// git's verdict on the signature of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signature {
-    /// There is none.
+    /// The commit is not signed.
     None,
-    /// It is right, and of a key that is trusted here.
+    /// The signature is valid, and its key is trusted here.
     Good {
-        /// Who signed: a name that the key is known by.
+        /// The name of the signer, as the key states it.
         signer: String,
     },
-    /// It is not of these bytes, or of a key that was withdrawn.
+    /// The signature does not match, or its key was revoked.
     Bad,
-    /// It cannot be told here: the key is not known, not trusted or out of date.
+    /// The signature cannot be verified here: the key is unknown, not trusted or expired.
     Unknown,
 }
 
-/// The two people that git writes into a commit.
+/// The two identities in a commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Person {
     Author,
     Committer,
 }
 
-/// Settings that libgit2 does not know, or not while a branch is switched.
+/// Settings that libgit2 does not implement, or not while a branch is switched.
 const BEYOND_LIBRARY: &str = r"^((author|committer)\.(name|email)|includeif\.(hasconfig|onbranch):.*\.path)$";
 
 impl Store {
-    /// Who commits, as git knows it.
+    /// The identity that git would use. Returns an error if there is none.
     pub(super) fn identity(&self, person: Person) -> Result<git2::Signature<'static>, Error> {
         if self.needs_git_for_settings()? {
             let name = match person {
@@ -58,14 +58,14 @@ impl Store {
         })
     }
 
-    /// Whether commits are to be signed.
+    /// Whether commits have to be signed. Returns an error if the configuration cannot be read.
     pub fn signs(&self) -> Result<bool, Error> {
         if self.needs_git_for_settings()? {
             let answer =
                 self.git(&["config", "--type=bool", "--default=false", "--get", "commit.gpgSign"], &[])?;
             return Ok(answer.trim_ascii() == b"true");
         }
-        // A snapshot reads anew what has changed on the disk.
+        // A snapshot includes changes on the disk.
         match self.repo.config()?.snapshot()?.get_bool("commit.gpgSign") {
             Ok(signs) => Ok(signs),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
@@ -73,7 +73,7 @@ impl Store {
         }
     }
 
-    /// Makes a signed commit; git itself signs it, by whatever program and key its settings name.
+    /// Creates a commit that git signs with the configured program and key.
     pub(super) fn signed_commit(
         &self,
         message: &str,
@@ -91,7 +91,8 @@ impl Store {
         }
     }
 
-    /// What git says of the signatures of these commits; it is asked once for all that have one.
+    /// git's verdict on the signatures of these commits. Starts git at most once. Returns an error if git
+    /// fails or a commit does not exist.
     pub fn signatures(&self, commits: &[Digest]) -> Result<Vec<Signature>, Error> {
         let mut signed = String::new();
         for commit in commits {
@@ -111,7 +112,7 @@ impl Store {
         Ok(commits.iter().map(|commit| told.get(commit).cloned().unwrap_or(Signature::None)).collect())
     }
 
-    /// Whether settings stand somewhere that only git itself reads.
+    /// Whether the configuration contains settings that only git itself reads.
     fn needs_git_for_settings(&self) -> Result<bool, Error> {
         if self.environment.has_settings {
             return Ok(true);
@@ -122,7 +123,7 @@ impl Store {
     }
 }
 
-/// `Name <mail> seconds zone`, as git writes it.
+/// Parses `Name <mail> seconds zone`, the format of `git var`.
 fn identity_of(line: &str) -> Option<git2::Signature<'static>> {
     let (name, rest) = line.trim().split_once('<')?;
     let (mail, when) = rest.split_once('>')?;
@@ -132,7 +133,7 @@ fn identity_of(line: &str) -> Option<git2::Signature<'static>> {
     git2::Signature::new(name.trim(), mail, &time).ok()
 }
 
-/// One line of the answer: commit, verdict and signer.
+/// Parses one line of the output: commit, verdict and signer.
 fn verdict(line: &str) -> Option<(Digest, Signature)> {
     let mut fields = line.split('\0');
     let commit = Digest::parse(fields.next()?)?;
@@ -144,7 +145,7 @@ fn verdict(line: &str) -> Option<(Digest, Signature)> {
     Some((commit, signature))
 }
 
-/// What a signing program says to people, without what it says to programs.
+/// The messages of a signing program to people, without its status lines for programs.
 fn spoken(message: &str) -> String {
     let lines =
         message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));

@@ -1,4 +1,4 @@
-//! A commit's tree as a source of a task's bytes.
+//! A commit's tree as a source of files, and access to blobs.
 
 use super::{Error, Store, digest, oid};
 use crate::base::{Digest, Reason, RepoPath};
@@ -13,18 +13,19 @@ impl Clean for Store {
     }
 }
 
-/// A commit's tree; of no commit, an empty one.
+/// The tree of a commit; an empty tree without a commit.
 pub struct TreeSource<'s> {
     store: &'s Store,
     commit: Option<Digest>,
     tree: OnceCell<Option<Tree<'s>>>,
-    /// The directories that were looked into. Every path leads through the large ones, which the library
-    /// reads and verifies anew each time.
+    /// The directories read so far. Every path leads through the top ones, which libgit2 would read and
+    /// verify each time.
     directories: RefCell<HashMap<Oid, Tree<'s>>>,
 }
 
 impl Store {
-    /// The commit that a revision names, in any way that git understands.
+    /// The commit that a revision names, in any notation of gitrevisions(7). Returns an error if there is
+    /// none.
     pub fn resolve(&self, revision: &str) -> Result<Digest, Error> {
         let object = self.repo.revparse_single(revision).and_then(|object| object.peel(ObjectType::Commit));
         match object {
@@ -36,25 +37,25 @@ impl Store {
         }
     }
 
-    /// What no commit holds: nothing.
+    /// A source without files.
     #[must_use]
     pub fn empty_source(&self) -> TreeSource<'_> {
         TreeSource::new(self, None)
     }
 
-    /// What a commit holds.
+    /// The files of a commit.
     #[must_use]
     pub fn tree_source(&self, commit: Digest) -> TreeSource<'_> {
         TreeSource::new(self, Some(commit))
     }
 
-    /// What a commit holds; of none, nothing.
+    /// The files of a commit; none without a commit.
     #[must_use]
     pub fn source_at(&self, commit: Option<Digest>) -> TreeSource<'_> {
         TreeSource::new(self, commit)
     }
 
-    /// What HEAD holds; nothing on a branch without a commit.
+    /// The files of HEAD; none on a branch without commits. Returns an error if git cannot read HEAD.
     pub fn head_source(&self) -> Result<TreeSource<'_>, Error> {
         Ok(self.source_at(self.head()?.commit))
     }
@@ -67,7 +68,7 @@ impl Store {
         let id = oid(blob)?;
         let known = self.recent.borrow_mut().get(id).map(|known| known.len() as u64);
         let size = match known {
-            // What is asked for without any limit is read at once.
+            // Without a limit, the blob is read at once.
             None if limit < u64::MAX - 1 => match self.blob_size(blob)? {
                 None => return Ok(Content::Absent),
                 size => size,
@@ -90,7 +91,7 @@ impl Store {
         }
     }
 
-    /// The bytes of a blob; `None` if this clone has none.
+    /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub fn blob(&self, blob: Digest) -> Result<Option<Vec<u8>>, Error> {
         let id = oid(blob)?;
         if let Some(known) = self.recent.borrow_mut().get(id) {
@@ -121,19 +122,20 @@ impl<'s> TreeSource<'s> {
         Ok(self.tree.get_or_init(|| tree).as_ref())
     }
 
-    /// The repository that it is of.
+    /// The repository of the tree.
     #[must_use]
     pub fn store(&self) -> &'s Store {
         self.store
     }
 
-    /// The commit, if it is one.
+    /// The commit, or `None` for the empty source.
     #[must_use]
     pub fn commit(&self) -> Option<Digest> {
         self.commit
     }
 
-    /// The object and mode at a path: a blob, or the tree of a directory.
+    /// The object id and mode at a path: a blob, or the tree of a directory. Returns an error if git cannot
+    /// read a tree.
     pub fn object(&self, path: &RepoPath) -> Result<Option<(Digest, u32)>, Error> {
         let Some(tree) = self.tree()? else { return Ok(None) };
         let (mut id, mut mode) = (tree.id(), TREE);
@@ -152,21 +154,22 @@ impl<'s> TreeSource<'s> {
         Ok(Some((digest(id), mode)))
     }
 
-    /// The blob at a path, a link's own included; `None` where there is none.
+    /// The blob at a path, including that of a symbolic link; `None` if there is none. Returns an error if
+    /// git cannot read a tree.
     pub fn blob_at(&self, path: &RepoPath) -> Result<Option<Digest>, Error> {
         let is_blob = |mode: &u32| *mode != TREE && *mode != SUBMODULE;
         Ok(self.object(path)?.filter(|(_, mode)| is_blob(mode)).map(|(blob, _)| blob))
     }
 
-    /// Whether it holds exactly this blob at a path, executable or not as given. Where the file system
-    /// knows no modes (`core.fileMode`), the mode says nothing.
+    /// Whether there is exactly this blob at a path, with this executable bit. The bit is ignored if the file
+    /// system has none (`core.fileMode`). Returns an error if git cannot read a tree.
     pub fn holds(&self, path: &RepoPath, blob: Digest, executable: bool) -> Result<bool, Error> {
         let Some((held, mode)) = self.object(path)? else { return Ok(false) };
         Ok(held == blob && (!self.store.knows_modes()? || (mode == EXECUTABLE) == executable))
     }
 
-    /// The mode to commit a file with after it: its own, or the one held where the file system knows no
-    /// modes.
+    /// The executable bit to commit a file with: its own, or the committed one if the file system has none.
+    /// Returns an error if git cannot read a tree.
     pub fn mode_for(&self, path: &RepoPath, executable: bool) -> Result<bool, Error> {
         if self.store.knows_modes()? {
             return Ok(executable);
@@ -174,12 +177,12 @@ impl<'s> TreeSource<'s> {
         Ok(self.object(path)?.is_some_and(|(_, mode)| mode == EXECUTABLE))
     }
 
-    /// Every file that it holds below a directory, in path order.
+    /// All files below a directory, in path order. Returns an error if git cannot read a tree.
     pub fn paths_below(&self, directory: &RepoPath) -> Result<Vec<RepoPath>, Error> {
         Ok(self.files(directory)?.into_iter().map(|(path, ..)| path).collect())
     }
 
-    /// The directory with this id, read once.
+    /// The directory with this tree id; cached.
     pub(super) fn directory(&self, id: Oid) -> Result<Tree<'s>, git2::Error> {
         if let Some(known) = self.directories.borrow().get(&id) {
             return Ok(known.clone());
@@ -189,7 +192,7 @@ impl<'s> TreeSource<'s> {
         Ok(tree)
     }
 
-    /// Every file below a directory: path, blob id, mode.
+    /// All files below a directory: path, blob id and mode.
     pub(super) fn files(&self, directory: &RepoPath) -> Result<Vec<(RepoPath, Digest, u32)>, Error> {
         let mut files = Vec::new();
         if let Some((tree, TREE)) = self.object(directory)? {
@@ -216,13 +219,13 @@ impl<'s> TreeSource<'s> {
     }
 }
 
-/// The modes of an executable file and of a submodule, as git writes them.
+/// The file modes of an executable file and of a submodule.
 const EXECUTABLE: u32 = 0o100_755;
 const SUBMODULE: u32 = 0o160_000;
-/// The mode of a directory, as git writes it.
+/// The file mode of a directory.
 pub(super) const TREE: u32 = 0o040_000;
 
-/// The blob of an entry that is a regular file.
+/// The blob of an entry, if it is a regular file.
 pub(super) fn regular((blob, mode): (Digest, u32)) -> Option<Digest> {
     (mode & 0o170_000 == 0o100_000).then_some(blob)
 }

@@ -1,4 +1,5 @@
-//! The work directory where not everything is checked out: what is left out is read from the index.
+//! The work tree as a source of files, including those that a sparse checkout leaves out, which are read from
+//! the index.
 
 use super::ls_files::{Listed, path_of};
 use super::staged::StagedFile;
@@ -8,10 +9,10 @@ use crate::scan::{Child, Content, Entry, EntryKind, ObservedLog, Source, WorkDir
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Files that are left out, by the directory that was asked about.
+/// The files left out, by the directory that was listed.
 type LeftOut = BTreeMap<RepoPath, Vec<StagedFile>>;
 
-/// The files of a work tree, and in a sparse checkout those that git left out of it.
+/// The files of the work tree, and those that a sparse checkout leaves out.
 pub struct WorkTree<'s> {
     files: WorkDir<'s>,
     store: &'s Store,
@@ -25,7 +26,8 @@ impl Store {
         WorkTree { files: WorkDir::new(&self.root, self), store: self, left_out: RefCell::default() }
     }
 
-    /// The files below these paths that git leaves out of the work tree, and that are not there.
+    /// The files below these paths that are missing because git left them out of the work tree. Returns an
+    /// error if git fails.
     pub fn left_out(&self, paths: &[RepoPath]) -> Result<Vec<StagedFile>, Error> {
         let mut arguments =
             vec!["--literal-pathspecs", "ls-files", "-t", "--stage", "-z", "--full-name", "--"];
@@ -36,21 +38,21 @@ impl Store {
         Ok(lines.filter_map(skipped).filter(absent).collect())
     }
 
-    /// Whether git may have left files out of the work tree at all.
+    /// Whether sparse checkout may be in use.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         self.repo.path().join("info/sparse-checkout").exists()
     }
 }
 
-/// A line `S MODE BLOB STAGE<TAB>PATH`, where the first letter says that the file is left out.
+/// Parses a line `S MODE BLOB STAGE<TAB>PATH`; the `S` marks a file with the skip-worktree bit.
 fn skipped(line: &[u8]) -> Option<StagedFile> {
     let Listed { mode, blob, path, .. } = Listed::read(line.strip_prefix(b"S ")?)?;
     Some(StagedFile { path: path_of(path)?, blob, mode })
 }
 
 impl WorkTree<'_> {
-    /// What is left out below a directory; git is asked once for each directory.
+    /// The files left out below a directory; git is asked once per directory.
     fn below(&self, directory: &RepoPath) -> Result<Vec<StagedFile>, Error> {
         if !self.store.is_sparse() {
             return Ok(Vec::new());
@@ -66,7 +68,8 @@ impl WorkTree<'_> {
     /// The file at a path, if it is left out.
     fn at(&self, path: &RepoPath) -> Result<Option<StagedFile>, Error> {
         let known = self.left_out.borrow().keys().find(|known| path.below(known).is_some()).cloned();
-        // The directory, because more of it will be asked for; at the top, that would be everything.
+        // Lists the whole directory, because more of its files will be needed; but not the root, which would
+        // list everything.
         let around = path.parent().filter(|parent| !parent.as_str().is_empty());
         let asked = known.or(around).unwrap_or_else(|| path.clone());
         Ok(self.below(&asked)?.into_iter().find(|file| file.path == *path))
@@ -117,7 +120,7 @@ impl Source for WorkTree<'_> {
 
     fn digest(&self, path: &RepoPath, bytes: &[u8]) -> Result<Digest, Error> {
         match self.at(path).map_err(|error| refused(path, &error))? {
-            // It comes from the index, and so is what git stores already.
+            // It comes from the index, so git has already converted it.
             Some(file) => Ok(file.blob),
             None => self.files.digest(path, bytes),
         }

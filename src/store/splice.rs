@@ -1,7 +1,7 @@
-//! A few entries of an index put in or taken out; every other byte of it is copied.
+//! Inserts and removes a few entries of an index; all other bytes are copied.
 //!
-//! In versions 2 and 3 an entry's bytes depend on no other entry, so whole stretches of them stay as
-//! they are, with all that git knows of the files.
+//! In versions 2 and 3 the bytes of an entry depend on no other entry, so long ranges stay unchanged, with
+//! everything that git knows about those files.
 
 use super::cache_tree;
 use super::entries::IndexFile;
@@ -9,17 +9,17 @@ use crate::base::{Digest, RepoPath};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// What is to stand in the index at a path: blob and mode, or nothing.
+/// An edit of the index: the new blob and mode of a path, or `None` to remove it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edit<'c> {
     pub path: &'c RepoPath,
     pub entry: Option<(Digest, i32)>,
 }
 
-/// The parts of the new file, one after the other; most of them lie in the old one.
+/// The new file as parts to concatenate, most of them borrowed from the old one.
 ///
-/// The answer is `None` where only git knows what to do: an extension that speaks of single entries,
-/// an unfinished merge, a file in the place of a directory.
+/// Returns `None` if only git can do the edit: an extension that describes single entries, an unmerged path,
+/// or a file in place of a directory.
 pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec<Cow<'f, [u8]>>> {
     let mut edits = edits.to_vec();
     edits.sort_unstable_by_key(|edit| edit.path);
@@ -50,7 +50,7 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec
         match signature {
             b"TREE" => parts.extend(cache_tree::forget(bytes, &directories(&edits)).map(Cow::Owned)),
             b"REUC" => parts.push(Cow::Borrowed(bytes)),
-            // Where the entries lie, for readers in a hurry; they do without.
+            // The offsets of entries, for parallel readers, which can do without.
             b"EOIE" | b"IEOT" => {}
             _ => return None,
         }
@@ -64,13 +64,12 @@ pub(super) fn splice<'f>(index: &'f IndexFile, edits: &[Edit<'_>]) -> Option<Vec
     Some(parts)
 }
 
-/// Whether [`splice`] knows every extension of an index.
+/// Whether [`splice`] supports every extension of an index.
 pub(super) fn is_plain(index: &IndexFile) -> bool {
     index.extensions().all(|(signature, _)| matches!(signature, b"TREE" | b"REUC" | b"EOIE" | b"IEOT"))
 }
 
-/// An entry of a file that git has not looked at yet: without times and size it compares the bytes
-/// once, and then knows them.
+/// Encodes an entry without times and size, so that git compares the bytes once and then records them.
 fn entry(name: &[u8], blob: Digest, mode: i32) -> Option<Vec<u8>> {
     if name.is_empty() || !matches!(mode, 0o100_644 | 0o100_755) {
         return None;
@@ -86,7 +85,7 @@ fn entry(name: &[u8], blob: Digest, mode: i32) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether the index holds a file above a new path, or files below it.
+/// Whether the index has a file above a new path, or files below it.
 fn stands_in_the_way(index: &IndexFile, path: &RepoPath) -> bool {
     let above = std::iter::successors(path.parent(), RepoPath::parent)
         .any(|directory| !index.named(directory.as_str().as_bytes()).is_empty());
@@ -94,7 +93,7 @@ fn stands_in_the_way(index: &IndexFile, path: &RepoPath) -> bool {
     above || index.entry(index.position(&below)).is_some_and(|entry| entry.name.starts_with(&below))
 }
 
-/// The directories above the changed paths, the root among them.
+/// The directories above the edited paths, including the root.
 fn directories(edits: &[Edit<'_>]) -> HashSet<Vec<u8>> {
     let above = edits.iter().flat_map(|edit| std::iter::successors(edit.path.parent(), RepoPath::parent));
     above.map(|directory| directory.as_str().as_bytes().to_vec()).collect()

@@ -1,4 +1,4 @@
-//! The index as a source of a task's bytes: what the next commit would hold.
+//! The index as a source of files: what the next commit would contain.
 
 use super::entries::{IndexFile, RawEntry};
 use super::index::read_index;
@@ -9,34 +9,35 @@ use crate::base::{Digest, RepoPath};
 use crate::scan::{Child, Content, Entry, Source};
 use std::collections::HashMap;
 
-/// A file of the index, as the next commit would hold it.
+/// A file in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedFile {
-    /// Where it lies.
+    /// The path, relative to the root of the repository.
     pub path: RepoPath,
-    /// Its blob.
+    /// The id of the blob at stage 0.
     pub blob: Digest,
-    /// Its mode, as git writes it.
+    /// The file mode, such as `0o100644`.
     pub mode: u32,
 }
 
-/// The index: what the next commit would hold.
+/// The index: what the next commit would contain.
 pub struct IndexSource<'s> {
     store: &'s Store,
     held: StagedFiles,
     unmerged: Vec<RepoPath>,
 }
 
-/// What is known of the index.
+/// The contents of an index.
 enum StagedFiles {
-    /// A plain one, of which only what is asked for is looked at; and the trees that it remembers.
+    /// A plain index, of which only the needed entries are decoded, and its cached trees.
     Plain { index: IndexFile, trees: HashMap<Vec<u8>, Digest> },
-    /// Any other, as it was listed, in path order.
+    /// The files of any other index, in path order.
     Listed(Vec<StagedFile>),
 }
 
 impl Store {
-    /// The index as it is now, `GIT_INDEX_FILE` being honoured. Takes no lock and refreshes nothing.
+    /// Reads the current index, or that of `GIT_INDEX_FILE`. Takes no lock and refreshes nothing. Returns an
+    /// error if it cannot be read.
     pub fn index_source(&self) -> Result<IndexSource<'_>, Error> {
         let named = self.environment.index_file.as_ref().map(|path| self.root.join(path));
         let path = named.unwrap_or_else(|| self.index());
@@ -49,7 +50,7 @@ impl Store {
         }
         let (files, unmerged) = match self.index_by_library() {
             Ok(read) => read,
-            // libgit2 cannot read a split or a sparse index; git itself can.
+            // libgit2 cannot read a split or a sparse index, but git can.
             Err(_) => self.index_by_git()?,
         };
         Ok(IndexSource { store: self, held: StagedFiles::Listed(files), unmerged })
@@ -73,7 +74,7 @@ impl Store {
 
     fn index_by_git(&self) -> Result<(Vec<StagedFile>, Vec<RepoPath>), Error> {
         let listed = self.git_under_its_index(&["ls-files", "--stage", "-z"])?;
-        // What is only intended to be added stands there with the blob of nothing.
+        // An intent-to-add entry is listed with the empty blob.
         let intended = self.git_under_its_index(&["diff-files", "--name-only", "--diff-filter=A", "-z"])?;
         let intended: Vec<&[u8]> = intended.split(|byte| *byte == 0).collect();
         let (mut files, mut unmerged) = (Vec::new(), Vec::new());
@@ -89,7 +90,7 @@ impl Store {
     }
 }
 
-/// The bit of an index entry's extended flags that says that nothing is staged yet.
+/// The extended flag of an intent-to-add entry.
 const INTENT_TO_ADD: u16 = 1 << 13;
 
 fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<StagedFile>, Vec<RepoPath>) {
@@ -99,7 +100,7 @@ fn sorted(mut files: Vec<StagedFile>, mut unmerged: Vec<RepoPath>) -> (Vec<Stage
     (files, unmerged)
 }
 
-/// The file that an entry of a plain index stands for, unless it is unmerged or only intended.
+/// The file of an entry of a plain index, unless it is unmerged or intent-to-add.
 fn file_of(entry: RawEntry<'_>) -> Option<StagedFile> {
     let staged = entry.staged().filter(|staged| entry.stage() == 0 && !staged.intended)?;
     let mode = u32::try_from(staged.mode).ok()?;
@@ -107,7 +108,7 @@ fn file_of(entry: RawEntry<'_>) -> Option<StagedFile> {
 }
 
 impl IndexSource<'_> {
-    /// The paths of an unfinished merge, in order.
+    /// The unmerged paths, in order.
     #[must_use]
     pub fn unmerged(&self) -> &[RepoPath] {
         &self.unmerged
@@ -127,8 +128,8 @@ impl IndexSource<'_> {
         }
     }
 
-    /// What lies directly in a directory, by name; a directory is `None`. Costs what lies there, not
-    /// what lies below it.
+    /// The direct children of a directory, by name; `None` stands for a directory. The cost does not depend
+    /// on what is below them.
     pub(super) fn directly_in(&self, directory: &RepoPath) -> Vec<(String, Option<StagedFile>)> {
         let prefix = prefix_of(directory);
         let mut found: Vec<(String, Option<StagedFile>)> = Vec::new();
@@ -146,7 +147,7 @@ impl IndexSource<'_> {
                     if let Ok(name) = std::str::from_utf8(&below[..slash]) {
                         found.push((name.to_owned(), None));
                     }
-                    // `0` is what follows `/`, so that everything below the directory is passed over.
+                    // `0` follows `/` in ASCII, so this skips everything below the directory.
                     at = index.position(&[prefix.as_bytes(), &below[..slash], b"0"].concat());
                 }
             }
@@ -164,8 +165,7 @@ impl IndexSource<'_> {
         found
     }
 
-    /// Whether the next commit would hold exactly this tree at `name` in a directory, as far as the index
-    /// remembers.
+    /// Whether the cache tree of the index says that `name` in a directory is exactly this tree.
     pub(super) fn holds_tree(&self, directory: &RepoPath, name: &str, tree: Digest) -> bool {
         match &self.held {
             StagedFiles::Plain { trees, .. } => {
@@ -176,7 +176,7 @@ impl IndexSource<'_> {
         }
     }
 
-    /// The tree that the next commit would hold at a directory, where the index remembers it.
+    /// The tree id of a directory, if the cache tree of the index contains it.
     pub(super) fn tree(&self, directory: &RepoPath) -> Option<Digest> {
         match &self.held {
             StagedFiles::Plain { trees, .. } => trees.get(directory.as_str().as_bytes()).copied(),

@@ -1,4 +1,4 @@
-//! What commits hold: blobs and files by path.
+//! Reads trees: blobs and files by path.
 
 use super::{Error, Store, digest, oid};
 use crate::base::{Digest, RepoPath};
@@ -6,7 +6,7 @@ use git2::{ErrorCode, ObjectType, Tree, TreeEntry};
 use std::path::Path;
 
 impl Store {
-    /// The tree of HEAD; `None` on a branch without a commit.
+    /// The tree of HEAD; `None` on a branch without commits.
     pub(super) fn head_tree(&self) -> Result<Option<Tree<'_>>, Error> {
         match self.head()?.commit {
             Some(commit) => self.tree_of(commit).map(Some),
@@ -26,7 +26,8 @@ impl Store {
         }
     }
 
-    /// The submodule, as HEAD has it, that a directory is or lies in; it may not be checked out.
+    /// The submodule in HEAD that a directory is or is inside of, even if it is not checked out. Returns an
+    /// error if git cannot read a tree.
     pub fn submodule_around(&self, directory: &RepoPath) -> Result<Option<RepoPath>, Error> {
         let Some(tree) = self.head_tree()? else { return Ok(None) };
         for step in std::iter::successors(Some(directory.clone()), RepoPath::parent) {
@@ -39,7 +40,8 @@ impl Store {
         Ok(None)
     }
 
-    /// The bytes that a commit holds at a path; `None` where it holds none, or this clone has none.
+    /// The bytes that a commit contains at a path; `None` if it contains no file there or this clone does not
+    /// have the blob. Returns an error if git cannot read the commit.
     pub fn read_at(&self, commit: Digest, path: &RepoPath) -> Result<Option<Vec<u8>>, Error> {
         let tree = self.tree_of(commit)?;
         match entry_at(&tree, path)?.filter(is_blob) {
@@ -48,7 +50,7 @@ impl Store {
         }
     }
 
-    /// Whether git's rules ignore a path.
+    /// Whether git ignores a path. Returns an error if the ignore rules cannot be read.
     pub fn is_ignored(&self, path: &RepoPath) -> Result<bool, Error> {
         Ok(self.repo.is_path_ignored(Path::new(path.as_str()))?)
     }
@@ -63,7 +65,7 @@ pub(super) fn entry_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<TreeEn
     }
 }
 
-/// The blob that a tree holds at a path.
+/// The blob id at a path in a tree.
 pub(super) fn blob_at(tree: &Tree<'_>, path: &RepoPath) -> Result<Option<Digest>, Error> {
     Ok(entry_at(tree, path)?.filter(is_blob).map(|entry| digest(entry.id())))
 }

@@ -1,7 +1,7 @@
-//! `git update-index`, for an index in a format that only git itself writes.
+//! `git update-index`, for an index in a format that only git writes.
 //!
-//! Its process is started before the branch moves and takes git's lock, so that all that is looked at
-//! is looked at under the lock; it is told last what to write.
+//! The process is started before the branch moves and takes git's lock, so that the index is read under the
+//! lock; it receives the entries last.
 
 use super::error::GitFault;
 use super::git::finish_git;
@@ -15,15 +15,15 @@ use std::time::Duration;
 
 const COMMAND: [&str; 3] = ["update-index", "-z", "--index-info"];
 
-/// A process of git that holds, or is about to take, the lock of the index, and writes what it is
-/// told. Dropped without being told anything, it lets go and changes nothing; so it does if we die.
+/// A git process that holds the index lock, or is about to take it, and then waits for entries to write. If
+/// it is dropped or this process dies, it releases the lock and changes nothing.
 pub(super) struct GitUpdate {
     process: Option<Child>,
     lock: PathBuf,
 }
 
 impl GitUpdate {
-    /// Waits until it holds the lock; false if somebody else does.
+    /// Waits until the process holds the lock. Returns false if it cannot take it.
     pub(super) fn wait_for_lock(&mut self) -> bool {
         let Some(process) = &mut self.process else { return false };
         for _ in 0..400 {
@@ -38,7 +38,7 @@ impl GitUpdate {
         false
     }
 
-    /// Lets it write these entries and let go of the lock.
+    /// Writes these entries and releases the lock. Returns an error if git fails.
     pub(super) fn write(mut self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.process.take() {
             Some(process) => Ok(finish_git(COMMAND[0], process, &lines(edits)).map(drop)?),
@@ -50,13 +50,13 @@ impl GitUpdate {
 impl Drop for GitUpdate {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
-            // Without entries it writes nothing; its lock is gone when it has ended.
+            // Without entries it writes nothing, and releases the lock when it exits.
             let _ = finish_git(COMMAND[0], process, &[]);
         }
     }
 }
 
-/// Whether a process has a file open, as `/proc` tells it; where there is none, the file has to do.
+/// Whether a process has a file open, according to `/proc`; without `/proc`, whether the file exists.
 fn holds(process: u32, file: &Path) -> bool {
     match fs::read_dir(format!("/proc/{process}/fd")) {
         Ok(open) => {
@@ -66,7 +66,7 @@ fn holds(process: u32, file: &Path) -> bool {
     }
 }
 
-/// Entries as `git update-index --index-info` reads them.
+/// The input of `git update-index --index-info` for these edits.
 fn lines(edits: &[Edit<'_>]) -> Vec<u8> {
     let line = |edit: &Edit<'_>| match edit.entry {
         Some((blob, mode)) => format!("{mode:o} {blob}\t{}\0", edit.path),
@@ -76,17 +76,17 @@ fn lines(edits: &[Edit<'_>]) -> Vec<u8> {
 }
 
 impl Store {
-    /// Starts git's own writer of the index, which takes the lock first and then waits for what to
-    /// write. While it holds the lock no checkout, stash or `git add` can begin.
+    /// Starts git's index writer, which takes the lock and then waits for entries. While it holds the lock,
+    /// no checkout, stash or `git add` can start.
     pub(super) fn start_git_update(&self) -> Result<GitUpdate, Error> {
         let process = self.start_git(&COMMAND)?;
-        // What `/proc` names is the real place, whatever links lead there.
+        // `/proc` shows the path with all links resolved.
         let directory = self.repo.path().canonicalize().unwrap_or_else(|_| self.repo.path().to_owned());
         Ok(GitUpdate { process: Some(process), lock: directory.join("index.lock") })
     }
 
-    /// Has git write these entries now. Where it cannot have the lock, the answer is
-    /// [`Code::Busy`](crate::base::Code).
+    /// Lets git write these entries now. Returns an error with [`Code::Busy`](crate::base::Code) if it cannot
+    /// take the lock.
     pub(super) fn update_by_git(&self, edits: &[Edit<'_>]) -> Result<(), Error> {
         match self.git(&COMMAND, &lines(edits)) {
             Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Whether this is a moment to commit.
+//! Checks whether the repository allows a commit now.
 
 use super::error::commit_open;
 use super::{Error, Head, Store};
@@ -10,23 +10,24 @@ use std::thread::sleep;
 use std::time::Duration;
 
 impl Store {
-    /// Refuses while the repository is in the middle of something, or the branch is out of bounds.
+    /// Returns an error if a git operation is unfinished, HEAD is detached or the branch is protected, unless
+    /// the options permit it.
     pub(super) fn vet(&self, head: &Head) -> Result<(), Error> {
         if let Some(operation) = self.operation() {
-            let why = format!("{} is going on", operation.what);
+            let why = format!("{} is in progress", operation.what);
             return Err(Error::new(Code::OperationOpen, why).with_hint(operation.hint()));
         }
         match &head.branch {
             None if !self.options.detached_head => {
                 let why = "HEAD is detached, so a commit would belong to no branch";
-                let hint = "git switch BRANCH, or allow it: `[git] detached_head = true` in orch.toml";
+                let hint = "git switch BRANCH, or set `[git] detached_head = true` in orch.toml";
                 Err(Error::new(Code::DetachedHead, why).with_hint(hint.to_owned()))
             }
             Some(branch) => {
                 let name = branch.strip_prefix("refs/heads/").unwrap_or(branch);
                 if self.options.protected.matches(name) {
                     let why = format!("branch `{name}` is protected by orch.toml");
-                    let hint = "work on a branch of your own: git switch -c NAME".to_owned();
+                    let hint = "switch to another branch: git switch -c NAME".to_owned();
                     return Err(Error::new(Code::BranchProtected, why).with_hint(hint));
                 }
                 Ok(())
@@ -35,7 +36,7 @@ impl Store {
         }
     }
 
-    /// Waits a moment for another process to let go of the index; a checkout or a rebase holds it.
+    /// Waits half a second for another process, such as a checkout or a rebase, to release the index lock.
     pub(super) fn wait_for_index(&self) -> Result<(), Error> {
         for _ in 0..25 {
             if !self.index_is_locked() {
@@ -59,7 +60,7 @@ impl Store {
         self.repo.path().join("index.lock")
     }
 
-    /// Whether the message of a commit may be open in an editor: it was written after HEAD moved last.
+    /// Whether the message of a commit may be open in an editor: it was written after HEAD last moved.
     pub(super) fn message_is_open(&self) -> bool {
         let written = |name: &str| fs::metadata(self.repo.path().join(name)).and_then(|file| file.modified());
         match (written("COMMIT_EDITMSG"), written("logs/HEAD")) {
@@ -68,8 +69,8 @@ impl Store {
         }
     }
 
-    /// A `git commit` with its editor open holds no lock, but would fail if the branch moved under
-    /// it; and while its hooks run, hook managers may have put other bytes into the work tree.
+    /// A `git commit` with its editor open holds no lock, but fails if the branch moves. While its hooks run,
+    /// a hook manager may have changed the work tree.
     pub(super) fn refuse_open_commit(&self) -> Result<(), Error> {
         match open_commit(&self.root) {
             Some(process) => Err(commit_open(process)),
@@ -78,7 +79,7 @@ impl Store {
     }
 }
 
-/// The process of a `git commit` that runs in this work tree, looked up in `/proc`.
+/// The process id of a `git commit` in this work tree, found in `/proc`.
 fn open_commit(root: &Path) -> Option<u32> {
     for entry in fs::read_dir("/proc").ok()?.flatten() {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
@@ -92,7 +93,7 @@ fn open_commit(root: &Path) -> Option<u32> {
     None
 }
 
-/// Whether a process is called `git`; there may be thousands to ask, so its name alone is read.
+/// Whether a process is named `git`. There may be thousands, so only its name is read.
 fn is_git(process: &Path) -> bool {
     let mut name = [0; 4];
     let read = File::open(process.join("comm")).and_then(|mut file| file.read(&mut name));
@@ -117,7 +118,7 @@ fn commits_below(process: &Path, root: &Path) -> bool {
                 words.next();
             }
             "commit" => {
-                // The repository that a commit is about is the nearest one above, not any outer one.
+                // A commit concerns the nearest repository above its directory, not an outer one.
                 let Ok(place) = place.canonicalize() else { return false };
                 return place.ancestors().find(|above| *above == root || above.join(".git").exists())
                     == Some(root);

@@ -1,11 +1,11 @@
-//! Who calls, and what time it is: given from outside, so that tests can say both.
+//! The caller and the clock, both injected, so that tests can set them.
 
 use crate::base::{TaskId, Timestamp};
 use crate::decide::{ActorKind, By, Stamp};
 use crate::store::Environment;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A source of the present time.
+/// A source of the current time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// The machine's clock.
@@ -15,7 +15,7 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The present time.
+    /// The current time, in whole seconds.
     #[must_use]
     pub fn now(self) -> Timestamp {
         match self {
@@ -23,7 +23,7 @@ impl Clock {
             Self::System => {
                 #[expect(
                     clippy::disallowed_methods,
-                    reason = "the one place that reads the clock for records"
+                    reason = "the only place that reads the clock for records"
                 )]
                 let since =
                     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
@@ -33,34 +33,34 @@ impl Clock {
     }
 }
 
-/// What time it is for files, whose times are compared with it; never for records.
-#[expect(clippy::disallowed_methods, reason = "the ages of files are told by the clock that dates them")]
+/// The current time for comparison with file times; never for records.
+#[expect(clippy::disallowed_methods, reason = "file times come from the same clock")]
 pub(super) fn present() -> SystemTime {
     SystemTime::now()
 }
 
-/// Who calls.
+/// The caller of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// A person or an agent, as far as the environment tells.
+    /// A person or an agent, judging by the environment.
     pub kind: ActorKind,
-    /// `ORCH_ACTOR`, if it is set; else the git identity is used.
+    /// `ORCH_ACTOR`, if set; otherwise the git identity is used.
     pub name: Option<String>,
     /// `ORCH_TASK`: the task that the caller works on.
     pub task: Option<TaskId>,
-    /// `PATH`: where programs are looked for.
+    /// `PATH`, in which executors are searched.
     pub path: Option<String>,
-    /// What time it is.
+    /// The source of the times in records.
     pub clock: Clock,
-    /// What the environment says to git.
+    /// The environment variables of git.
     pub environment: Environment,
 }
 
 impl Caller {
-    /// Reads the caller from environment variables, given by a function.
+    /// Reads the caller from environment variables through a function.
     ///
-    /// `ORCH_ACTOR` may say `agent:NAME` or `human:NAME`. The marks that well-known agent command
-    /// lines leave in the environment of their children make the caller an agent.
+    /// `ORCH_ACTOR` may be `agent:NAME` or `human:NAME`. A variable that a well-known agent command line sets
+    /// for its child processes makes the caller an agent.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         const MARKS: [&str; 8] = [
@@ -79,7 +79,7 @@ impl Caller {
         if let Some((given, rest)) = name.as_deref().and_then(|name| name.split_once(':'))
             && let Some(named) = ActorKind::named(given).filter(|named| *named != ActorKind::Orch)
         {
-            // An agent that calls itself a person is an agent all the same.
+            // An agent that claims to be a person is still an agent.
             kind = if marked { ActorKind::Agent } else { named };
             name = Some(rest.trim().to_owned());
         }
@@ -92,7 +92,7 @@ impl Caller {
         Self { kind, name, task, path, clock, environment: Environment::read(variable) }
     }
 
-    /// The stamp of a record made now on the caller's order. `identity` is the name git knows.
+    /// The stamp of a record made now for the caller. `identity` is the name from git.
     #[must_use]
     pub fn stamp(&self, identity: Option<&str>) -> Stamp {
         let name =
@@ -100,7 +100,7 @@ impl Caller {
         Stamp { at: self.clock.now(), by: By { kind: self.kind, name } }
     }
 
-    /// The stamp of a record that `orch` makes by itself, under the rules.
+    /// The stamp of a record that `orch` makes on its own, under the rules.
     #[must_use]
     pub fn own_stamp(&self) -> Stamp {
         let name = concat!("orch ", env!("CARGO_PKG_VERSION")).to_owned();

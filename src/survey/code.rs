@@ -1,6 +1,6 @@
-//! Code as evidence: what was committed outside of tasks, as facts of the artifacts that it is.
+//! Committed code as evidence: turns it into facts of the artifacts with a `tree`.
 //!
-//! A step is taken on the code of the commit before it, since its own commit holds none.
+//! A step rests on the code of its parent commit, because its own commit contains no code.
 
 use super::snapshot::{Snapshot, state_in};
 use super::{CodeAt, Error, Loaded, TaskRef};
@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Snapshot<'_> {
-    /// Adds to the facts what the code is, of each artifact that may be code, and what happened to it
-    /// since the last step that was recorded.
+    /// Adds to the facts the digest of the code of each `tree` artifact, and what changed in it since the
+    /// last recorded step. Returns an error if git cannot be read.
     pub(crate) fn look_at_code(
         &self,
         task: &TaskRef,
@@ -57,7 +57,7 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// What tells a part of the tree from all others that one repository knows.
+    /// A name that identifies a part of the tree within a repository.
     fn name_of(&self, scope: &TreeScope) -> String {
         let roots = self.setting.config.roots.iter();
         let roots: Vec<String> =
@@ -65,8 +65,9 @@ impl Snapshot<'_> {
         format!("{}\n\n{}", scope.texts().join("\n"), roots.join("\n\n"))
     }
 
-    /// What a task held when a step was taken after `before`. Of the code it is what was committed, or
-    /// what the step `told` of it; then also what of that was not committed.
+    /// Observes what a task contained when a step was taken after `before`. Code is taken as committed,
+    /// except where the step recorded another digest; those digests are returned too. Returns an error if the
+    /// source cannot be read.
     pub(crate) fn observe_step<'l>(
         &self,
         task: &TaskRef,
@@ -87,8 +88,9 @@ impl Snapshot<'_> {
         Ok((workflow, observed, untrue))
     }
 
-    /// Why code that a step told of otherwise than it was committed may be honest and yet not known
-    /// here; `None` where all of it only says from where a change is counted, and was committed earlier.
+    /// Why recorded code that differs from the committed code may be honest and yet unverifiable here. `None`
+    /// if every such digest is only the base of a comparison and was committed earlier. Returns an error if
+    /// git cannot be read.
     pub(crate) fn code_unknown(
         &self,
         workflow: &Workflow,
@@ -110,8 +112,9 @@ impl Snapshot<'_> {
         Ok(None)
     }
 
-    /// Why a step that rests on code counts it from somewhere that nobody can find: a commit has to hold
-    /// both that code and a record that says so.
+    /// Why a step that rests on code compares it with a base that is not in git: some commit must contain
+    /// both that code and a record that says so. `None` if there is one. Returns an error if git cannot be
+    /// read.
     pub(crate) fn miscounted(
         &self,
         task: &TaskRef,
@@ -146,7 +149,8 @@ impl Snapshot<'_> {
         Ok(None)
     }
 
-    /// Whether a part of the tree was this at or before some commits, in one that is meant.
+    /// Whether a part of the tree had the digest `wanted` in `from` or an ancestor for which `is_meant` is
+    /// true.
     fn stood(
         &self,
         scope: &TreeScope,
@@ -165,30 +169,30 @@ impl Snapshot<'_> {
     }
 }
 
-/// What a recorded step says of code.
+/// What a recorded step says about code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     artifact: ArtifactName,
     digest: Digest,
-    /// Whether the step rests on it; else it only says what a phase was entered with.
+    /// Whether the step rests on it; otherwise it is only what a phase was entered with.
     is_evidence: bool,
 }
 
 impl Told {
-    /// Whether it says that an artifact was this.
+    /// Whether it names this digest of an artifact.
     pub(crate) fn is(&self, artifact: &ArtifactName, digest: Digest) -> bool {
         self.artifact == *artifact && self.digest == digest
     }
 }
 
-/// Why it cannot be known here what happened to some code.
+/// Why the changes of some code cannot be determined in this clone, if so.
 pub(crate) fn code_out_of_reach(facts: &Facts) -> Option<String> {
     let trees = facts.artifacts.values().flatten().filter(|file| file.is_tree);
     let mut problems = trees.flat_map(|tree| tree.problems.iter().map(move |problem| (tree, problem)));
     problems.next().map(|(tree, problem)| format!("{}: {}", tree.path, problem.message))
 }
 
-/// What a step says of the code that was there when it was taken.
+/// What a step says about the code that was present when it was taken.
 pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> Vec<Told> {
     let told = |artifact: &Artifact| {
         let name = tree_name(artifact.name.as_str());
@@ -206,12 +210,12 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
     trees(workflow).filter_map(|(artifact, _)| told(artifact)).collect()
 }
 
-/// The artifacts that may be code, and which.
+/// The artifacts that may be code, each with its patterns.
 fn trees(workflow: &Workflow) -> impl Iterator<Item = (&Artifact, &TreeScope)> {
     workflow.artifacts.iter().filter_map(|artifact| Some((artifact, artifact.tree.as_ref()?)))
 }
 
-/// Code of which nothing more is known than what it is.
+/// The fact of code without known changes.
 fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
     FileFact {
         pattern: artifact.paths.len(),
@@ -223,22 +227,22 @@ fn tree_fact(artifact: &Artifact, digest: Digest) -> FileFact {
     }
 }
 
-/// Notes that nobody can know here what happened to the code.
+/// Notes that the changes of the code cannot be determined here.
 fn unknown(fact: &mut FileFact) {
     let message = "the history in this clone does not reach back to the task's last step";
     fact.data = None;
-    // Nothing is wrong with the code, so a check in a shallow clone may pass.
+    // The code itself is fine, so a check in a shallow clone may pass.
     fact.problems = vec![Diagnostic::note(Code::NotInClone, message).hint("git fetch --unshallow")];
 }
 
-/// Puts what is known of an artifact's code in the place of what was known.
+/// Replaces the code facts of an artifact.
 fn put(facts: &mut Facts, artifact: &Artifact, fact: FileFact) {
     let files = facts.artifacts.entry(artifact.name.clone()).or_default();
     files.retain(|file| !file.is_tree);
     files.push(fact);
 }
 
-/// How much of what lies at a path is this part of the code: what lies where tasks do is none.
+/// How much of a path belongs to this part of the code. Task directories never do.
 fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool) -> TreePart {
     match (scope.part(path), roots.part(path, is_directory)) {
         (TreePart::None, _) | (_, TreePart::Whole) => TreePart::None,
@@ -247,7 +251,7 @@ fn part_of(scope: &TreeScope, roots: &Roots, path: &RepoPath, is_directory: bool
     }
 }
 
-/// What the code was when the phases that change it were entered, unless it is that still.
+/// The digests of the code when the phases that change it were entered; `None` if it still has that digest.
 fn since(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest) -> Option<Vec<Digest>> {
     let current = state.phase.as_deref().and_then(|name| workflow.phase_named(name));
     if current.is_some_and(|phase| phase.terminal) {
@@ -277,20 +281,20 @@ fn is_committed(
     })
 }
 
-/// Whether a record is the one that was committed; a checkout may have converted its line endings.
+/// Whether a record equals the committed one, apart from line endings, which a checkout may convert.
 fn is_same(committed: &[u8], present: &[u8]) -> bool {
     let plain = |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|byte| *byte != b'\r').collect() };
     committed == present || plain(committed) == plain(present)
 }
 
-/// Whether the last recorded step says that the code is right as it is.
+/// Whether the last recorded step confirms that the code is right as it is.
 fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
     let last = state.and_then(|state| state.history.last());
     last.is_some_and(|last| last.confirmed.as_ref() == Some(&artifact.name))
 }
 
-/// The facts once a state was committed: nothing has been committed since, and it may say that the code is
-/// right as it is.
+/// The facts after a state was committed: no code has been committed since, and the step may confirm the code
+/// as it is.
 pub(super) fn facts_after<'f>(workflow: &Workflow, facts: &'f Facts, state: &State) -> Cow<'f, Facts> {
     let mut after = facts.after_a_step();
     for (artifact, _) in trees(workflow) {

@@ -1,8 +1,8 @@
-//! What looking costs, counted where it is paid.
+//! Counters of expensive work, incremented where it is done.
 
 use std::cell::Cell;
 
-/// Counters of one workspace. Counting is an addition, so it is always on.
+/// The counters of one workspace. They are always on, because an increment is cheap.
 #[derive(Debug, Default)]
 pub struct Costs {
     looks: Cell<u64>,
@@ -11,20 +11,20 @@ pub struct Costs {
     evaluations: Cell<u64>,
 }
 
-/// How often something was done since a workspace was opened.
+/// How often work was done since the workspace was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Looks at a task.
+    /// Tasks that were evaluated.
     pub looks: u64,
-    /// Files of tasks that were read.
+    /// Task files that were read.
     pub reads: u64,
     /// How many bytes were read of them, and of what commits hold of them.
     pub bytes: u64,
-    /// How often the rules were asked.
+    /// Evaluations of the rules.
     pub evaluations: u64,
-    /// How often HEAD was opened.
+    /// How often HEAD was read.
     pub heads: u64,
-    /// How often the lock for a transition was taken.
+    /// Locks taken for a transition.
     pub locks: u64,
     /// How often an attribute file of git was read.
     pub attributes: u64,
@@ -52,7 +52,7 @@ impl Costs {
 }
 
 impl Counted {
-    /// What was done since an earlier count.
+    /// The difference to an earlier count.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

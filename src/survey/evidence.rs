@@ -1,4 +1,4 @@
-//! Whether the files of a task can be proof: what git ignores, and what a filter of git would change.
+//! Whether the files of a task can serve as evidence: not ignored by git, and not altered by a filter.
 
 use super::{Error, Sight, Workspace};
 use crate::base::{Code, Diagnostic, Place, RepoPath};
@@ -6,21 +6,23 @@ use crate::store::Store;
 use std::borrow::Cow;
 
 impl Workspace {
-    /// Findings about declared artifacts that git ignores: no transition could carry them as proof.
+    /// A finding for each declared artifact that git ignores, because no transition could commit it. Returns
+    /// an error if git cannot be read.
     pub fn ignored_evidence(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
         let paths = ignored(store, judged, &judged.task.transcript_path())?;
         Ok(paths
             .into_iter()
             .map(|path| {
-                let message = "git ignores it, so no transition could carry it as proof";
+                let message = "git ignores this file, so no transition can commit it as evidence";
                 Diagnostic::error(Code::EvidenceIgnored, message).at(Place::file(&path)).hint(IGNORED_HINT)
             })
             .collect())
     }
 
-    /// A finding where a filter of git stands before the files that `orch` writes: what is committed
-    /// is what it wrote, so that every clone can read it, and git takes that for changed.
+    /// A finding for each of orch's own files that a git filter would alter. orch commits them unfiltered, so
+    /// that every clone can read them, and git then shows them as modified. Returns an error if a filter
+    /// fails.
     pub fn filtered(&self, judged: &Sight) -> Result<Vec<Diagnostic>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else { return Ok(Vec::new()) };
         let state = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
@@ -31,8 +33,8 @@ impl Workspace {
         for (path, bytes) in files {
             let Some(bytes) = bytes else { continue };
             if store.alters(&path, &with_own_line_endings(bytes.into()))? {
-                let message = "a filter of .gitattributes changes it; it is committed as it is, so git takes it for modified";
-                let hint = format!("except it, at the end of .gitattributes: {} -filter -ident", path.name());
+                let message = "a filter in .gitattributes alters this file; orch commits it unfiltered, so git shows it as modified";
+                let hint = format!("add at the end of .gitattributes: {} -filter -ident", path.name());
                 found.push(
                     Diagnostic::warning(Code::OwnFileFiltered, message).at(Place::file(&path)).hint(hint),
                 );
@@ -42,7 +44,7 @@ impl Workspace {
     }
 }
 
-/// Without the carriage returns of a checkout that converts line endings; JSON itself holds none.
+/// Removes the carriage returns of a checkout that converts line endings; JSON itself contains none.
 pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     if !bytes.contains(&b'\r') {
         return bytes;
@@ -52,10 +54,10 @@ pub(crate) fn with_own_line_endings(bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     Cow::Owned(own.flatten().copied().collect())
 }
 
-/// What to do about a declared artifact that git ignores.
-pub(crate) const IGNORED_HINT: &str = "un-ignore it in .gitignore, or write `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
+/// The hint for a declared artifact that git ignores.
+pub(crate) const IGNORED_HINT: &str = "un-ignore it in .gitignore, or set `commit = false` at the artifact, or `[git] commit = \"off\"` in orch.toml";
 
-/// The declared artifacts, and the log, that git ignores and does not know yet.
+/// The declared artifacts, and the log, that git ignores and HEAD does not contain.
 pub(crate) fn ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<Vec<RepoPath>, Error> {
     let declared = judged.observed.files.iter().filter(|file| file.commit).map(|file| &file.path);
     let mut found = Vec::new();

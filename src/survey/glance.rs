@@ -1,25 +1,25 @@
-//! A source as one look reads it: the task is listed once, its state is read once, reads are counted.
+//! A source as one look reads it: lists the task once, reads its state once, and counts reads.
 
 use super::costs::Costs;
 use crate::base::{Digest, Error, RepoPath};
 use crate::scan::{Child, Content, Entry, ObservedLog, Source};
 use std::cell::RefCell;
 
-/// Another source, read for one task.
+/// A source, wrapped for reading one task.
 ///
-/// The list is made first and the files are read after it, so that a stamp in the list is never newer
-/// than the bytes that were read.
+/// Files are listed before they are read, so a stamp in the list is never newer than the bytes that were
+/// read.
 pub(super) struct Glance<'a> {
     source: &'a dyn Source,
     costs: Option<&'a Costs>,
     directory: &'a RepoPath,
     entries: Vec<Entry>,
-    /// The state, which says by which workflow the rest is read.
+    /// The state, which is read first because it names the workflow.
     state: RefCell<Option<(RepoPath, Content)>>,
 }
 
 impl<'a> Glance<'a> {
-    /// Lists a task's directory.
+    /// Lists a task's directory. Returns an error if it cannot be read.
     pub(super) fn of(
         source: &'a dyn Source,
         costs: Option<&'a Costs>,
@@ -29,7 +29,7 @@ impl<'a> Glance<'a> {
         Ok(Self { source, costs, directory, entries, state: RefCell::default() })
     }
 
-    /// Reads the state, and keeps it for whoever reads it next.
+    /// Reads the state and keeps it for the next read.
     pub(super) fn state(&self, path: &RepoPath, limit: u64) -> Option<Vec<u8>> {
         if !self.entries.iter().any(|entry| entry.path == path.as_str()) {
             return None;
@@ -42,7 +42,7 @@ impl<'a> Glance<'a> {
         }
     }
 
-    /// What lay in the task's directory before anything of it was read.
+    /// The files of the task's directory, as listed before any was read.
     pub(super) fn into_entries(self) -> Vec<Entry> {
         self.entries
     }

@@ -1,4 +1,4 @@
-//! A workflow as it was loaded: its document, what is wrong with it, and what can be judged by.
+//! A loaded workflow: its document, its problems, and its compiled form.
 
 use super::Error;
 use crate::base::{Code, Diagnostic, WorkflowName, shell_word};
@@ -8,41 +8,41 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A workflow, what is wrong with it, and its globs compiled.
+/// A workflow document, its problems, and its compiled form.
 pub struct Loaded {
-    /// The document.
+    /// The Markdown document.
     pub document: Document,
-    /// The workflow, if its document has no error.
+    /// The compiled workflow, unless the document has errors.
     pub compiled: Option<Arc<UsableWorkflow>>,
-    /// Every problem of the document.
+    /// All problems of the document.
     pub problems: Vec<Diagnostic>,
 }
 
-/// A workflow without errors, ready to judge by.
+/// A workflow without errors, ready to evaluate tasks.
 pub struct UsableWorkflow {
-    /// The workflow.
+    /// The compiled phases, artifacts, rules and guards.
     pub workflow: Workflow,
-    /// Its artifact paths, ready to match.
+    /// The compiled path patterns of its artifacts.
     pub matcher: Matcher,
 }
 
-/// Workflows by name, as far as they were asked for.
+/// The workflows loaded so far, by name.
 pub(crate) type WorkflowCache = RefCell<BTreeMap<String, Arc<Loaded>>>;
 
 impl Loaded {
-    /// The workflow, if its document has no error.
+    /// The workflow, unless its document has errors.
     #[must_use]
     pub fn workflow(&self) -> Option<&Workflow> {
         self.compiled.as_ref().map(|compiled| &compiled.workflow)
     }
 
-    /// Its artifact paths, ready to match.
+    /// The compiled path patterns of its artifacts, unless its document has errors.
     #[must_use]
     pub fn matcher(&self) -> Option<&Matcher> {
         self.compiled.as_ref().map(|compiled| &compiled.matcher)
     }
 
-    /// The workflow; the error says what is wrong with its document.
+    /// The compiled workflow. Returns an error with the first problem if the document has errors.
     pub(crate) fn usable(&self) -> Result<&Arc<UsableWorkflow>, Error> {
         self.compiled.as_ref().ok_or_else(|| self.faulty())
     }
@@ -53,7 +53,7 @@ impl Loaded {
         let first = self.problems.iter().find(|problem| problem.is_error());
         let message = match first {
             Some(first) => format!("workflow `{name}` has errors: {first}"),
-            None => format!("workflow `{name}` cannot be used"),
+            None => format!("cannot use workflow `{name}`"),
         };
         Diagnostic::error(Code::WorkflowFaulty, message)
             .hint(format!("orch workflow check {}", shell_word(name)))
@@ -61,7 +61,7 @@ impl Loaded {
     }
 }
 
-/// The names of all workflows among these texts, in order.
+/// The names of all workflows among these texts, sorted.
 pub(crate) fn names(system: &System) -> Vec<String> {
     let stems = system.names("workflows", ".md");
     stems.filter(|name| WorkflowName::new(name).is_ok()).map(str::to_owned).collect()

@@ -1,7 +1,7 @@
-//! Looking at a repository: which tasks there are, what their files say, and what the rules make of it.
+//! Reading a repository: finds its tasks, reads their files, and evaluates them.
 //!
-//! Nothing here writes. A [`Workspace`] reads one source, the work directory or a commit, together with
-//! the settings that this source holds; [`Workspace::look`] yields the [`Sight`] that every face renders.
+//! Nothing here writes. A [`Workspace`] reads one source, the work tree or a commit, together with the
+//! settings in that source. [`Workspace::look`] returns the [`Sight`] that every output renders.
 
 mod caller;
 pub(crate) mod code;
@@ -36,44 +36,44 @@ use setting::{InSource, Setting};
 use snapshot::Snapshot;
 use std::path::{Path, PathBuf};
 
-/// A repository (or a plain directory) with everything needed to judge its tasks.
+/// A repository, or a plain directory, with everything needed to evaluate its tasks.
 pub struct Workspace {
     pub(crate) root: PathBuf,
     pub(crate) store: Option<Store>,
     pub(crate) setting: Setting,
     pub(crate) validations: ValidationCache,
-    /// What the environment says to git.
+    /// The environment variables of git.
     pub(crate) environment: Environment,
     pub(crate) costs: Costs,
     at: At,
 }
 
-/// Which commit's tree is the code.
+/// The commit whose tree is the code.
 #[derive(Clone, Copy)]
 pub(crate) enum CodeAt<'a> {
-    /// None: there is no repository.
+    /// There is no repository.
     Nowhere,
-    /// That of HEAD, whose notes may be used; of no commit, nothing.
+    /// HEAD, whose cache may be used; `None` on a branch without commits.
     Present(&'a Store, Option<Digest>),
-    /// That of a commit; of none, nothing.
+    /// A commit; `None` stands for an empty tree.
     Commit(&'a Store, Option<Digest>),
 }
 
-/// Which source a workspace reads.
+/// The source that a workspace reads.
 enum At {
-    /// The files as they lie there.
+    /// The files of the work tree.
     WorkDir,
-    /// What a commit holds.
+    /// The files of a commit.
     Commit(Digest),
 }
 
 impl Workspace {
-    /// Looks at the workspace's source, but at no code.
+    /// Reads the workspace's source without code.
     pub(crate) fn snapshot<R>(&self, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
         self.snapshot_at(None, look)
     }
 
-    /// Looks at the workspace's source; `head` is the commit that HEAD names.
+    /// Reads the workspace's source; `head` is the commit that HEAD points to.
     pub(crate) fn snapshot_at<R>(&self, head: Option<Digest>, look: impl FnOnce(&Snapshot<'_>) -> R) -> R {
         let work_dir;
         let work_tree;
@@ -101,10 +101,11 @@ impl Workspace {
         look(&Snapshot { setting: &self.setting, source, validations: &self.validations, code, costs })
     }
 
-    /// The same workspace over what a commit holds, its settings included; it can only look.
+    /// The same workspace at a commit, including its settings; read-only. Returns an error if there is no
+    /// repository or no such revision.
     pub fn at(mut self, revision: &str) -> Result<Self, Error> {
         let Some(store) = &self.store else {
-            let message = "there is no repository here, so there is no revision to look at";
+            let message = "not a git repository, so there is no revision to read";
             return Err(Diagnostic::error(Code::NoRepository, message).into());
         };
         let commit = store.resolve(revision)?;
@@ -113,18 +114,18 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Whether it judges the files as they lie there, so that it may also write.
+    /// Whether the workspace reads the work tree, so that it may also write.
     pub(crate) fn reads_work_dir(&self) -> bool {
         matches!(self.at, At::WorkDir)
     }
 
-    /// The work directory that every path is relative to.
+    /// The directory that every path is relative to.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The configuration in force.
+    /// The configuration: `orch.toml` over the defaults.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.setting.config
@@ -136,47 +137,48 @@ impl Workspace {
         self.store.as_ref()
     }
 
-    /// A note that nothing is committed here, because this is no repository.
+    /// A note that nothing is committed, if there is no git repository.
     #[must_use]
     pub fn outside_git(&self) -> Option<Diagnostic> {
-        let message = "this is no git repository: moves are written, and nothing is committed";
+        let message = "not a git repository: transitions are applied but not committed";
         self.store.is_none().then(|| Diagnostic::note(Code::NoRepository, message).hint("git init"))
     }
 
-    /// The texts in force: what ships, with the repository's own laid over it.
+    /// The effective workflows, schemas and agent instructions: the built-in ones, overridden by the
+    /// repository's own.
     #[must_use]
     pub fn system(&self) -> &System {
         &self.setting.system
     }
 
-    /// Where the repository keeps its own texts, if it does.
+    /// The directory of the repository's own texts, if it has any.
     #[must_use]
     pub fn system_directory(&self) -> Option<&str> {
         self.setting.has_own_texts.then(|| self.setting.config.system.as_str())
     }
 
-    /// Findings about `orch.toml` and the system directory.
+    /// The findings about `orch.toml` and the system directory.
     #[must_use]
     pub fn findings(&self) -> &[Diagnostic] {
         &self.setting.findings
     }
 
-    /// The repository; the error says that there is none.
+    /// The repository. Returns an error if there is none.
     pub(crate) fn repository_or_refuse(&self) -> Result<&Store, Error> {
         self.store.as_ref().ok_or_else(|| {
-            let message = "there is no git repository here, so there is no history";
+            let message = "not a git repository, so there is no history";
             Diagnostic::error(Code::NoRepository, message)
-                .hint("git init, or name another directory with -C")
+                .hint("git init, or choose another directory with -C")
                 .into()
         })
     }
 
-    /// What `$schema` of a state says.
+    /// The value of `$schema` in a state.
     pub(crate) fn state_schema(&self) -> String {
         format!("{}/schemas/state.schema.json", self.setting.config.system)
     }
 
-    /// Whether git signs the commits of whoever calls.
+    /// Whether git signs the caller's commits. Returns an error if its configuration cannot be read.
     pub fn signs_commits(&self) -> Result<bool, Error> {
         match self.store.as_ref().filter(|_| self.commits()) {
             Some(store) => Ok(store.signs()?),
@@ -195,7 +197,7 @@ impl Workspace {
 mod tests {
     use super::*;
 
-    /// A server hands its workspace and what it has judged from thread to thread.
+    /// A server passes its workspace and its results between threads.
     #[test]
     fn what_a_look_needs_and_yields_can_be_sent() {
         fn is_send<T: Send>() {}

@@ -1,4 +1,4 @@
-//! What decides beside the bytes of a task: the configuration, and the texts laid over what ships.
+//! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
 use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath};
@@ -11,39 +11,39 @@ use serde_json::Value;
 use std::io;
 use std::path::Path;
 
-/// The settings that one source holds: the work directory, the index, or a commit.
+/// The settings in one source: the work tree, the index, or a commit.
 pub(crate) struct Setting {
     pub config: Config,
     pub system: System,
-    /// Whether the repository keeps texts of its own.
+    /// Whether the repository has its own texts.
     pub has_own_texts: bool,
     pub schemas: Schemas,
     pub workflows: WorkflowCache,
-    /// What is wrong with `orch.toml` and the system directory.
+    /// The findings about `orch.toml` and the system directory.
     pub findings: Vec<Diagnostic>,
 }
 
-/// Where the texts of a setting come from.
+/// A source of texts.
 pub(crate) trait Texts {
-    /// The text of a file; `None` if there is none.
+    /// The text of a file; `None` if it does not exist. Returns an error if it cannot be read.
     fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason>;
 
-    /// Whether a file is known to hold exactly this text, without reading it.
+    /// Whether a file is known to contain exactly this text, without reading it.
     fn holds(&self, _path: &RepoPath, _text: &str) -> bool {
         false
     }
 
-    /// The names of the files in a directory.
+    /// The names in a directory.
     fn names(&self, directory: &RepoPath) -> Result<Vec<String>, Reason>;
 }
 
 impl Setting {
-    /// Reads the settings. What is faulty falls back to its default and is among the findings.
+    /// Reads the settings. A faulty part falls back to its default and becomes a finding.
     pub(crate) fn read(texts: &dyn Texts) -> Self {
         let (text, unreadable) = match RepoPath::new(config::FILE).map(|path| texts.text(&path)) {
             Ok(Ok(text)) => (text.unwrap_or_default(), None),
             Ok(Err(error)) => {
-                let message = format!("{} cannot be read: {error}", config::FILE);
+                let message = format!("cannot read {}: {error}", config::FILE);
                 (String::new(), Some(Diagnostic::error(Code::ConfigUnreadable, message)))
             }
             Err(_) => (String::new(), None),
@@ -62,13 +62,13 @@ impl Setting {
         }
     }
 
-    /// What the schema of the state does not accept of the workflow's own part, in words.
+    /// Why the state schema rejects the workflow's own data, if it does.
     pub(crate) fn refused_data(&self, workflow: &Workflow, state: &State) -> Option<String> {
         let schema = workflow.state.schema.as_ref()?;
         let own = Value::Object(state.extra.clone());
         let problem = self.schemas.refuses(schema, &own).into_iter().next()?;
         let place = if problem.pointer.is_empty() { "the state".to_owned() } else { problem.pointer };
-        Some(format!("the schema `{}` refuses {place}: {}", schema.name, problem.message))
+        Some(format!("schema `{}` rejects {place}: {}", schema.name, problem.message))
     }
 
     pub(crate) fn limits(&self) -> ReadLimits {
@@ -76,14 +76,14 @@ impl Setting {
     }
 }
 
-/// What ships, with every workflow, schema and agent text of the repository laid over it.
+/// The built-in texts, overridden by every workflow, schema and agent text of the repository.
 fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnostic>) -> (System, bool) {
     let mut system = System::shipped();
     let mut any = false;
     for (folder, suffix) in [("workflows", ".md"), ("schemas", ".schema.json"), ("agents", ".md")] {
         let Ok(folder_path) = directory.join(folder) else { continue };
         let unreadable = |path: &RepoPath, error: Reason| {
-            Diagnostic::error(Code::SystemUnreadable, format!("{path} cannot be read: {error}"))
+            Diagnostic::error(Code::SystemUnreadable, format!("cannot read {path}: {error}"))
         };
         let mut names = texts.names(&folder_path).unwrap_or_else(|error| {
             findings.push(unreadable(&folder_path, error));
@@ -101,7 +101,8 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
             match texts.text(&path) {
                 Ok(Some(text)) => {
                     any = true;
-                    // A checkout may have converted line endings; every clone must compute one digest.
+                    // A checkout may have converted line endings, but every clone must compute the same
+                    // digest.
                     system.insert(below, text.replace("\r\n", "\n"));
                 }
                 Ok(None) => {}
@@ -112,13 +113,13 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
     (system, any)
 }
 
-/// Texts of the work directory; unlike evidence, they may be links.
+/// The texts in the work tree. Unlike evidence, they may be symbolic links.
 pub(crate) struct OnDisk<'a>(pub &'a Path);
 
 impl Texts for OnDisk<'_> {
     fn text(&self, path: &RepoPath) -> Result<Option<String>, Reason> {
         let path = path.under(self.0);
-        // A pipe in the place of a file would be waited for for ever.
+        // Reading a named pipe would block forever.
         if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err("it is not a regular file".into());
         }
@@ -141,7 +142,7 @@ impl Texts for OnDisk<'_> {
     }
 }
 
-/// Texts of a sparse work directory: what is left out of it counts as well.
+/// The texts in a sparse work tree, including those that are not checked out.
 pub(crate) struct Sparse<'a>(pub &'a Path, pub WorkTree<'a>);
 
 impl Texts for Sparse<'_> {
@@ -149,7 +150,7 @@ impl Texts for Sparse<'_> {
         match OnDisk(self.0).text(path)? {
             None => InSource(&self.1).text(path).map_err(|why| {
                 let directory = path.parent().unwrap_or_else(RepoPath::root);
-                format!("{why}, and it is not checked out; git sparse-checkout add {directory}").into()
+                format!("{why}, and it is not checked out; run git sparse-checkout add {directory}").into()
             }),
             found => Ok(found),
         }
@@ -168,7 +169,7 @@ impl Texts for Sparse<'_> {
     }
 }
 
-/// Texts of a commit or of the index.
+/// The texts in a commit or in the index.
 pub(crate) struct InSource<'a>(pub &'a dyn Source);
 
 impl Texts for InSource<'_> {

@@ -1,4 +1,4 @@
-//! Opening a workspace: find the root, read the configuration, lay the repository's texts over what ships.
+//! Opens a workspace: finds the root and reads the settings.
 
 use super::costs::Costs;
 use super::setting::{OnDisk, Setting, Sparse};
@@ -9,7 +9,7 @@ use crate::scan::ValidationCache;
 use crate::store::{self, Environment, Store};
 use std::path::{Path, PathBuf};
 
-/// Where contents known to be valid are kept; another reader of artifacts gets another name.
+/// The name of the validation cache. Each version of `orch` has its own, because its readers may differ.
 const KNOWN_VALID: &str = concat!("valid-", env!("CARGO_PKG_VERSION"));
 
 /// What a workspace is opened for.
@@ -20,17 +20,18 @@ enum Purpose {
 }
 
 impl Workspace {
-    /// Opens the repository that `start` lies in; outside git, the nearest directory with an
-    /// `orch.toml`, else `start` itself.
+    /// Opens the repository around `start`; outside git, the nearest directory with an `orch.toml`, or else
+    /// `start` itself. Also completes what a killed process left.
     ///
-    /// A faulty configuration does not keep it from opening: what is faulty falls back to its
-    /// default and is among [`Workspace::findings`].
+    /// Returns an error if the directory or the repository cannot be used, but not for a faulty
+    /// configuration: its faulty parts fall back to their defaults and are listed in [`Workspace::findings`].
     pub fn open(start: &Path, environment: Environment) -> Result<Self, Error> {
         Self::open_to(start, environment, Purpose::Work)
     }
 
-    /// Opens it to look at what is staged or committed, and writes nothing at all, not even what a
-    /// killed process left to finish: a hook runs in the middle of a commit of the user's.
+    /// Opens a workspace for reading the index or commits, and writes nothing at all, not even what a killed
+    /// process left unfinished: a hook runs in the middle of the user's commit. Returns the same errors as
+    /// [`Workspace::open`].
     pub fn open_to_look(start: &Path, environment: Environment) -> Result<Self, Error> {
         Self::open_to(start, environment, Purpose::Look)
     }
@@ -44,8 +45,8 @@ impl Workspace {
         }
         let root = found.as_ref().map_or_else(|| configured_root(&start), |store| store.root().to_owned());
         if let Some(store) = found.as_ref().filter(|_| purpose == Purpose::Work) {
-            // A killed process may have left a transition half placed; everybody who looks finishes it.
-            // Where that is not possible now, the next one does.
+            // A killed process may have left a transition half done; every command completes it. If that
+            // fails now, the next command tries again.
             let _ = store.recover_leftovers();
         }
         let setting = match found.as_ref().filter(|store| store.is_sparse()) {
@@ -65,7 +66,7 @@ impl Workspace {
         Ok(Self { root, store, setting, validations, environment, costs: Costs::default(), at: At::WorkDir })
     }
 
-    /// Reads configuration and texts anew, after they have changed.
+    /// Reads the settings again after they have changed. Returns an error if the workspace cannot be opened.
     pub(crate) fn reload(&mut self) -> Result<(), Error> {
         let fresh = Self::open(&self.root, self.environment.clone())?;
         let validations = std::mem::take(&mut self.validations);
@@ -75,11 +76,11 @@ impl Workspace {
 }
 
 fn no_directory(path: &Path, error: &std::io::Error) -> Error {
-    let message = format!("{} cannot be opened: {error}", path.display());
-    Diagnostic::error(Code::NoDirectory, message).hint("name a directory that exists with -C").into()
+    let message = format!("cannot open {}: {error}", path.display());
+    Diagnostic::error(Code::NoDirectory, message).hint("choose an existing directory with -C").into()
 }
 
-/// The nearest directory at or above `start` that holds an `orch.toml`, else `start`.
+/// The nearest directory at or above `start` that contains an `orch.toml`, or else `start`.
 fn configured_root(start: &Path) -> PathBuf {
     start.ancestors().find(|directory| directory.join(config::FILE).is_file()).unwrap_or(start).to_owned()
 }

@@ -1,4 +1,4 @@
-//! One look at one task: what was seen, and what the rules make of it.
+//! One look at one task: what was read, and what the rules decide.
 
 use super::costs::Counted;
 use super::evidence::with_own_line_endings;
@@ -19,49 +19,48 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What one look at a task saw, and what the rules say to it.
+/// What one look at a task has read, and what the rules decide.
 ///
-/// It is made by [`Workspace::look`]; after a transition the writer makes the next one of it, without
-/// another look.
+/// Made by [`Workspace::look`]. After a transition the writer derives the next one from it, without reading
+/// again.
 #[derive(Clone)]
 pub struct Sight {
-    /// The task.
+    /// The task that was looked at.
     pub task: TaskRef,
-    /// The workflow that judged it.
+    /// The workflow that evaluated it.
     pub compiled: Arc<UsableWorkflow>,
-    /// What was recorded.
+    /// The recorded state, or why there is none.
     pub recorded: Recorded,
-    /// The bytes and facts that were judged.
+    /// The bytes and facts that were evaluated.
     pub observed: Observed,
-    /// What the rules say, and what may be typed now.
+    /// What the rules decide, and the commands that are possible now.
     pub decision: Decision,
-    /// Whether the current branch holds no log of it: judged, but never written or committed.
+    /// Whether the current branch has no log of it: evaluated, but never written or committed.
     pub untracked: bool,
-    /// Whether the current branch holds exactly this log.
+    /// Whether the current branch contains exactly this log.
     pub is_committed: bool,
-    /// What is known of its runner.
+    /// What is known about the process that runs it.
     pub runner: Option<Runner>,
-    /// The commit that recorded the state, where that is known without a search.
+    /// The commit that recorded the state, if known without a search.
     pub commit: Option<Digest>,
-    /// What all of it rests on.
+    /// What the look depends on.
     pub(crate) key: SightKey,
     pub(crate) last_run: LastRun,
 }
 
-/// What a look rests on: where HEAD was, and what the file system said of the task's files before they
-/// were read.
+/// What a look depends on: HEAD, and the stamps of the task's files before they were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SightKey {
-    /// Where HEAD was; `None` outside git, and of what a commit or the index holds.
+    /// HEAD at that time; `None` outside git, and for a look at a commit or at the index.
     pub(crate) head: Option<Head>,
-    /// What lay in the task's directory, by path.
+    /// The stamps of the files in the task's directory, by path.
     entries: BTreeMap<String, Option<FileStamp>>,
-    /// Whether something changed so short before that another change might not show.
+    /// Whether a file changed so recently that another change might not alter its stamp.
     is_recent: bool,
 }
 
 impl Sight {
-    /// The recorded state, if there is a usable one.
+    /// The recorded state, if it is usable.
     #[must_use]
     pub fn state(&self) -> Option<&State> {
         match &self.recorded {
@@ -70,32 +69,32 @@ impl Sight {
         }
     }
 
-    /// The title for people.
+    /// The human-readable title of the task.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.state()?.title.as_deref()
     }
 
-    /// Whether `state.json` does not hold the state that the log folds to.
+    /// Whether `state.json` is not the fold of the log.
     #[must_use]
     pub fn is_state_stale(&self) -> bool {
         self.decision.diagnostics.iter().any(|found| STALE_STATE.contains(&found.code))
     }
 
-    /// Whether committed code may move it.
+    /// Whether committed code can change the decision.
     #[must_use]
     pub fn rests_on_code(&self) -> bool {
         let has_tree = self.workflow().artifacts.iter().any(|artifact| artifact.tree.is_some());
         has_tree && !self.decision.is_done()
     }
 
-    /// The workflow that judged it.
+    /// The workflow that evaluated it.
     #[must_use]
     pub fn workflow(&self) -> &Workflow {
         &self.compiled.workflow
     }
 
-    /// Logs what the rules say.
+    /// Logs the decision.
     fn trace(&self) {
         let Decision { phase, rule, verdict, .. } = &self.decision;
         let (phase, rule) = (phase.as_ref(), rule.as_ref());
@@ -103,29 +102,29 @@ impl Sight {
             phase = phase.map(|phase| phase.as_str()),
             verdict = verdict.name(),
             rule = rule.map(|rule| rule.as_str()),
-            "judged"
+            "evaluated"
         );
     }
 
-    /// The commit that HEAD named when it was looked at.
+    /// The commit of HEAD at the time of the look.
     pub(crate) fn head_commit(&self) -> Option<Digest> {
         self.key.head.as_ref().and_then(|head| head.commit)
     }
 }
 
-/// What was written for a task's last step.
+/// What was written for the last step of a task.
 pub(crate) struct Placed<'p> {
-    /// The state after it, and its text.
+    /// The state after the step, and its text.
     pub state: (State, Vec<u8>),
-    /// The transcript after it.
+    /// The log after the step.
     pub transcript: Vec<u8>,
-    /// What the rules say after it.
+    /// The decision after the step.
     pub decision: Decision,
-    /// The commit that holds it; `None` where it was not committed.
+    /// The commit that contains the step; `None` if it was not committed.
     pub commit: Option<Digest>,
-    /// Where HEAD is now.
+    /// HEAD after the step.
     pub head: Option<Head>,
-    /// The stamps of the files as they were put there; of one that somebody has changed since, none.
+    /// The stamps of the written files; without files that someone has changed since.
     pub stamps: &'p [(RepoPath, FileStamp)],
 }
 
@@ -133,9 +132,9 @@ pub(crate) struct Placed<'p> {
 const LOG_END: u64 = 64 << 10;
 
 impl Workspace {
-    /// Looks at a task: reads its files once, in the workspace's source, and decides on them.
+    /// Looks at a task: reads its files once, in the workspace's source, and evaluates them.
     ///
-    /// The error says that the source cannot be read, or that its workflow cannot be used.
+    /// Returns an error if the source cannot be read or the workflow cannot be used.
     pub fn look(&self, task: &TaskRef) -> Result<Sight, Error> {
         let store = self.store.as_ref().filter(|_| self.reads_work_dir());
         let head = store.map(Store::head).transpose()?;
@@ -149,7 +148,7 @@ impl Workspace {
         self.look_whole(task, head)
     }
 
-    /// The same where HEAD was opened already, before anything of the task is read.
+    /// Like [`Workspace::look`], with HEAD already read before any file of the task.
     pub(crate) fn look_under(&self, task: &TaskRef, head: Option<Head>) -> Result<Sight, Error> {
         self.look_so_far(task, head, LOG_END)
     }
@@ -170,13 +169,13 @@ impl Workspace {
         Ok(judged)
     }
 
-    /// Looks at a task in another source: what is staged, or what a commit holds.
+    /// Looks at a task in another source: the index, or a commit.
     pub(crate) fn look_back(&self, task: &TaskRef, snapshot: &Snapshot<'_>) -> Result<Sight, Error> {
         let now = super::caller::present();
         self.conclude(task, snapshot.observe(task, u64::MAX)?, None, (false, now))
     }
 
-    /// Decides on what was read. Only in the work directory HEAD is another source that counts.
+    /// Evaluates what was read. Only in the work tree is HEAD consulted as well.
     fn conclude(
         &self,
         task: &TaskRef,
@@ -191,7 +190,7 @@ impl Workspace {
             (Some(store), Some(head), true) => Some(store.source_at(head.commit).blob_at(&path)?),
             _ => None,
         };
-        let lies_there = match (&self.store, &observed.log) {
+        let log_here = match (&self.store, &observed.log) {
             (Some(store), ObservedLog::Whole(log)) if at_head.flatten().is_some() => {
                 Some(store.digest(&path, log)?)
             }
@@ -199,7 +198,7 @@ impl Workspace {
             _ => None,
         };
         if let (Some(store), Some(Some(held))) = (&self.store, at_head)
-            && lies_there != Some(held)
+            && log_here != Some(held)
             && !matches!(recorded, Recorded::Broken(_) | Recorded::Lost)
         {
             recorded = still_whole(store, task, &observed, held, recorded)?;
@@ -208,7 +207,7 @@ impl Workspace {
         let is_readable = !matches!(observed.log, ObservedLog::Missing | ObservedLog::Unreadable);
         let is_committed = match at_head {
             _ if !is_readable || self.store.is_none() => false,
-            Some(held) => held.is_some() && lies_there == held,
+            Some(held) => held.is_some() && log_here == held,
             // What a commit holds is committed; what is staged is not yet.
             None => !is_present,
         };
@@ -236,7 +235,7 @@ impl Workspace {
         })
     }
 
-    /// The steps that a judged task takes, with what the rules say after the last of them.
+    /// The steps of an evaluated task, with the decision after the last of them.
     pub(crate) fn after(&self, judged: &Sight, steps: Vec<Step>) -> Settled {
         let decision = match steps.last() {
             None => judged.decision.clone(),
@@ -250,11 +249,12 @@ impl Workspace {
         Settled { steps, decision }
     }
 
-    /// What a look would see after a step was written, made of what was seen before and what was written.
+    /// What a look would return after a step was written, derived from the previous look and the written
+    /// files.
     ///
-    /// It cannot fail, since the step is taken: what git does not tell now is left out.
+    /// Does not fail, because the step is done: information that git cannot provide now is left out.
     pub(crate) fn sight_after(&self, before: Sight, placed: Placed<'_>) -> Sight {
-        let _span = tracing::debug_span!("judge", task = %before.task.id).entered();
+        let _span = tracing::debug_span!("evaluate", task = %before.task.id).entered();
         let (state, text) = placed.state;
         let facts = super::code::facts_after(before.workflow(), &before.observed.facts, &state);
         let recorded = Recorded::Known(Box::new(state));
@@ -291,13 +291,13 @@ impl Workspace {
         after
     }
 
-    /// Whether what a look saw is still so: HEAD names the same branch and commit, and every file is the
-    /// one that was read. `head` is where HEAD is now.
+    /// Whether the result of a look is still current: HEAD has not moved, and every file is the one that was
+    /// read. `head` is HEAD now.
     pub(crate) fn still_stands(&self, sight: &Sight, head: Option<&Head>) -> bool {
         self.is_still(&sight.task, &sight.key, head)
     }
 
-    /// The same of the key of a look alone.
+    /// Like [`Self::still_stands`], for the key of a look alone.
     pub(crate) fn is_still(&self, task: &TaskRef, key: &SightKey, head: Option<&Head>) -> bool {
         if key.is_recent || key.head.as_ref() != head || !self.reads_work_dir() {
             return false;
@@ -306,7 +306,7 @@ impl Workspace {
         entries.is_ok_and(|entries| stamps(&entries) == key.entries)
     }
 
-    /// How often what was done, since the workspace was opened.
+    /// How often expensive work was done since the workspace was opened.
     #[must_use]
     pub fn counted(&self) -> Counted {
         let store = self.store.as_ref().map(Store::counted).unwrap_or_default();
@@ -331,7 +331,7 @@ impl Workspace {
         (found, fault.into_inner())
     }
 
-    /// How the last run of a task stands.
+    /// The state of the task's last run.
     fn last_run(&self, task: &TaskRef) -> LastRun {
         let files = RunFiles::of(&self.root, &task.directory);
         let Ok(Some(run)) = files.read() else { return LastRun::Settled };
@@ -354,8 +354,8 @@ impl SightKey {
         Self { head, entries, is_recent }
     }
 
-    /// The key once files of `orch`'s own were put in the place of those that were read. Of one without a
-    /// stamp nobody knows whether it still is what was written, so the next look must be a real one.
+    /// The key after `orch` replaced files of its own. A file without a stamp may have been changed since, so
+    /// the next look must read again.
     fn after(mut self, head: Option<Head>, own: &[RepoPath], placed: &[(RepoPath, FileStamp)]) -> Self {
         for path in own {
             match placed.iter().find(|(other, _)| other == path) {
@@ -367,7 +367,8 @@ impl SightKey {
     }
 }
 
-/// What is recorded, unless the log has lost events that HEAD holds: going on would commit the loss.
+/// The recorded state, or an error if the log has lost events that HEAD contains: the next step would commit
+/// that loss.
 fn still_whole(
     store: &Store,
     task: &TaskRef,
@@ -381,8 +382,8 @@ fn still_whole(
         return Ok(recorded);
     }
     let path = task.transcript_path();
-    // Another process may have moved the branch since the log was read: then its journal says so, or its files
-    // lie there by now. What is decided on the older log is decided again before it is committed.
+    // Another process may have moved the branch since the log was read: then there is a journal, or its files
+    // are in place by now. A decision on the older log is made again before it is committed.
     let now = durable::read_regular(&path.under(store.root())).unwrap_or_default();
     if store.has_journal() || !has_lost_events(&held, &with_own_line_endings(now.into())) {
         return Ok(recorded);
@@ -390,15 +391,14 @@ fn still_whole(
     if let Some(found) = log_faults(task, log) {
         return Ok(Recorded::Broken(found));
     }
-    let message = "it has lost events that HEAD holds; a log only grows";
+    let message = "this log has lost events that are in HEAD";
     let restore = command(&["git", "restore", "--", path.as_str()]);
     let recover = command(&["orch", "recover", task.id.as_str()]);
     let found = Diagnostic::error(Code::TranscriptCut, message).at(Place::file(&path));
     Ok(Recorded::Broken(vec![found.hint(format!("{restore}, or: {recover}"))]))
 }
 
-/// What counts of what lies in a task's directory: not the copy of the suggestion, which is derived, and
-/// not what is on its way into place.
+/// The stamps that matter: not that of `suggestion.json`, which is derived, and not those of temporary files.
 fn stamps(entries: &[Entry]) -> BTreeMap<String, Option<FileStamp>> {
     let name = |entry: &Entry| entry.path.rsplit('/').next().unwrap_or_default().to_owned();
     let counts = |entry: &&Entry| {

@@ -1,6 +1,6 @@
-//! A source of bytes with the settings it holds: everything that a verdict rests on.
+//! A source of files together with the settings in it: everything that a decision depends on.
 //!
-//! The same code finds and observes tasks in the work directory, in the index and in a commit.
+//! The same code finds and observes tasks in the work tree, in the index and in a commit.
 
 use super::costs::Costs;
 use super::glance::Glance;
@@ -19,22 +19,22 @@ use crate::store::Store;
 use crate::workflow::Workflow;
 use std::sync::Arc;
 
-/// How deep below a root's base tasks are looked for.
+/// How deep below the base of a root tasks are searched.
 const MAX_DEPTH: usize = 8;
 
-/// One source, and the settings that it holds.
+/// One source, and the settings in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot<'a> {
     pub setting: &'a Setting,
     pub source: &'a dyn Source,
     pub validations: &'a ValidationCache,
-    /// The code that was committed when it was so.
+    /// The code that was committed at that time.
     pub code: CodeAt<'a>,
-    /// Where reading is counted, if it is.
+    /// The counters, if reads are counted.
     pub costs: Option<&'a Costs>,
 }
 
-/// What a walk over the roots finds.
+/// The result of a search below the roots.
 #[derive(Default)]
 struct Survey {
     tasks: Vec<TaskRef>,
@@ -46,18 +46,18 @@ pub(crate) struct Reading {
     pub compiled: Arc<UsableWorkflow>,
     pub recorded: Recorded,
     pub observed: Observed,
-    /// What lay in its directory before anything was read.
+    /// The files of its directory, as listed before any was read.
     pub entries: Vec<Entry>,
 }
 
 impl Snapshot<'_> {
-    /// Every task, in id order.
+    /// All tasks, sorted by id.
     pub(crate) fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
         Ok(self.survey()?.0)
     }
 
-    /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
-    /// its name, or that the user may not list.
+    /// All tasks, and a finding for each directory that contains files of a task but cannot be one because of
+    /// its name.
     pub(crate) fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         let mut found = Survey::default();
         let mut bases: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
@@ -73,7 +73,7 @@ impl Snapshot<'_> {
         Ok((found.tasks, found.misnamed))
     }
 
-    /// Every task at or below a path, in id order.
+    /// All tasks at or below a path, sorted by id.
     pub(crate) fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
         let mut found = Survey::default();
         let reaches =
@@ -85,7 +85,7 @@ impl Snapshot<'_> {
         Ok(found.tasks)
     }
 
-    /// The task that a file or directory belongs to.
+    /// The task that contains a file or directory.
     pub(crate) fn task_of_path(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let mut ancestors: Vec<RepoPath> =
             std::iter::successors(Some(path.clone()), RepoPath::parent).collect();
@@ -94,7 +94,7 @@ impl Snapshot<'_> {
         first(ancestors.iter(), |directory| self.task_at(directory))
     }
 
-    /// The task with this id, by the first root that holds it.
+    /// The task with this id, in the first root that has it.
     pub(crate) fn task_named(&self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
         let roots = &self.setting.config.roots;
         let directories = (0..roots.iter().count()).filter_map(|root| roots.directory_of(root, id));
@@ -115,15 +115,14 @@ impl Snapshot<'_> {
         Ok(TaskRef::new(id, directory.clone(), root.workflow.clone()).ok())
     }
 
-    /// Whether a directory holds a state, a transcript or an artifact.
+    /// Whether a directory contains a state, a log or an artifact.
     fn holds_task(&self, workflow: &WorkflowName, directory: &RepoPath) -> Result<bool, Error> {
         let Some(children) = self.source.children(directory)? else { return Ok(false) };
         Ok(children.iter().any(|child| is_record(&child.name))
             || self.holds_artifact(workflow, directory, children)?)
     }
 
-    /// A finding where a directory holds what a task holds, at a place for tasks, and its name does not
-    /// allow it to be one.
+    /// A finding if a directory in a place for tasks contains files of a task but has no valid name.
     fn misnamed(&self, directory: &RepoPath) -> Result<Option<Diagnostic>, Error> {
         let Some((root, error)) = self.setting.config.roots.misnamed(directory) else { return Ok(None) };
         let Some(root) = self.setting.config.roots.get(root) else { return Ok(None) };
@@ -133,7 +132,7 @@ impl Snapshot<'_> {
         Ok(Some(misnamed(Code::BadTaskId, directory, &error.to_string())))
     }
 
-    /// The same for one whose name is not UTF-8, which no path can name.
+    /// Like [`Self::misnamed`], for a name that is not UTF-8, which no path can contain.
     fn unnameable(&self, shown: &RepoPath, inside: &[String]) -> Option<Diagnostic> {
         let roots = &self.setting.config.roots;
         let root =
@@ -171,7 +170,7 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Whether a directory holds a file that matches an artifact of the workflow.
+    /// Whether a directory contains a file that matches an artifact of the workflow.
     fn holds_artifact(
         &self,
         workflow: &WorkflowName,
@@ -201,14 +200,14 @@ impl Snapshot<'_> {
         Ok(false)
     }
 
-    /// Reads a task's bytes once, by the workflow that its state names, else by its root's. Of a log that is
-    /// longer than `log_end` bytes only so many are read, where its state is believed and HEAD agrees.
+    /// Reads a task's files once, by the workflow that its state names, or else its root's. Returns an error
+    /// if the source cannot be read or the workflow cannot be used.
     pub(crate) fn observe(&self, task: &TaskRef, log_end: u64) -> Result<Reading, Error> {
         let glance = Glance::of(self.source, self.costs, &task.directory)?;
         let state = glance.state(&task.state_path(), self.setting.config.limit_bytes);
         let named = state.as_deref().and_then(workflow_named_in);
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
-        // What is recorded may name another workflow than the text of the state does.
+        // The log may name another workflow than the text of the state does.
         for _ in 0..3 {
             let loaded = self.setting.workflow(&name)?;
             let compiled = Arc::clone(loaded.usable()?);
@@ -234,7 +233,7 @@ impl Snapshot<'_> {
             }
             return Ok(Reading { compiled, recorded, observed, entries: glance.into_entries() });
         }
-        let message = format!("the state of `{}` names another workflow at every look", task.id);
+        let message = format!("the record of `{}` names a different workflow at every read", task.id);
         Err(Error::new(Code::Unstable, message))
     }
 
@@ -279,7 +278,8 @@ impl Snapshot<'_> {
         Ok(is_same.then_some(Some(held)))
     }
 
-    /// Reads a task's bytes by a given workflow.
+    /// Reads a task's files by a given workflow. Returns an error if the source cannot be read or the
+    /// workflow cannot be used.
     pub(crate) fn observe_by<'l>(
         &self,
         task: &TaskRef,
@@ -319,14 +319,14 @@ pub(crate) fn first<T, F>(
     of.find_map(|one| find(one).transpose()).transpose()
 }
 
-/// Whether a file of this name makes a directory a task. A transcript alone means that the state was
-/// lost, which must be seen.
+/// Whether a file with this name makes a directory a task. A log alone does too, because a lost state must be
+/// reported.
 fn is_record(name: &str) -> bool {
     name == STATE_FILE || name == TRANSCRIPT_FILE
 }
 
 fn misnamed(code: Code, directory: &RepoPath, why: &str) -> Diagnostic {
-    let message = format!("this directory holds what a task holds, but cannot be one: {why}");
+    let message = format!("this directory contains files of a task but cannot be a task: {why}");
     Diagnostic::error(code, message).at(Place::file(directory)).hint("rename the directory")
 }
 
@@ -339,12 +339,12 @@ fn believed_by_end(task: &TaskRef, workflow: &Workflow, observed: &Observed, end
     believed_state(workflow, StateText { text, value: Some(&value) }, peek)
 }
 
-/// What is recorded of a task, as far as its own files tell, and what the reader should know of it.
+/// The recorded state of a task according to its own files, and findings about them.
 fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Recorded, Vec<Diagnostic>) {
     if observed.log == ObservedLog::Unreadable {
         let place = Place::file(&task.transcript_path());
         let unreadable =
-            Diagnostic::error(Code::Unreadable, "it cannot be read, and holds the task's record");
+            Diagnostic::error(Code::Unreadable, "cannot read this file, which contains the task's record");
         return (Recorded::Broken(with_ways_out(task, vec![unreadable.at(place)])), Vec::new());
     }
     let path = task.state_path();
@@ -383,7 +383,7 @@ fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Record
             }
         }
         RecordReading::Disputed { conflict, .. } => {
-            let message = format!("two branches moved this task, and a person has to pick one: {conflict}");
+            let message = format!("two branches moved this task, and a person must choose one: {conflict}");
             let resolve = command(&["orch", "resolve", task.id.as_str()]);
             let found = Diagnostic::error(conflict.code(), message)
                 .at(Place::file(&task.transcript_path()))
@@ -393,7 +393,8 @@ fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Record
     }
 }
 
-/// The state of a task as a commit holds it; `None` where it holds none, or none that can be read.
+/// The state of a task in a commit; `None` if the commit has none that can be read. Returns an error if git
+/// cannot be read.
 pub(crate) fn state_in(
     store: &Store,
     commit: Digest,
@@ -412,21 +413,21 @@ pub(crate) fn state_in(
     })
 }
 
-/// What is said where the state is not read from its own file.
+/// The finding for a state that was folded from the log instead of read from its file.
 fn folded_note(path: &RepoPath, because: &StateDefect) -> Diagnostic {
     let place = Place::file(path);
     match because {
         StateDefect::Edited { difference } => {
             let what = difference.as_deref().unwrap_or("only its layout differs");
-            let message = format!("it was edited by hand, and the log decides: {what}");
-            Diagnostic::warning(because.code(), message).at(place).hint("the next transition writes it anew")
+            let message = format!("this file was edited by hand and is ignored in favour of the log: {what}");
+            Diagnostic::warning(because.code(), message).at(place).hint("the next transition rewrites it")
         }
         StateDefect::Missing => {
-            let message = format!("{} is missing; this answer is folded from {TRANSCRIPT_FILE}", path.name());
+            let message = format!("{} is missing; orch folded the state from {TRANSCRIPT_FILE}", path.name());
             Diagnostic::note(because.code(), message)
         }
         StateDefect::Unreadable | StateDefect::OtherHeads => {
-            let message = format!("it is out of date; this answer is folded from {TRANSCRIPT_FILE}");
+            let message = format!("this file is out of date; orch folded the state from {TRANSCRIPT_FILE}");
             Diagnostic::note(because.code(), message).at(place)
         }
     }
@@ -439,7 +440,7 @@ fn state_fault(path: &RepoPath, text: &str, fault: StateFault) -> Diagnostic {
     Diagnostic::error(fault.code, fault.message).at(place)
 }
 
-/// What is wrong with the lines of a log; `None` where each is an event whose predecessors are there.
+/// The faults of a log; `None` if every line is an event whose predecessors are present.
 pub(crate) fn log_faults(task: &TaskRef, log: &[u8]) -> Option<Vec<Diagnostic>> {
     let (_, faults) = EventLog::parse(log);
     (!faults.is_empty()).then(|| with_ways_out(task, log_diagnostics(task, log, &faults)))
@@ -460,8 +461,8 @@ fn log_diagnostics(task: &TaskRef, log: &[u8], faults: &[LogFault]) -> Vec<Diagn
     faults.iter().map(|fault| told(fault).at(place(fault))).collect()
 }
 
-/// The workflow that a state names, without judging the rest of it; of one with conflict markers, that
-/// of its first side.
+/// The workflow that a state names, without validating the rest. With conflict markers, that of the first
+/// side.
 pub(crate) fn workflow_named_in(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let sides = sides(text);
@@ -470,13 +471,13 @@ pub(crate) fn workflow_named_in(bytes: &[u8]) -> Option<String> {
     Some(value.pointer("/workflow/name")?.as_str()?.to_owned())
 }
 
-/// What is wrong with a file of `orch`'s own that a merge left conflict markers in.
+/// The finding for a file of `orch` with conflict markers.
 fn conflicted(task: &TaskRef, path: &RepoPath, bytes: &[u8]) -> Option<Diagnostic> {
     let found = conflict(path, std::str::from_utf8(bytes).ok()?)?;
     Some(found.hint(command(&["orch", "resolve", task.id.as_str()])))
 }
 
-/// A schema that cannot be used is a fault of the workflow, and says nothing about any artifact.
+/// An unusable schema is a fault of the workflow and says nothing about any artifact.
 fn refuse_faulty_schema(observed: &Observed, system: &str) -> Result<(), Error> {
     let problems = observed.facts.artifacts.values().flatten().flat_map(|file| &file.problems);
     let mut faults = problems.filter(|problem| {

@@ -1,4 +1,4 @@
-//! What a view is given of a judged task.
+//! The input of the views, made of an evaluated task.
 
 use super::{At, Error, Sight, TaskRef, Workspace};
 use crate::base::Digest;
@@ -7,13 +7,13 @@ use crate::store::Head;
 use crate::view::{self, Repository, Subject};
 
 impl Workspace {
-    /// The repository as outputs name it.
+    /// The repository as outputs describe it.
     #[must_use]
     pub fn repository(&self) -> Repository {
         self.repository_under(self.store.as_ref().and_then(|store| store.head().ok()))
     }
 
-    /// The same where HEAD was opened already.
+    /// Like [`Workspace::repository`], with HEAD already read.
     pub(crate) fn repository_under(&self, head: Option<Head>) -> Repository {
         Repository {
             root: self.root.to_string_lossy().into_owned(),
@@ -26,7 +26,7 @@ impl Workspace {
         }
     }
 
-    /// The subject of a view. `committed` is the commit that last changed the state.
+    /// The subject of a view. `committed` is the commit that last changed the log.
     pub fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
         Subject {
             decision: &judged.decision,
@@ -47,7 +47,8 @@ impl Workspace {
         }
     }
 
-    /// For each task, the commit that last changed its log as it is now; one walk for all.
+    /// For each task, the commit that last changed its log, if the current log is committed; one walk for
+    /// all. Returns an error if git cannot read the history.
     pub fn committed(&self, judged: &[Sight]) -> Result<Vec<Option<Digest>>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.commits()) else {
             return Ok(vec![None; judged.len()]);
@@ -73,8 +74,8 @@ impl Workspace {
         Ok(commits)
     }
 
-    /// Finds out which commits last changed the logs of many tasks, so that it is known when one is
-    /// asked about. Where that fails, it is found out then.
+    /// Looks up in one walk which commits last changed the logs of many tasks, and caches the result. A
+    /// failure is ignored: each is then looked up when it is needed.
     pub(crate) fn find_commits(&self, tasks: &[TaskRef]) {
         let paths: Vec<_> = tasks.iter().map(TaskRef::transcript_path).collect();
         if let Some(store) = self.store.as_ref().filter(|_| self.commits() && paths.len() > 1) {

@@ -1,74 +1,75 @@
-//! Finding tasks: which directories are tasks, and which one a person means.
+//! Finds tasks: which directories are tasks, and which task a command means.
 
 use super::{Error, Workspace};
 use crate::base::{Code, Diagnostic, Digest, InvalidPath, RepoPath, TaskId, WorkflowName, nearest};
 use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
 use crate::store::Head;
 
-/// A task and where it lies.
+/// A task and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRef {
-    /// Its id.
+    /// The id: the part of the directory that the wildcards of its root match.
     pub id: TaskId,
-    /// Its directory.
+    /// The directory, relative to the root of the repository.
     pub directory: RepoPath,
-    /// The workflow of its root; a state may name another.
+    /// The workflow of its root; the record may name another.
     pub workflow: WorkflowName,
     record: [RepoPath; 3],
 }
 
 impl TaskRef {
-    /// A task in a directory; the error says that no file of a record can lie there.
+    /// A task in a directory. Returns an error if the directory cannot contain the files of a record.
     pub fn new(id: TaskId, directory: RepoPath, workflow: WorkflowName) -> Result<Self, InvalidPath> {
         let [state, transcript, suggestion] =
             [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE].map(|name| directory.join(name));
         Ok(Self { record: [state?, transcript?, suggestion?], id, directory, workflow })
     }
 
-    /// Where its state lies.
+    /// The path of `state.json`.
     #[must_use]
     pub fn state_path(&self) -> RepoPath {
         self.record[0].clone()
     }
 
-    /// Where its transcript lies.
+    /// The path of `transcript.jsonl`.
     #[must_use]
     pub fn transcript_path(&self) -> RepoPath {
         self.record[1].clone()
     }
 
-    /// Where the copy of its suggestion lies.
+    /// The path of `suggestion.json`.
     #[must_use]
     pub fn suggestion_path(&self) -> RepoPath {
         self.record[2].clone()
     }
 
-    /// Where a file of it lies.
+    /// The path of a file in its directory. Returns an error if the name is not valid.
     pub(crate) fn file(&self, name: &str) -> Result<RepoPath, Error> {
         self.directory.join(name).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()).into())
     }
 }
 
 impl Workspace {
-    /// Every task, in id order: directories of a root that hold a `state.json`, a transcript or a declared artifact.
+    /// All tasks, sorted by id: directories below a root that contain `state.json`, `transcript.jsonl` or a
+    /// declared artifact.
     ///
-    /// A task never contains a task: below a task no other is looked for.
+    /// A task never contains a task, so the search stops at each task.
     pub fn tasks(&self) -> Result<Vec<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.tasks())
     }
 
-    /// Every task, and a finding for each directory that holds what a task holds and cannot be one by
+    /// All tasks, and a finding for each directory that contains files of a task but cannot be one because of
     /// its name.
     pub fn survey(&self) -> Result<(Vec<TaskRef>, Vec<Diagnostic>), Error> {
         self.snapshot(|snapshot| snapshot.survey())
     }
 
-    /// Every task at or below a path, in id order.
+    /// All tasks at or below a path, sorted by id.
     pub fn tasks_below(&self, path: &RepoPath) -> Result<Vec<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.tasks_below(path))
     }
 
-    /// What a watch listens to: where tasks lie, and what the verdicts depend on beside them.
+    /// The paths that a watch observes: the places of tasks, and what decisions depend on besides.
     #[must_use]
     pub fn watched(&self) -> Vec<RepoPath> {
         let mut paths: Vec<RepoPath> = self.setting.config.roots.bases().cloned().collect();
@@ -77,7 +78,8 @@ impl Workspace {
         paths
     }
 
-    /// The task with this id, or in this directory; the error suggests what was meant.
+    /// The task with this id, or containing this path. Returns an error that suggests the nearest id if there
+    /// is none.
     pub fn task(&self, name: &str) -> Result<TaskRef, Error> {
         let trimmed = name.trim_end_matches('/');
         if let Ok(id) = TaskId::new(trimmed)
@@ -106,8 +108,8 @@ impl Workspace {
         Err(diagnostic.into())
     }
 
-    /// The task meant where none is named: of the current directory, of the branch name, or the only
-    /// one that is open.
+    /// The task meant without naming one: that of the current directory, or of the branch name, or else the
+    /// only open one. Returns an error if there is no open task or more than one.
     pub fn task_meant(
         &self,
         here: Option<&RepoPath>,
@@ -134,31 +136,31 @@ impl Workspace {
                 Err(Diagnostic::error(Code::UnknownTask, "there is no open task").hint("orch new ID").into())
             }
             (Some(_), Some(_)) => {
-                let message = "several tasks are open; say which one is meant";
+                let message = "several tasks are open; name one";
                 Err(Diagnostic::error(Code::UnknownTask, message).hint("list them with `orch status`").into())
             }
         }
     }
 
-    /// The name of the current branch, without `refs/heads/`.
+    /// The name of the current branch without `refs/heads/`.
     #[must_use]
     pub fn branch(&self) -> Option<String> {
         self.store.as_ref()?.head().ok()?.branch_name().map(str::to_owned)
     }
 
-    /// Where HEAD is; `None` outside git, and where it cannot be read.
+    /// HEAD; `None` outside git, and if it cannot be read.
     #[must_use]
     pub(crate) fn present_head(&self) -> Option<Head> {
         self.store.as_ref()?.head().ok()
     }
 
-    /// The commit that HEAD names, if there is one.
+    /// The commit of HEAD, if there is one.
     #[must_use]
     pub fn head(&self) -> Option<Digest> {
         self.store.as_ref()?.head().ok()?.commit
     }
 
-    /// The task that a file or directory belongs to.
+    /// The task that contains a file or directory.
     pub fn task_of_path(&self, path: &RepoPath) -> Result<Option<TaskRef>, Error> {
         self.snapshot(|snapshot| snapshot.task_of_path(path))
     }
@@ -168,18 +170,19 @@ impl Workspace {
         self.snapshot(|snapshot| snapshot.task_at(directory))
     }
 
-    /// A task in another repository belongs to that one, and cannot be proven in this.
+    /// Returns an error if a directory is in another repository: a task there belongs to that one and cannot
+    /// be proven here.
     pub(crate) fn refuse_elsewhere(&self, directory: &RepoPath) -> Result<(), Error> {
         let mut other = self.snapshot(|snapshot| snapshot.source.other_repository(directory))?;
         if let Some(store) = self.store.as_ref().filter(|_| other.is_none()) {
             other = store.submodule_around(directory)?;
         }
         let Some(other) = other else { return Ok(()) };
-        let message = format!("{other} is a repository of its own, so a task there belongs to that one");
+        let message = format!("{other} is a separate repository, so a task in it belongs to that repository");
         Err(Diagnostic::error(Code::NestedRepository, message).hint(format!("orch -C {other} status")).into())
     }
 
-    /// Where a task with this id would lie, by the first root that can hold it.
+    /// Where a task with this id would be, in the first root that permits it.
     #[must_use]
     pub fn place_for(&self, id: &TaskId) -> Option<TaskRef> {
         self.setting.config.roots.iter().enumerate().find_map(|(index, root)| {

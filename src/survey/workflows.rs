@@ -1,4 +1,4 @@
-//! Workflows by name, compiled once each.
+//! Loads workflows by name and compiles each once.
 
 use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Setting;
@@ -9,7 +9,7 @@ use crate::workflow::{Document, Workflow, check, compile};
 use std::sync::Arc;
 
 impl Setting {
-    /// Loads a workflow by name; the diagnostic says that there is no such workflow.
+    /// Loads a workflow by name. Returns an error if there is none.
     pub(crate) fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
         if let Some(loaded) = self.workflows.borrow().get(name) {
             return Ok(Arc::clone(loaded));
@@ -26,7 +26,7 @@ impl Setting {
         Ok(loaded)
     }
 
-    /// The names of all workflows, in order.
+    /// The names of all workflows, sorted.
     pub(crate) fn workflow_names(&self) -> Vec<String> {
         names(&self.system)
     }
@@ -39,19 +39,20 @@ impl Setting {
         let names = self.workflow_names();
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are: {}", names.join(", ")),
+            None => format!("the workflows are {}", names.join(", ")),
         };
         Diagnostic::error(Code::WorkflowMissing, format!("there is no workflow `{name}`")).hint(hint)
     }
 }
 
 impl Workspace {
-    /// Loads a workflow by name; the diagnostic says that there is no such workflow.
+    /// Loads a workflow by name. Returns an error if there is none.
     pub fn workflow(&self, name: &str) -> Result<Arc<Loaded>, Error> {
         self.setting.workflow(name)
     }
 
-    /// Every problem of a workflow, the warnings of its check included.
+    /// All problems of a workflow, including the warnings of the checks. Returns an error if there is no such
+    /// workflow.
     pub fn check_workflow(&self, name: &str) -> Result<Vec<Diagnostic>, Error> {
         let loaded = self.workflow(name)?;
         let mut problems = loaded.problems.clone();
@@ -71,27 +72,27 @@ impl Workspace {
         Ok(problems)
     }
 
-    /// What the schema of the state does not accept of what a new task starts with.
+    /// What the state schema rejects of the defaults of a new task.
     fn refused_defaults(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
         let Some(schema) = &workflow.state.schema else { return Vec::new() };
         let defaults = serde_json::Value::Object(workflow.state.defaults.clone());
         let refused = self.setting.schemas.refuses(schema, &defaults);
         let at = |pointer: &str| document.place_of_default(pointer.split('/').nth(1).unwrap_or_default());
         let told = |problem: crate::scan::Problem| {
-            let message = format!("the schema of the state refuses the defaults: {}", problem.message);
-            let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults], or the schema".to_owned());
+            let message = format!("the state schema rejects the defaults: {}", problem.message);
+            let hint = problem.hint.unwrap_or_else(|| "correct [state.defaults] or the schema".to_owned());
             Diagnostic::error(Code::StateDefaults, message).at(at(&problem.pointer)).hint(hint)
         };
         refused.into_iter().map(told).collect()
     }
 
-    /// The names of all workflows, in order.
+    /// The names of all workflows, sorted.
     #[must_use]
     pub fn workflow_names(&self) -> Vec<String> {
         self.setting.workflow_names()
     }
 
-    /// Where a workflow's document lies, or would lie, in the repository.
+    /// The path of a workflow's document in the repository, whether or not it exists.
     #[must_use]
     pub fn workflow_path(&self, name: &str) -> String {
         self.setting.workflow_path(name)

@@ -15,7 +15,7 @@ pub struct TextAnswer {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NothingDue {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The current phase; null if the state names none.
     pub current_phase: Option<String>,
@@ -27,7 +27,7 @@ pub struct NothingDue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PromptAnswer {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The instructions, in Markdown.
     pub prompt: String,
@@ -53,7 +53,7 @@ pub struct DemoAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecoveryAnswer {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// Where the state came from; `none` if it was intact.
     #[cfg_attr(test, schemars(extend("enum" = ["none", "git", "transcript", "files"])))]

@@ -35,18 +35,18 @@ super::json::documents! { AuditReport = "audit" }
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditChange {
-    /// The commit.
+    /// The id of the commit.
     pub commit: String,
     /// The author time, in UTC.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub at: String,
     /// The author.
     pub author: String,
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// Its directory.
     pub path: String,
-    /// The verdict.
+    /// The verdict on the change.
     pub standing: Standing,
     /// The reason, unless the verdict says everything.
     pub why: Option<String>,
@@ -58,7 +58,7 @@ pub struct AuditChange {
 
 /// A commit and its first parent.
 pub struct AuditCommit<'a> {
-    /// The id.
+    /// The id of the commit.
     pub id: &'a str,
     /// The commit that contains the code on which its steps rest.
     pub parent: Option<&'a str>,
@@ -68,10 +68,10 @@ pub struct AuditCommit<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditStep {
-    /// The step.
+    /// The recorded step.
     #[serde(flatten)]
     pub step: StepView,
-    /// The verdict.
+    /// The verdict on the step.
     pub standing: Standing,
     /// The reason, unless the verdict says everything.
     pub why: Option<String>,
@@ -267,7 +267,7 @@ impl AuditStep {
 
     /// The actor of the step: a name, and the kind of actor.
     fn by(&self) -> (&str, &'static str) {
-        self.step.actor.as_ref().map_or(("nobody", "none"), |actor| (&actor.name, actor.kind.as_str()))
+        self.step.actor.as_ref().map_or(("unknown", "none"), |actor| (&actor.name, actor.kind.as_str()))
     }
 
     /// Whether an actor made the step without a rule.

@@ -21,7 +21,7 @@ pub struct EventView {
 
 super::json::documents! { EventView = "event" }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "camelCase")]
@@ -33,7 +33,7 @@ pub enum Happening {
     },
     /// A transition was applied.
     Transition {
-        /// The transition.
+        /// The applied transition.
         transition: Box<TransitionLine>,
     },
     /// The suggestion for a task has changed.
@@ -43,7 +43,7 @@ pub enum Happening {
     },
     /// A transition is due but cannot be applied at the moment.
     Held {
-        /// The task.
+        /// The id of the task.
         task: String,
         /// Why it is held back.
         reason: String,
@@ -57,7 +57,7 @@ pub enum Happening {
     },
     /// A task has disappeared.
     Gone {
-        /// The task.
+        /// The id of the task.
         task: String,
     },
     /// The watch has ended.

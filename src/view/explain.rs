@@ -45,7 +45,7 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TriedRuleView {
-    /// The rule.
+    /// The id of the rule.
     pub rule: String,
     /// The outcome of the rule, in words.
     pub outcome: String,
@@ -67,7 +67,7 @@ pub struct TriedRuleView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GuardPartView {
-    /// The source text.
+    /// The source text of the part, in CEL.
     pub text: String,
     /// `true`, `false`, `error` or `not-tried`.
     #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried"])))]
@@ -99,7 +99,7 @@ pub struct SawView {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactFacts {
-    /// The artifact.
+    /// The name of the artifact.
     pub artifact: String,
     /// The paths of its files.
     pub paths: Vec<String>,
@@ -139,7 +139,7 @@ pub struct TreeFacts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TreeCommit {
-    /// The id.
+    /// The id of the commit.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub id: String,
     /// The first line of its message.

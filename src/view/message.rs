@@ -11,9 +11,9 @@ const WIDTH: usize = 72;
 /// The contents of a commit message.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// The task.
+    /// The id of the task.
     pub task: &'a TaskId,
-    /// The transition.
+    /// The transition to describe.
     pub transition: &'a Transition,
     /// The workflow that decided.
     pub workflow: &'a WorkflowName,

@@ -30,7 +30,7 @@ super::json::documents! { Resolutions = "resolution" }
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The directory of the task.
     pub path: String,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_settled_is_a_line_and_a_dispute_tells_both_stories() {
+    fn a_resolved_record_is_a_line_and_a_dispute_shows_both_sides() {
         let disputed = Resolution {
             settled: false,
             how: "disputed",

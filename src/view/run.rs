@@ -57,7 +57,7 @@ pub struct RunReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControlReport {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The order.
     #[cfg_attr(test, schemars(extend("enum" = ["pause", "resume", "stop"])))]
@@ -84,7 +84,7 @@ pub struct Runs {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunLine {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The id of the run.
     pub run: String,

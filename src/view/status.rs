@@ -49,7 +49,7 @@ pub struct TaskStatus {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spot {
-    /// The file.
+    /// The path of the file, relative to the root of the repository.
     pub path: String,
     /// The line, from 1.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
@@ -63,7 +63,7 @@ pub struct Spot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PhaseCount {
-    /// The workflow.
+    /// The name of the workflow.
     pub workflow: String,
     /// The phase; null if the state names none.
     pub phase: Option<String>,

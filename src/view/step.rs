@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StepView {
-    /// The task.
+    /// The id of the task.
     pub task: String,
     /// The directory of the task.
     pub path: String,
@@ -57,7 +57,7 @@ pub struct ActorView {
 pub struct StepEvidence {
     /// The artifact; null if the step was read from a record.
     pub artifact: Option<String>,
-    /// The file.
+    /// The path of the file, relative to the root of the repository.
     pub path: String,
     /// The recorded blob id.
     pub digest: String,

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// A transition of a task that was applied, or would be.
 #[derive(Debug, Clone, Copy)]
 pub struct AppliedView<'a> {
-    /// The task.
+    /// The id of the task.
     pub task: &'a TaskId,
     /// The directory of the task.
     pub directory: &'a RepoPath,

@@ -69,9 +69,9 @@ pub struct Suggestion {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EvidenceView {
-    /// The artifact.
+    /// The name of the artifact.
     pub artifact: String,
-    /// The file.
+    /// The path of the file, relative to the root of the repository.
     pub path: String,
     /// The blob id.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
@@ -84,7 +84,7 @@ pub struct EvidenceView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expected {
-    /// The artifact.
+    /// The name of the artifact.
     pub artifact: String,
     /// One concrete path to write, even if the artifact is a glob. For an artifact that is only committed
     /// code, the name that stands for it.
@@ -122,7 +122,7 @@ pub struct CommandView {
     pub argv: Vec<String>,
     /// Who may choose it.
     pub by: Owner,
-    /// What it does.
+    /// What the command does, as a sentence without a final full stop.
     pub effect: String,
 }
 
@@ -130,9 +130,9 @@ pub struct CommandView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Possible {
-    /// The target phase.
+    /// The phase that the transition leads to.
     pub to: String,
-    /// The rule.
+    /// The id of the rule.
     pub rule: String,
     /// Whether the rules allow it now.
     pub allowed: bool,
@@ -144,7 +144,7 @@ pub struct Possible {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// The file.
+    /// The path of the file, relative to the root of the repository.
     pub path: Option<String>,
     /// The line, from 1.
     #[cfg_attr(test, schemars(extend("minimum" = 1)))]
@@ -156,10 +156,10 @@ pub struct Finding {
     pub pointer: Option<String>,
     /// How serious it is.
     pub severity: Severity,
-    /// The stable code.
+    /// The stable code, in kebab-case.
     #[cfg_attr(test, schemars(extend("pattern" = "^[a-z0-9]+(-[a-z0-9]+)*$")))]
     pub code: &'static str,
-    /// What is wrong.
+    /// What is wrong: one sentence without a final full stop.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,

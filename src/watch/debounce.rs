@@ -116,7 +116,7 @@ mod tests {
                 &[Note(0, "t", "a", Changed), Due(49, &[], Some(50)), Due(50, &["a"], None)],
             ),
             (
-                "each change starts the quiet moment anew, for the whole group",
+                "each change restarts the quiet period of the whole group",
                 &[
                     Note(0, "t", "a", Changed),
                     Note(40, "t", "b", Changed),
@@ -147,7 +147,7 @@ mod tests {
                 ],
             ),
             (
-                "but not for ever",
+                "but not forever",
                 &[
                     Note(0, "t", "a", Writing),
                     Note(999, "t", "a", Writing),
@@ -156,7 +156,7 @@ mod tests {
                 ],
             ),
             (
-                "nor does noise hold back for ever",
+                "and noise does not delay it forever",
                 &[
                     Note(0, "t", "a", Changed),
                     Note(960, "t", "a", Changed),

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noise_is_told_from_work() {
+    fn noise_is_distinguished_from_work() {
         for (path, expected) in [
             (".git", true),
             (".git/index.lock", true),

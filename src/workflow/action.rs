@@ -6,7 +6,7 @@ use crate::base::{ActionName, Period, words};
 /// A unit of work that an executor performs.
 #[derive(Debug, Clone)]
 pub struct Action {
-    /// The name.
+    /// The name, which rules refer to.
     pub name: ActionName,
     /// A title for people.
     pub title: Option<String>,
@@ -44,7 +44,7 @@ pub struct Times {
 /// A question to a person; its answer goes into the state.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// The name.
+    /// The name, which rules refer to.
     pub name: String,
     /// The question.
     pub title: String,

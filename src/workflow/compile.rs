@@ -112,7 +112,7 @@ impl Compiler<'_> {
     pub(super) fn agent(&mut self, text: &Text) {
         if self.system.agent(&text.value).is_none() {
             let known: Vec<String> = self.system.names("agents", ".md").map(str::to_owned).collect();
-            self.unknown(text, Code::WorkflowMissingAgent, "agent text", known.iter().map(String::as_str));
+            self.unknown(text, Code::WorkflowMissingAgent, "agent", known.iter().map(String::as_str));
         }
     }
 

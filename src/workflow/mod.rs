@@ -148,7 +148,7 @@ words! {
 /// A named state of a task.
 #[derive(Debug, Clone)]
 pub struct Phase {
-    /// The name.
+    /// The name, an identifier that is unique in the workflow.
     pub id: PhaseId,
     /// A title for people.
     pub title: Option<String>,
@@ -178,7 +178,7 @@ pub struct Phase {
 }
 
 words! {
-    /// Who must act.
+    /// Who must act next.
     pub enum Owner {
         /// A coding agent, or whoever does the work of the phase.
         Agent = "agent",

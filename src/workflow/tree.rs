@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_tree_is_told_from_paths() {
+    fn the_name_of_a_tree_is_distinguished_from_paths() {
         assert!(is_tree_name(&tree_name("change")));
         for path in ["change", " (tree)/a", "code/a (tree)", "(tree)"] {
             assert!(!is_tree_name(path), "{path}");

@@ -127,7 +127,7 @@ fn a_later_commit_makes_a_report_stale_and_the_reason_says_so() {
         review["staleBecause"],
         "it judged an earlier version of `patch`: the code outside of tasks changed since"
     );
-    world.orch(&["next", "t"]).ends(3).says("it judged another version of `patch`");
+    world.orch(&["next", "t"]).ends(3).says("it judged an earlier version of `patch`");
     // To go back to the code that was judged is to be judged already.
     world.git(&["revert", "--no-edit", "HEAD"]);
     assert_eq!(world.artifact("t", "code_review")["fresh"], true);

@@ -194,19 +194,27 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
     let head = world.git(&["rev-parse", "HEAD"]);
     // Too large, then a link: each is there, and neither can be proof.
     world.write("tasks/t1/planning/plan.json", " ".repeat(9 << 20));
-    world.orch(&["next", "t1", "--override", "go on"]).ends(5).reports("cannot be read");
+    world
+        .orch(&["next", "t1", "--override", "go on"])
+        .ends(5)
+        .reports("cannot read tasks/t1/planning/plan.json");
     world.remove("tasks/t1/planning/plan.json");
     world.write("elsewhere.json", PLAN);
     std::os::unix::fs::symlink("../../../elsewhere.json", world.path("tasks/t1/planning/plan.json"))
         .expect("a link");
-    world.orch(&["next", "t1", "--override", "go on"]).ends(5).reports("cannot be read");
+    world
+        .orch(&["next", "t1", "--override", "go on"])
+        .ends(5)
+        .reports("cannot read tasks/t1/planning/plan.json");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     // A transcript that cannot be read is not begun anew.
     world.remove("tasks/t1/planning/plan.json");
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.remove("tasks/t1/transcript.jsonl");
     std::fs::create_dir(world.path("tasks/t1/transcript.jsonl")).expect("a directory");
-    world.orch(&["rollback", "t1", "--to", "planning", "--reason", "x"]).says("it cannot be read");
+    world
+        .orch(&["rollback", "t1", "--to", "planning", "--reason", "x"])
+        .says("cannot read this file, which contains the task's record");
 }
 
 #[test]

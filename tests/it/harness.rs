@@ -1,4 +1,4 @@
-//! A hermetic world for one test: its own home, its own repository, its own clock.
+//! An isolated environment for one test, with its own home directory, repository and clock.
 
 use serde_json::json;
 use std::ffi::OsStr;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A directory of its own with a repository in it; removed when dropped.
+/// A temporary directory with a repository, removed when dropped.
 pub struct World {
     directory: tempfile::TempDir,
     seconds: AtomicU64,
 }
 
-/// How a command ended, with its paths made independent of the machine.
+/// The result of a command, with the repository's path replaced by `[ROOT]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     pub code: i32,
@@ -30,7 +30,7 @@ impl World {
         world
     }
 
-    /// A world with a plain directory.
+    /// A world with a plain directory instead of a repository.
     pub fn without_git() -> Self {
         let directory =
             tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
@@ -39,7 +39,7 @@ impl World {
         Self { directory, seconds: AtomicU64::new(1_790_000_000) }
     }
 
-    /// A world whose repository is set up for orch, in one commit.
+    /// A world after `orch init`, committed.
     pub fn ready() -> Self {
         let world = Self::new();
         world.orch(&["init"]).succeeds();
@@ -74,12 +74,12 @@ impl World {
         serde_json::from_str(&self.read(path)).expect("JSON")
     }
 
-    /// Runs `orch` in the repository; every run is a minute later than the one before.
+    /// Runs `orch` in the repository. Each command runs one minute later than the previous one.
     pub fn orch(&self, arguments: &[&str]) -> Ended {
         self.end(self.orch_command(arguments).output().expect("orch runs"))
     }
 
-    /// Runs `orch --json` and parses its one document.
+    /// Runs `orch --json` and parses the document it prints.
     pub fn orch_json(&self, arguments: &[&str]) -> serde_json::Value {
         let ended = self.orch(&[arguments, &["--json"]].concat());
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
@@ -88,7 +88,7 @@ impl World {
     /// Starts `orch` in the background.
     pub fn orch_spawn(&self, arguments: &[&str]) -> Child {
         let mut command = self.orch_command(arguments);
-        // The background has its own course of time: the machine's.
+        // A background process uses the clock of the machine.
         command.env_remove("ORCH_NOW");
         command
             .stdin(Stdio::null())
@@ -104,7 +104,7 @@ impl World {
         command
     }
 
-    /// Runs `git` and returns its output; it must succeed.
+    /// Runs `git`, which must succeed, and returns its stdout.
     pub fn git(&self, arguments: &[&str]) -> String {
         let ended = self.git_ended(arguments);
         assert_eq!(ended.code, 0, "git {arguments:?}: {ended:?}");
@@ -143,7 +143,7 @@ impl World {
         command
     }
 
-    /// How a command ended.
+    /// Converts the output of a command.
     pub fn end(&self, output: Output) -> Ended {
         let root = fs::canonicalize(self.root()).unwrap_or_else(|_| self.root());
         let text = |bytes: Vec<u8>| {
@@ -158,30 +158,30 @@ impl World {
         }
     }
 
-    /// Commits everything in the work tree as the user would.
+    /// Commits everything in the work tree, as a user would.
     pub fn commit(&self, message: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    /// The phase that a task's state records.
+    /// The phase in a task's `state.json`.
     pub fn phase(&self, task: &str) -> String {
         self.json(&format!("tasks/{task}/state.json"))["phase"].as_str().expect("a phase").to_owned()
     }
 
-    /// The phase that a task is in as `orch` reads it.
+    /// The phase of a task according to `orch suggest`.
     pub fn phase_suggested(&self, task: &str) -> String {
         let phase = self.orch_json(&["suggest", task])["suggestions"][0]["currentPhase"].clone();
         phase.as_str().unwrap_or_default().to_owned()
     }
 
-    /// What git says is neither committed nor ignored.
+    /// The output of `git status --porcelain`; empty if the work tree is clean.
     pub fn dirty(&self) -> String {
         self.git(&["status", "--porcelain"])
     }
 }
 
-/// The artifacts of the shipped lifecycle, as somebody would write them; `nth` makes the bytes new.
+/// Writes artifacts of the shipped lifecycle. Another `nth` yields other bytes.
 impl World {
     pub fn plan(&self, task: &str, nth: u32) {
         let text = json!({"title": "Login", "status": "final", "why": "It fails.", "what": format!("Version {nth}.")});
@@ -214,12 +214,12 @@ impl World {
         self.write(&format!("tasks/{task}/accept/decision.json"), format!("{text:#}\n"));
     }
 
-    /// Takes a task from its start to `phase`, by artifacts and the rules alone.
+    /// Moves a task from its first phase to `phase` by writing artifacts and applying the rules.
     pub fn walk_to(&self, task: &str, phase: &str) {
         self.walk_to_from(task, "planning", phase);
     }
 
-    /// The same from another phase on.
+    /// Like [`Self::walk_to`], starting in another phase.
     pub fn walk_to_from(&self, task: &str, from: &str, phase: &str) {
         type Scene = fn(&World, &str);
         let scenes: [(&str, Scene); 6] = [
@@ -250,27 +250,27 @@ fn verdict(ok: bool, nth: u32) -> String {
 }
 
 impl Ended {
-    /// Asserts success.
+    /// Asserts that the command succeeded.
     #[track_caller]
     pub fn succeeds(self) -> Self {
         self.ends(0)
     }
 
-    /// Asserts an exit code.
+    /// Asserts the exit code.
     #[track_caller]
     pub fn ends(self, code: i32) -> Self {
         assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
-    /// Asserts that stdout or stderr holds a text.
+    /// Asserts that stdout or stderr contains a text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         let stream = if self.stdout.contains(text) { "stdout" } else { "stderr" };
         self.holds(stream, text)
     }
 
-    /// Asserts that stderr holds a text: an error, a hint, or what is told beside the answer.
+    /// Asserts that stderr contains a text.
     #[track_caller]
     pub fn reports(self, text: &str) -> Self {
         self.holds("stderr", text)
@@ -289,7 +289,7 @@ impl Ended {
     }
 }
 
-/// A task `t` in a phase, in a repository that is ready for it.
+/// A world with a task `t` in the given phase.
 pub fn started(phase: &str) -> World {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
@@ -299,33 +299,33 @@ pub fn started(phase: &str) -> World {
     world
 }
 
-/// Waits until a condition holds; a guard against hanging, not a measurement.
+/// Waits until a condition is true, at most a minute, so that a failure does not hang.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !condition() {
-        assert!(begun.elapsed().as_secs() < 60, "never came true: {what}");
+        assert!(begun.elapsed().as_secs() < 60, "still not true after a minute: {what}");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 
-/// Says why a test has nothing to do on this machine: past the test runner, which swallows what a test
-/// that passes prints.
+/// Prints why a test does nothing on this machine. Writes to stderr directly, because the test runner hides
+/// what a passing test prints.
 pub fn skipped(why: &str) {
     let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
 }
 
-/// A test cannot do without this tool, and it is not here: the test fails, unless `ORCH_TESTS_WITHOUT`
-/// names the tool (several with commas between them). Then it is passed over, and says so.
+/// Fails a test because a tool that it needs is missing, unless `ORCH_TESTS_WITHOUT` names the tool (several
+/// tools are separated by commas). Then the test is skipped and says so.
 #[track_caller]
 pub fn missing(tool: &str) {
     let spared = crate::setting::setting("ORCH_TESTS_WITHOUT").unwrap_or_default();
-    let hint = format!("install it, or set ORCH_TESTS_WITHOUT={tool} to do without this test");
-    assert!(spared.split(',').any(|name| name == tool), "`{tool}` does not work here; {hint}");
-    skipped(&format!("`{tool}` does not work here"));
+    let hint = format!("install it, or set ORCH_TESTS_WITHOUT={tool} to skip this test");
+    assert!(spared.split(',').any(|name| name == tool), "`{tool}` is missing or does not work here; {hint}");
+    skipped(&format!("`{tool}` is missing or does not work here"));
 }
 
-/// Where the project lies.
+/// The root directory of the project.
 pub fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

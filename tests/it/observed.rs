@@ -71,7 +71,7 @@ fn the_watch_keeps_a_log_of_what_came_and_what_was_decided() {
         text.lines().filter_map(line).any(has_begun)
     });
     world.plan("t", 1);
-    let moved = "moved task=t from=\"planning\" to=plan_review rule=\"plan-ready\"";
+    let moved = "applied a transition task=t from=\"planning\" to=plan_review rule=\"plan-ready\"";
     eventually("the move is logged", || world.read(LOG).contains(moved));
     watch.kill().expect("killed");
     watch.wait().expect("ended");
@@ -87,8 +87,8 @@ fn the_watch_keeps_a_log_of_what_came_and_what_was_decided() {
     ] {
         assert!(lines.iter().any(|line| line.rest.contains(part)), "no {part:?} in\n{text}");
     }
-    let judged = |line: &Line| line.rest.contains("judge{task=t}") && line.rest.contains("time.busy=");
-    assert!(lines.iter().any(judged), "how long it took to judge is not in\n{text}");
+    let judged = |line: &Line| line.rest.contains("evaluate{task=t}") && line.rest.contains("time.busy=");
+    assert!(lines.iter().any(judged), "how long the evaluation took is not in\n{text}");
     // Else each line would be an event that leads to the next one.
     assert!(!text.contains("orch.log"), "the watch hears of its own log:\n{text}");
     assert_eq!(mode(&world.path(LOG)), 0o600);
@@ -103,7 +103,7 @@ fn a_run_keeps_a_log_of_its_executors_without_being_asked() {
     let lines = lines(&text);
     assert_eq!(levels(&lines), BTreeSet::from(["INFO"]), "{text}");
     for part in
-        ["run begun task=t", "turn begun work=", "executor started", "ended=Code(7)", "run ended task=t"]
+        ["run started task=t", "turn started work=", "executor started", "ended=Code(7)", "run ended task=t"]
     {
         assert!(lines.iter().any(|line| line.rest.contains(part)), "no {part:?} in\n{text}");
     }
@@ -189,7 +189,7 @@ fn the_log_holds_no_contents_no_arguments_and_no_environment() {
     let broken = logged(&world, "trace", &["watch", "--once"]);
     assert!(broken.stderr.contains("orch.toml"), "{broken:?}");
     let text = world.read(LOG);
-    for part in ["executor ended", "to=plan_review", "judged phase=\"plan_review\""] {
+    for part in ["executor ended", "to=plan_review", "evaluated phase=\"plan_review\""] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     let kept = fs::read_dir(world.path("tasks/t/.orch/logs")).expect("logs").flatten();

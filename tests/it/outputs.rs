@@ -88,7 +88,7 @@ fn events_and_suggestion_files_fit() {
 
 #[test]
 fn rare_events_fit_too() {
-    let (task, reason) = (|| "t1".to_owned(), || "a merge is going on".to_owned());
+    let (task, reason) = (|| "t1".to_owned(), || "a merge is in progress".to_owned());
     for happening in [
         Happening::Started { tasks: 0 },
         Happening::Held { task: task(), reason: reason(), hint: None },
@@ -101,7 +101,7 @@ fn rare_events_fit_too() {
 }
 
 #[test]
-fn the_same_ground_gives_the_same_bytes() {
+fn the_same_files_give_the_same_bytes() {
     let world = World::ready();
     world.orch(&["new", "t1"]).succeeds();
     let first = world.orch(&["suggest", "--json"]).stdout;

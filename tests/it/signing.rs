@@ -109,13 +109,15 @@ fn what_cannot_be_signed_is_not_committed() {
     world.plan("t", 1);
     let before = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
     world.git(&["config", "user.signingKey", "/no/such/key"]);
-    let refused = world.orch(&["next", "t"]).ends(5).says("the commit cannot be signed: ");
-    assert!(refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: see user.signingKey"));
+    let refused = world.orch(&["next", "t"]).ends(5).says("cannot sign the commit: ");
+    assert!(
+        refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: check user.signingKey")
+    );
     assert_eq!(world.orch_json(&["next", "t"])["error"]["code"], "signing-failed");
     world.orch(&["watch", "--once"]).ends(5);
     for wrong in [["gpg.format", "wax"], ["gpg.ssh.program", "/no/such/program"]] {
         world.git(&["config", wrong[0], wrong[1]]);
-        world.orch(&["next", "t"]).ends(5).says("the commit cannot be signed: ");
+        world.orch(&["next", "t"]).ends(5).says("cannot sign the commit: ");
         world.git(&["config", "gpg.format", "ssh"]);
     }
     let after = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));

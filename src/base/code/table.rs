@@ -43,7 +43,7 @@ codes! {
         "Another orch, a git command or an editor is writing to the same repository or runs the same task.",
         "Try again. If no such process is left, the message names the lock file to remove.";
     ByHuman = "by-human", No,
-        "A rule asks for a person, and the command did not come from one.",
+        "A rule requires a person, and the command did not come from one.",
         "The rule has `by = \"human\"`, and the caller is an agent or the plain `orch next`.",
         "A person runs `orch approve TASK`.";
     ByteOrderMark = "byte-order-mark", Finding,
@@ -68,7 +68,7 @@ codes! {
         "Correct the name, or remove the key.";
     ConfigUnreadable = "config-unreadable", Usage,
         "A configuration file cannot be read.",
-        "It is missing, is no regular file, may not be read, or is not UTF-8.",
+        "It is missing, is not a regular file, may not be read, or is not UTF-8.",
         "Correct its path or its permissions.";
     ConfigValue = "config-value", Usage,
         "A value in orch.toml is of the wrong type or out of range.",
@@ -112,15 +112,15 @@ codes! {
         "Check it out: `git sparse-checkout add DIR`, or `git update-index --no-skip-worktree FILE`.";
     EvidenceUnreadable = "evidence-unreadable", NotNow,
         "A file that a transition rests on exists and cannot be read.",
-        "Its permissions forbid it, it is too large, or it is no regular file.",
+        "Its permissions forbid it, it is too large, or it is not a regular file.",
         "Run `orch check TASK`, which says what is wrong with it.";
     FilesExist = "files-exist", No,
-        "Files that would be written are there already.",
+        "Files that would be written already exist.",
         "`orch workflow new` does not overwrite files.",
         "Choose another name, or overwrite them with `--force`.";
     ForeignState = "foreign-state", No,
         "One side of a merge was written by another tool.",
-        "The state does not have the form that orch writes, so there are no rules to merge it by.",
+        "The state does not have the form that orch writes, so the rules of merging do not apply.",
         "Choose a side: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     Forged = "forged", Finding,
         "A recorded transition is not what the rules yield.",
@@ -137,7 +137,7 @@ codes! {
     Git = "git", Fault,
         "git refuses an operation.",
         "libgit2 or the `git` command failed; the message quotes it.",
-        "Act on what git says: often the disk is full, a file is not readable, or the repository is damaged (`git fsck`).";
+        "Act on the message of git: often the disk is full, a file is not readable, or the repository is damaged (`git fsck`).";
     GitEnvironment = "git-environment", Usage,
         "The environment names a repository that cannot be used.",
         "`GIT_DIR`, `GIT_WORK_TREE` or a related variable is set and does not fit the start directory.",
@@ -160,10 +160,10 @@ codes! {
         "Correct it at the column that the message names, for example `plan.ready && plan.data.ok`.";
     GuardUnasked = "guard-unasked", Finding,
         "A guard reads the data of an artifact that may be absent.",
-        "It uses `.data` without asking `.ready` or `.valid` first, which can end in `guard-error`.",
+        "It uses `.data` without checking `.ready` or `.valid` first, which can end in `guard-error`.",
         "Put `NAME.ready &&` in front.";
     GuardUnknownName = "guard-unknown-name", Usage,
-        "A guard asks for a name or fact that does not exist.",
+        "A guard uses a name or fact that does not exist.",
         "The name is misspelled, or its artifact or definition was removed.",
         "Use one of the names that the hint lists.";
     HookEdited = "hook-edited", No,
@@ -216,14 +216,14 @@ codes! {
         "Correct the program that writes the report; the test cases count.";
     JunitSyntax = "junit-syntax", Finding,
         "A JUnit report is not well-formed XML.",
-        "It is cut off, or a tag is not closed.",
+        "It is truncated, or a tag is not closed.",
         "Write the report again.";
     LeftProcesses = "left-processes", Finding,
         "A process of an executor outlived its turn and was ended.",
         "The executor left background processes, or an earlier run was cut off.",
         "Let the executor wait for its children.";
     Livelock = "livelock", Finding,
-        "The rules lead round in a circle without using up evidence.",
+        "The rules form a circle that uses up no evidence.",
         "Each rule of the circle fires on the same unchanged files.",
         "Change a rule so that it waits for something new: `orch explain TASK` names the phases.";
     LogChanged = "log-changed", NotNow,
@@ -240,7 +240,7 @@ codes! {
         "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     LogInvalid = "log-invalid", NotNow,
         "A line of the log is not an event.",
-        "The line was written by hand, or cut off by a crash.",
+        "The line was written by hand, or a crash truncated it.",
         "Restore the log: `git restore -- PATH`, or `orch recover TASK`.";
     MarkdownHeadings = "markdown-headings", Finding,
         "A Markdown file has too many headings.",
@@ -287,12 +287,12 @@ codes! {
         "Neither the start directory nor one above it is a git repository. Tasks can be evaluated and moved, but nothing is committed.",
         "Run `git init`, or start orch elsewhere with `-C DIR`.";
     NoRoot = "no-root", Usage,
-        "No root has a place for a task of this id.",
-        "Each root in orch.toml is a pattern, and the id fits none of them.",
+        "No root matches this task id.",
+        "Each root in orch.toml is a pattern, and the id matches none of them.",
         "Add a `[[root]]`, or choose another id.";
     NoTerminal = "no-terminal", Usage,
-        "A question cannot be asked, because the input is no terminal.",
-        "The command asks for what was not given as an option.",
+        "A question cannot be asked, because the input is not a terminal.",
+        "The command needs an answer that was not given as an option.",
         "Give the answers as options, or start it in a terminal.";
     NotAFile = "not-a-file", Finding,
         "A path that should be a file is something else.",
@@ -311,15 +311,15 @@ codes! {
         "`orch demo` writes only into a new directory.",
         "Name a directory that does not exist yet.";
     NotEnabled = "not-enabled", No,
-        "The rules do not lead to the phase that was asked for.",
+        "The rules do not lead to the requested phase.",
         "No rule towards it fires now; the message names what is missing.",
         "Run `orch explain TASK`. To go there against the rules: `orch next TASK --override WHY --to PHASE`.";
     NotInClone = "not-in-clone", NotNow,
-        "What was asked for is not in this clone.",
-        "A shallow or partial clone ends before it, or it is too large to read.",
+        "The requested data is not in this clone.",
+        "A shallow or partial clone does not contain it, or it is too large to read.",
         "Fetch it: `git fetch --unshallow`, or `git fetch --refetch`.";
     NotJunit = "not-junit", Finding,
-        "A file is no JUnit report.",
+        "A file is not a JUnit report.",
         "It has no `testsuite`.",
         "Write a JUnit XML report.";
     NotPresent = "not-present", No,
@@ -327,7 +327,7 @@ codes! {
         "`orch confirm` confirms a file that exists.",
         "Write it first.";
     NotSpent = "not-spent", No,
-        "The artifact need not be confirmed.",
+        "The artifact does not need a confirmation.",
         "It is fresh, or it is stale for a reason that a confirmation does not remove.",
         "Run `orch explain TASK`. If the file should say something else, rewrite it.";
     NotTerminal = "not-terminal", No,
@@ -348,14 +348,14 @@ codes! {
         "Run `orch suggest TASK`, and decide again.";
     NulByte = "nul-byte", Finding,
         "A file contains a NUL byte.",
-        "It is binary, or it was cut off by a crash.",
+        "It is binary, or a crash truncated it.",
         "Write it as text.";
     OperationOpen = "operation-open", Held,
         "git is in the middle of an operation.",
         "A merge, rebase, cherry-pick, revert or bisect is unfinished, and a commit of orch would become part of it.",
-        "Finish it or abort it; the hint names the command.";
+        "Finish or abort it; the hint names the command.";
     OtherWorkflow = "other-workflow", No,
-        "Two branches follow different workflows for the same task.",
+        "Two branches use different workflows for the same task.",
         "One of them changed the workflow that the state names.",
         "Choose a side: `orch resolve TASK --ours --reason WHY`, or `--theirs`.";
     OwnFileFiltered = "own-file-filtered", Finding,
@@ -387,7 +387,7 @@ codes! {
         "git leaves a file in conflict that only one side has.",
         "Decide: `git add FILE` keeps it, `git rm FILE` removes it.";
     RepositoryInsideTask = "repository-inside-task", NotNow,
-        "A repository lies inside a task.",
+        "A task contains another repository.",
         "A repository was created or cloned in the directory of the task, so a commit could not contain its files.",
         "Move it out of the task, or remove its `.git`.";
     ResultUnsaved = "result-unsaved", Finding,
@@ -408,7 +408,7 @@ codes! {
         "Check the disk. The run itself is not affected.";
     RunUnreadable = "run-unreadable", Usage,
         "The record of a run cannot be read.",
-        "`run.json` was edited, cut off, or written by a newer version.",
+        "`run.json` was edited, truncated, or written by a newer version.",
         "Remove the file that the message names; the next run starts from scratch.";
     RunUnrecorded = "run-unrecorded", Finding,
         "The start of an executor could not be recorded.",
@@ -427,12 +427,12 @@ codes! {
         "It is not JSON, or not a JSON Schema that can be compiled.",
         "Correct it at the place that the finding names.";
     SchemaKeyword = "schema-keyword", Finding,
-        "A key of a schema is no keyword of JSON Schema.",
+        "A key of a schema is not a JSON Schema keyword.",
         "It is probably misspelled, and would be ignored.",
         "Use the keyword that the hint names.";
     SchemaMismatch = "schema-mismatch", Finding,
         "A value does not match the schema of its artifact.",
-        "The value at this place has another type or form than the schema asks for, or a required key is missing.",
+        "The value at this place has another type or form than the schema requires, or a required key is missing.",
         "Correct the value. `orch schema NAME` prints the schema, `--example` an example.";
     SchemaRemoteRef = "schema-remote-ref", Finding,
         "A schema refers to another document.",
@@ -511,16 +511,16 @@ codes! {
         "git stores the link, not what it leads to, so it cannot be evidence.",
         "Put the file or directory itself there.";
     SystemUnreadable = "system-unreadable", Finding,
-        "A workflow, schema or agent text cannot be read.",
-        "The file under the `system` directory is no regular file, may not be read, or is not UTF-8.",
+        "A workflow, a schema or agent instructions cannot be read.",
+        "The file under the `system` directory is not a regular file, may not be read, or is not UTF-8.",
         "Correct its permissions or its encoding.";
     TaskBehindLink = "task-behind-link", NotNow,
         "The directory of the task has become a symbolic link.",
         "What is written there could end up anywhere, so nothing is written.",
         "Replace the link by the directory.";
     TaskExists = "task-exists", Usage,
-        "There is a task of this id already.",
-        "Its directory exists and holds a state.",
+        "A task with this id already exists.",
+        "Its directory exists and contains a state.",
         "Choose another id, or work on it: `orch suggest ID`.";
     TaskInsideTask = "task-inside-task", Usage,
         "The new task would be inside another task.",
@@ -544,36 +544,36 @@ codes! {
         "Restore it: `git restore FILE`.";
     TranscriptUnreadable = "transcript-unreadable", NotNow,
         "The transcript exists but cannot be read.",
-        "Its permissions forbid it, or it is no regular file.",
+        "Its permissions forbid it, or it is not a regular file.",
         "Run `orch check TASK`, which says what is wrong with it.";
     Unfinished = "unfinished", Finding,
         "A commit was made, but the files or the index could not be brought up to date.",
         "Writing failed after the branch had moved; nothing is lost.",
-        "The next command of orch finishes it.";
+        "The next orch command finishes it.";
     Unjudged = "unjudged", Finding,
         "A task could not be evaluated.",
         "Its files or the repository could not be read; the message says why.",
         "Remove the cause, then run the command again.";
     UnknownArtifact = "unknown-artifact", Usage,
-        "There is no artifact of this name.",
+        "There is no artifact with this name.",
         "The workflow of the task does not declare it.",
         "Use one of the names that the hint lists.";
     UnknownPhase = "unknown-phase", Usage,
-        "There is no phase of this name.",
+        "There is no phase with this name.",
         "The workflow does not declare it, neither as a phase nor among the `aliases` of one.",
         "Use one of the names that the hint lists. If a state names it, add it to `aliases`.";
     UnknownRevision = "unknown-revision", Usage,
-        "There is no commit of this name.",
+        "There is no commit with this name.",
         "The branch, tag or id is misspelled, or a shallow clone does not hold it.",
         "See `git log`, or fetch it: `git fetch --unshallow`.";
     UnknownSchema = "unknown-schema", Usage,
-        "There is no schema of this name.",
-        "It is neither under `system/schemas` nor among those that ship.",
+        "There is no schema with this name.",
+        "It is neither in `system/schemas` nor among the shipped ones.",
         "Use one of the names that the hint lists.";
     UnknownTask = "unknown-task", Usage,
-        "There is no task of this id.",
-        "The id is misspelled, the task lies outside the roots in orch.toml, or it is on another branch.",
-        "List the tasks with `orch status`, or make one: `orch new ID`.";
+        "There is no task with this id.",
+        "The id is misspelled, the task is outside the roots in orch.toml, or it is on another branch.",
+        "List the tasks with `orch status`, or create one: `orch new ID`.";
     Unmerged = "unmerged", Held,
         "A file is in conflict.",
         "A merge left it unresolved in the index.",
@@ -592,7 +592,7 @@ codes! {
         "`chmod +r FILE`";
     Unstable = "unstable", NotNow,
         "The state of a task changes faster than it can be read.",
-        "Another process writes it all the time.",
+        "Another process keeps writing it.",
         "Wait for that process, and try again.";
     UnsupportedRepository = "unsupported-repository", Usage,
         "The repository uses a format that orch does not support.",
@@ -612,7 +612,7 @@ codes! {
         "Fetch the history: `git fetch --unshallow`, then run `orch audit` again.";
     Usage = "usage", Usage,
         "The command line is wrong.",
-        "An option or argument is unknown, missing, or does not go with another.",
+        "An option or argument is unknown, missing, or conflicts with another.",
         "See `orch help COMMAND`.";
     Utf16 = "utf16", Finding,
         "A file is UTF-16.",
@@ -629,7 +629,7 @@ codes! {
     WorkflowChangedLate = "workflow-changed-late", Finding,
         "A rule on `.changed` comes after a rule that moves on.",
         "The first rule that fires decides, so the change would be noticed too late.",
-        "Put rules on `.changed` before rules on validations.";
+        "Put rules on `.changed` before rules on verdicts.";
     WorkflowCoveredRule = "workflow-covered-rule", Finding,
         "A rule never fires.",
         "An earlier rule always fires when this one would.",
@@ -647,7 +647,7 @@ codes! {
         "Two phases, artifacts, rules, actions or definitions share it, or an alias repeats a phase name.",
         "Choose another name.";
     WorkflowEmpty = "workflow-empty", Usage,
-        "A workflow declares no phase.",
+        "A workflow declares no phases.",
         "Its document has no `toml orch` block with phases.",
         "Write `toml orch` after the opening backticks, and declare a `[phase.NAME]`.";
     WorkflowFaulty = "workflow-faulty", Usage,
@@ -655,33 +655,33 @@ codes! {
         "Its document or a schema that it names is wrong.",
         "`orch workflow check NAME` lists the errors.";
     WorkflowMissing = "workflow-missing", Usage,
-        "There is no workflow of this name.",
-        "orch.toml or a state names one that neither ships nor lies under `system/workflows`.",
+        "There is no workflow with this name.",
+        "orch.toml or a state names a workflow that neither ships with orch nor is in `system/workflows`.",
         "Correct the name; `orch workflow list` shows those that exist.";
     WorkflowMissingAgent = "workflow-missing-agent", Usage,
-        "There is no agent text of this name.",
-        "No file of this name lies under `system/agents`.",
+        "There are no agent instructions with this name.",
+        "No file of this name is in `system/agents`.",
         "Write it, or use one of the names that the hint lists.";
     WorkflowMissingKey = "workflow-missing-key", Usage,
         "A required key is missing in a workflow.",
         "Every rule has `id`, `from`, one outcome and `because`; every artifact has `path` or `tree`.",
         "Add the key.";
     WorkflowMissingSchema = "workflow-missing-schema", Usage,
-        "There is no schema of this name.",
-        "No file of this name lies under `system/schemas`.",
+        "There is no schema with this name.",
+        "No file of this name is in `system/schemas`.",
         "Write it, or use one of the names that the hint lists.";
     WorkflowName = "workflow-name", Usage,
         "A name in a workflow has characters that it may not have.",
         "Names become parts of expressions, paths and commit messages.",
         "Choose a name of letters, digits and underscores.";
     WorkflowNoAbort = "workflow-no-abort", Finding,
-        "A workflow runs actions, and no rule looks at their failures.",
+        "A workflow runs actions, but no rule reads their failures.",
         "When an action is given up, the task would wait forever.",
         "Add a rule on `run.errors`.";
     WorkflowOutcome = "workflow-outcome", Usage,
         "A rule does not have exactly one outcome.",
-        "It names none or several of `to`, `run`, `wait` and `choose`, or a key that does not go with its outcome.",
-        "Keep one of them; write a second rule for the other.";
+        "It has none or several of `to`, `run`, `wait` and `choose`, or a key that its outcome does not allow.",
+        "Keep one of them and write a second rule for the other.";
     WorkflowSyntax = "workflow-syntax", Usage,
         "The `toml orch` blocks of a workflow are not TOML.",
         "All blocks form one TOML text; often a table is declared twice.",
@@ -717,11 +717,11 @@ codes! {
     WorkflowUnusedAction = "workflow-unused-action", Finding,
         "No rule runs an action or offers it.",
         "The rules that named it were removed.",
-        "Name it in a rule, by `run` or `choose`, or remove it.";
+        "Name it in `run` or `choose` of a rule, or remove it.";
     WorkflowUnusedAsk = "workflow-unused-ask", Finding,
         "No rule asks a question.",
         "The rules that named it were removed.",
-        "Name it in a rule, by `ask` beside `wait`, or remove it.";
+        "Name it in `ask` of a rule with `wait`, or remove it.";
     WorkflowValue = "workflow-value", Usage,
         "A value in a workflow is of the wrong type or has no meaning there.",
         "The key expects another type, or one of a few words.",

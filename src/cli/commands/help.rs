@@ -30,7 +30,7 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     for word in &args.topic {
         let names: Vec<String> = current.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         current = current.find_subcommand_mut(word).ok_or_else(|| {
-            let failure = Failure::new(Code::Usage, format!("no help on `{word}`"));
+            let failure = Failure::new(Code::Usage, format!("there is no help on `{word}`"));
             let codes = Code::ALL.iter().map(|code| code.as_str()).filter(|_| args.topic.len() == 1);
             match nearest(word, names.iter().map(String::as_str).chain(["exit-codes"]).chain(codes)) {
                 Some(near) => failure.hint(format!("did you mean `{near}`?")),

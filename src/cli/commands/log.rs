@@ -21,8 +21,8 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         args.tasks.iter().map(|name| workspace.task(name)).collect::<Result<_, _>>()?
     };
     let mut entries = Vec::new();
-    for (task, story) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
-        for (entry, commit) in story {
+    for (task, timeline) in tasks.iter().zip(crate::history::stories(&workspace, &tasks)?) {
+        for (entry, commit) in timeline {
             let commit = commit.map(|commit| commit.to_string());
             entries.push((
                 entry.at,

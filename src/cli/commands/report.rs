@@ -165,7 +165,10 @@ pub(super) fn controlled(
             task.id, run.pid
         ))?;
     } else if transitions.is_empty() {
-        ui.answer(&format!("{}: recorded the {order} request\n", task.id))?;
+        ui.answer(&format!(
+            "{}: no process drives the task; executed the {order} request at once\n",
+            task.id
+        ))?;
     }
     Ok(ExitCode::Fine)
 }

@@ -160,7 +160,7 @@ fn unsettled(task: &TaskRef, reason: String) -> Resolution {
 fn disputed(dispute: &Dispute) -> Resolution {
     let task = dispute.task.id.as_str();
     let step = |entry: &HistoryEntry| StepView::recorded(task, &dispute.task.directory, entry, None);
-    let story = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
+    let timeline = |entries: &[HistoryEntry]| entries.iter().map(step).collect();
     let option = |side: MergeSide, effect: &str| CommandView {
         id: name(side).to_owned(),
         argv: ["orch", "resolve", task, &format!("--{}", name(side)), "--reason", "WHY"]
@@ -171,8 +171,8 @@ fn disputed(dispute: &Dispute) -> Resolution {
     };
     Resolution {
         sides: dispute.phases.to_vec(),
-        ours: story(&dispute.ours),
-        theirs: story(&dispute.theirs),
+        ours: timeline(&dispute.ours),
+        theirs: timeline(&dispute.theirs),
         options: vec![
             option(MergeSide::Ours, "keep the side in HEAD"),
             option(MergeSide::Theirs, "keep the side being merged"),

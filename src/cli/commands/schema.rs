@@ -22,7 +22,7 @@ pub fn run(args: &SchemaArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let dashed = args.name.replace('_', "-");
     let found = [&args.name, &dashed].into_iter().find_map(|name| system.schema(name));
     let Some(text) = found else {
-        let failure = Failure::new(Code::UnknownSchema, format!("no schema is named `{}`", args.name));
+        let failure = Failure::new(Code::UnknownSchema, format!("there is no schema `{}`", args.name));
         let names: Vec<&str> = system.names("schemas", ".schema.json").collect();
         return Err(match nearest(&args.name, names.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),

@@ -19,13 +19,13 @@ pub enum RunCommand {
     Begin(Mode),
     /// The result of an action.
     Result {
-        /// The action.
+        /// The name of the action.
         action: ActionName,
         /// The rule that runs it.
         rule: RuleId,
         /// The state from which it started.
         precondition: Precondition,
-        /// The result.
+        /// The parsed result.
         result: Box<ActionResult>,
     },
     /// That an action failed too often.

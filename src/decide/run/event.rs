@@ -32,7 +32,7 @@ pub enum RunEffect {
     Over,
 }
 
-/// What happened.
+/// What happened since the last effect.
 pub enum RunEvent<'a> {
     /// The run starts or continues.
     Begun,
@@ -108,7 +108,7 @@ pub struct Blocker {
 /// How long to wait for an obstacle to pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryPolicy {
-    /// It passes by itself: wait as long as the budget allows.
+    /// It passes by itself: wait for up to an hour, within the budget.
     Long,
     /// Someone has to act: wait for a minute.
     Short,
@@ -121,16 +121,16 @@ pub enum RetryPolicy {
 pub enum News {
     /// Work is done.
     Done {
-        /// The work.
+        /// The finished work.
         work: Work,
         /// The executor's message.
         message: Option<String>,
     },
     /// A try failed.
     Failed {
-        /// The work.
+        /// The failed work.
         work: Work,
-        /// The reason.
+        /// Why the try failed.
         why: String,
     },
 }

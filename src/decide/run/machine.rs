@@ -167,9 +167,9 @@ impl RunMachine {
         }
     }
 
-    /// Decides whether the agent's last work succeeded. It failed if its files left the goal unchanged,
-    /// whatever it wrote; it succeeded if its files moved the task, however it exited. If nothing at all
-    /// changed, there is no further try, because it would repeat the same work.
+    /// Decides whether the agent's last work succeeded. It succeeded if its files changed the goal, however
+    /// it exited. It failed if the goal is the same and it exited badly or changed any file. If it exited
+    /// well and changed nothing, it is not tried again, because that would repeat the same work.
     fn look_for_progress(&mut self, case: &JudgedTask<'_>) {
         let Some(PendingWork { mut work, goal: before, why }) = self.pending.take() else { return };
         let fingerprint = || fingerprint(case.workflow, case.state, case.facts, case.decision.rule.as_ref());

@@ -15,7 +15,7 @@ pub struct JudgedTask<'a> {
     pub state: &'a State,
     /// The observed facts.
     pub facts: &'a Facts,
-    /// The decision.
+    /// The decision for this state and these facts.
     pub decision: &'a Decision,
     /// Whether an executor is configured for an agent.
     pub has_executor: &'a dyn Fn(&str) -> bool,
@@ -41,7 +41,7 @@ pub struct Work {
 pub enum Job {
     /// An action that a rule runs; its result changes the state.
     Action {
-        /// The action.
+        /// The name of the action.
         action: ActionName,
         /// The rule that runs it.
         rule: RuleId,
@@ -53,7 +53,7 @@ pub enum Job {
 /// An action that failed too often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedAction {
-    /// The action.
+    /// The name of the action.
     pub action: ActionName,
     /// The rule that runs it.
     pub rule: RuleId,

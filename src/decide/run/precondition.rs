@@ -11,7 +11,7 @@ use serde_json::Value;
 pub struct Precondition {
     /// The fingerprint of the task.
     pub fingerprint: Digest,
-    /// The phase.
+    /// The id of the phase.
     pub phase: PhaseId,
     /// How often the task had entered the phase.
     pub entered: u32,

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_reports_are_told() {
+    fn bad_reports_are_reported() {
         for (text, code) in [
             ("<testsuite><testcase name='a'/>", "junit-syntax"),
             ("<testsuite></testsuites>", "junit-syntax"),

@@ -160,7 +160,7 @@ mod tests {
 
     /// Each schema with the position of its cycles and the places that they visit.
     #[test]
-    fn a_schema_that_asks_only_itself_is_told() {
+    fn a_schema_that_only_refers_to_itself_is_reported() {
         for (text, expected) in [
             (r##"{"$ref": "#"}"##, &["1:10 `#` → `#`"][..]),
             (

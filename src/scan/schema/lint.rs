@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn nothing_is_fetched_and_slips_are_told() {
+    fn nothing_is_fetched_and_misspellings_are_reported() {
         let remote = json!({"$ref": "https://example.com/other.json"}).to_string();
         assert_eq!(lint("s.json", &remote)[0].code, Code::SchemaRemoteRef);
         let slip = json!({"requird": ["a"], "properties": {"requird": {"minimun": 1}}}).to_string();

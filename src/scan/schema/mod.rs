@@ -124,7 +124,7 @@ impl Schema {
                 let known = self.known_keys(error);
                 let slip = nearest(name, present.filter(|key| !known.contains(*key)));
                 Problem {
-                    hint: slip.map(|slip| format!("is `{slip}` meant to be `{name}`?")),
+                    hint: slip.map(|slip| format!("did you mean `{name}` instead of `{slip}`?")),
                     ..plain(format!("`{name}` is missing"))
                 }
             }
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unexpected_key_is_told() {
+    fn every_unexpected_key_is_reported() {
         let inner = json!({"additionalProperties": false, "properties": {"kind": {}, "name": {}}});
         let open = json!({"allOf": [{"properties": {"kind": {}}}], "unevaluatedProperties": false,
             "properties": {"name": {}}});

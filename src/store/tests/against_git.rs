@@ -1,4 +1,4 @@
-//! An index that was spliced, and the one that git makes of the same edits.
+//! Compares a spliced index with the one that git makes of the same edits.
 
 use super::{Repo, info, path};
 use crate::base::{Digest, RepoPath};
@@ -7,7 +7,7 @@ use crate::store::splice::{Edit, splice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -16,7 +16,7 @@ impl Chance {
         usize::try_from(self.0 >> 33).expect("small") % limit
     }
 
-    /// A path of names that sort before, at and after a slash, and now and then a very long one.
+    /// A random path whose names sort before, at and after a slash; sometimes a very long one.
     fn path(&mut self) -> RepoPath {
         let names = ["a", "a-b", "a.b", "a0", "b", "é ü", "Z"];
         let depth = 1 + self.below(4);
@@ -30,7 +30,7 @@ impl Chance {
     }
 }
 
-/// Edits of entries that are there, and of some that are not.
+/// Random edits of existing and of new entries.
 fn edits(
     chance: &mut Chance,
     present: &BTreeSet<RepoPath>,
@@ -49,7 +49,7 @@ fn edits(
     edits
 }
 
-/// Whether one path lies below the other.
+/// Whether one path is below the other.
 fn collide(one: &RepoPath, other: &RepoPath) -> bool {
     one.below(other).is_some_and(|rest| rest != one.as_str()) || other.below(one).is_some()
 }
@@ -88,7 +88,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
         }
         let present = list("index");
         let edits = edits(&mut chance, &present, &blobs);
-        // In a commit no file lies below another; among the edits neither.
+        // In a commit no file is below another, so neither among the edits.
         let collides =
             |path: &RepoPath| edits.iter().any(|(other, entry)| entry.is_some() && collide(path, other));
         let edits: Vec<Edit<'_>> = edits
@@ -115,7 +115,7 @@ fn a_spliced_index_is_the_one_that_git_would_write() {
             assert_eq!(ours, theirs, "case {case}: {asked:?} after {edits:?}");
         };
         compare(&["ls-files", "-s", "-t", "-v", "-z"]);
-        // Git believes the trees that an index remembers.
+        // git trusts the cached trees of an index.
         compare(&["write-tree"]);
         if case % 8 == 0 {
             compare(&["status", "--porcelain", "-z"]);
@@ -138,7 +138,7 @@ fn trees_of_other_directories_stay_known() {
     repo.git_on("index", &["update-index", "-z", "--index-info"], &info(&begin));
     let tree = repo.git(&["write-tree"]);
     let known = |bytes: &[u8]| {
-        // A tree that is known begins with the number of its entries.
+        // A cached tree starts with the number of its entries.
         let text = String::from_utf8_lossy(bytes).into_owned();
         ["TREE", "b\x001 0\n", "e\x001 0\n", "a\x002 1\n"].map(|part| text.contains(part))
     };
@@ -148,7 +148,7 @@ fn trees_of_other_directories_stay_known() {
     let edit = Edit { path: &path("a/new"), entry: Some((blob, 0o100_644)) };
     let parts = splice(&index, &[edit]).expect("spliced").concat();
     assert_eq!(known(&parts), [true, true, true, false]);
-    // Taken out again, the trees are the old ones.
+    // After removing the entry again, the trees are the old ones.
     let index = IndexFile::parse(parts).expect("a plain index");
     let parts = splice(&index, &[Edit { entry: None, ..edit }]).expect("spliced").concat();
     fs::write(repo.path(".git/index"), parts).expect("written");

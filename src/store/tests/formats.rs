@@ -1,4 +1,4 @@
-//! Every format of the index, and every place of it: written by us, or by git.
+//! Every format and location of an index, written by `orch` or by git.
 
 use super::{Repo, change, path, store_at};
 use crate::store::index::IndexUpdate;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A repository with a commit, and a file whose commit has moved on beneath the index.
+/// A repository with a commit, whose index is up to date.
 fn moved() -> Repo {
     let repo = Repo::new();
     for name in ["a", "d/b", "d/e/c", "z"] {
@@ -18,7 +18,7 @@ fn moved() -> Repo {
     repo
 }
 
-/// Whether we hold the lock for an update, and not git.
+/// Whether `orch` holds the lock for an update, and not git.
 fn is_ours(repo: &Repo) -> bool {
     matches!(repo.store().begin_index_update().expect("locked"), IndexUpdate::Ours(_))
 }
@@ -62,7 +62,7 @@ fn whoever_writes_it_the_index_is_right() {
         setup(&repo);
         let before = repo.git(&["ls-files", "-t", "-s"]);
         assert_eq!(is_ours(&repo), ours, "{what}");
-        assert!(!repo.path(".git/index.lock").exists(), "{what}: it is let go");
+        assert!(!repo.path(".git/index.lock").exists(), "{what}: the lock is released");
         let [one, two] = ["1\n", "2\n"].map(|text| repo.blob(text));
         let changes = [
             change("d/e/c", Some(one), Some(two)),
@@ -144,7 +144,7 @@ fn the_first_index_of_a_repository() {
     assert_eq!(repo.output("index", &["fsck", "--no-dangling"], &[]).status.code(), Some(0));
     let shared = Repo::new();
     shared.git(&["config", "core.sharedRepository", "group"]);
-    assert!(!is_ours(&shared), "git knows which permissions it gets");
+    assert!(!is_ours(&shared), "only git knows the permissions");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_linked_work_tree_has_its_own() {
     assert_eq!(listed, "new\n");
 }
 
-/// Gives a file, and git's knowledge of it, the time of the index: git looked in the same moment.
+/// Sets the modification time of a file to that of the index, as if git had read it in the same moment.
 fn at_once(repo: &Repo, name: &str, moment: SystemTime) {
     let times = FileTimes::new().set_modified(moment);
     let file = File::options().write(true).open(repo.path(name)).expect("a file");
@@ -191,14 +191,14 @@ fn what_changed_in_the_moment_git_looked_is_still_seen() {
     at_once(&repo, "a", moment);
     repo.git(&["update-index", "--refresh"]);
     at_once(&repo, ".git/index", moment);
-    // As many bytes, at the same time.
+    // Same size, same time.
     repo.write("a", "2\n");
     at_once(&repo, "a", moment);
-    assert_eq!(repo.git(&["diff-files", "--name-only"]), "a\n", "git is careful by itself");
+    assert_eq!(repo.git(&["diff-files", "--name-only"]), "a\n", "git compares the bytes");
     assert!(is_ours(&repo));
     repo.store().sync_index(&[change("new", None, Some(one))]).expect("written");
     assert_eq!(repo.git(&["diff-files", "--name-only", "a"]), "a\n");
-    // An index in which nothing is in doubt gets the time of its writing.
+    // An index without racy entries gets the current time.
     repo.git(&["add", "a"]);
     repo.store().sync_index(&[change("newer", None, Some(one))]).expect("written");
     let written = fs::metadata(repo.path(".git/index")).and_then(|index| index.modified()).expect("a time");
@@ -228,18 +228,18 @@ fn a_lock_of_ours_keeps_git_out_and_is_told_from_others() {
     drop(held);
     assert!(!store.has_our_index_lock());
     repo.git(&["add", "new"]);
-    // As if killed: nobody lets go of it but the next one.
+    // As if killed: only the next command removes the lock.
     fs::hard_link(repo.path(".git/orch/index.lock"), repo.path(".git/index.lock")).expect("linked");
     assert!(store.has_our_index_lock());
     store.clear_index_lock().expect("cleared");
     repo.git(&["add", "a"]);
-    // Another orch at work keeps its own.
+    // The lock of a running orch is left alone.
     let at_work = store.try_lock().expect("looked at").expect("free");
     fs::hard_link(repo.path(".git/orch/index.lock"), repo.path(".git/index.lock")).expect("linked");
     repo.store().recover_leftovers().expect("left alone");
     assert!(store.has_our_index_lock());
     drop(at_work);
-    // A process that another test is just starting may keep the kernel's lock for a moment.
+    // A process that another test is just starting may hold the kernel lock for a moment.
     for _ in 0..10_000 {
         repo.store().recover_leftovers().expect("cleared");
         if !store.has_our_index_lock() {
@@ -258,7 +258,7 @@ fn a_lock_that_was_taken_away_stops_the_writing() {
     let held = store.lock_index().expect("locked");
     repo.write(".git/theirs", "theirs");
     fs::rename(repo.path(".git/theirs"), repo.path(".git/index.lock")).expect("taken away");
-    held.replace(&[b"ours"], None, None).expect_err("it is not ours any more");
+    held.replace(&[b"ours"], None, None).expect_err("the lock was replaced");
     assert_eq!(fs::read(repo.path(".git/index")).expect("an index"), before);
     assert_eq!(fs::read_to_string(repo.path(".git/index.lock")).expect("a lock"), "theirs");
     assert!(!repo.path(".git/orch/index.next").exists());

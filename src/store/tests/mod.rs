@@ -1,4 +1,4 @@
-//! Tests of the store against real git.
+//! Tests of the store against git itself.
 
 mod against_git;
 mod formats;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A repository of its own, removed when dropped.
+/// A temporary repository, removed when dropped.
 struct Repo {
     home: tempfile::TempDir,
 }
@@ -34,13 +34,13 @@ impl Repo {
         fs::write(target, text).expect("written");
     }
 
-    /// Runs git, which must succeed.
+    /// Runs git, which must succeed, and returns its stdout.
     #[track_caller]
     fn git(&self, arguments: &[&str]) -> String {
         self.git_on("index", arguments, &[])
     }
 
-    /// The same on another index, with something to read.
+    /// Runs git with another index and an input.
     #[track_caller]
     fn git_on(&self, index: &str, arguments: &[&str], input: &[u8]) -> String {
         let output = self.output(index, arguments, input);
@@ -73,15 +73,15 @@ impl Repo {
         store_at(self.home.path())
     }
 
-    /// The blob of a text, stored.
+    /// Stores a text as a blob.
     fn blob(&self, text: &str) -> Digest {
         let id = self.git_on("index", &["hash-object", "-w", "--stdin"], text.as_bytes());
         Digest::parse(id.trim()).expect("an id")
     }
 
-    /// The tree that the entries of an index make, built from nothing.
+    /// The tree of the entries of an index, built from scratch.
     fn tree_anew(&self, index: &str) -> String {
-        // What is only intended to be added has no tag of its own, but belongs to no tree.
+        // An intent-to-add entry has no flag in this list and belongs to no tree.
         let entries = self.git_on(index, &["ls-files", "-s", "-z"], &[]);
         let empty = Digest::of_blob(b"").to_string();
         let entries: String = entries.split_inclusive('\0').filter(|line| !line.contains(&empty)).collect();
@@ -91,7 +91,7 @@ impl Repo {
     }
 }
 
-/// The store of a repository in which `orch` has been at work.
+/// Opens the store of a repository, with the directory of `orch` created.
 fn store_at(directory: &Path) -> Store {
     let store = Store::discover(directory, &Environment::default()).expect("opened").expect("a repository");
     fs::create_dir_all(store.own("")).expect("a directory");
@@ -102,7 +102,7 @@ fn path(text: &str) -> RepoPath {
     RepoPath::new(text).expect("valid")
 }
 
-/// What `git update-index` reads for these edits.
+/// The input of `git update-index --index-info` for these edits.
 fn info(edits: &[Edit<'_>]) -> Vec<u8> {
     let line = |edit: &Edit<'_>| match edit.entry {
         Some((blob, mode)) => format!("{mode:o} {blob} 0\t{}\0", edit.path),

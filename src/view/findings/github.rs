@@ -51,10 +51,10 @@ mod tests {
         let place =
             Place { path: "a,b:c%\nd".to_owned(), line: Some(3), column: Some(5), ..Place::default() };
         let finding =
-            Diagnostic::error(Code::JsonSyntax, "100 % wrong\n::error::forged").at(place).hint("mend it");
+            Diagnostic::error(Code::JsonSyntax, "100 % wrong\n::error::forged").at(place).hint("fix it");
         assert_eq!(
             github(&[finding]),
-            "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: mend it\n"
+            "::error file=a%2Cb%3Ac%25%0Ad,line=3,col=5,title=json-syntax::100 %25 wrong%0A::error::forged%0Ahint: fix it\n"
         );
         assert_eq!(github(&[Diagnostic::note(Code::Empty, "y")]), "::notice title=empty::y\n");
     }

@@ -86,7 +86,7 @@ fn the_most_pressing_work_names_the_rest() {
 }
 
 #[test]
-fn a_run_ends_where_nobody_may_work() {
+fn a_run_ends_if_no_one_may_work() {
     assert_eq!(wait(Owner::Human).subject().duty().turn, RunTurn::Work(Owner::Human));
     assert_eq!(samples::handover().subject().duty().turn, RunTurn::End(Ending::Waiting));
 }

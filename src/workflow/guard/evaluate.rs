@@ -48,7 +48,7 @@ pub struct GuardOutcome {
 /// The result of evaluating one part of a guard.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldPart {
-    /// The source text.
+    /// The source text of the part, in CEL.
     pub text: String,
     /// Whether the part holds, or why it cannot be evaluated.
     pub result: Result<bool, Reason>,

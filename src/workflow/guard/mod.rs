@@ -55,7 +55,7 @@ impl Guard {
         }))
     }
 
-    /// The source text.
+    /// The source text of the whole guard, in CEL.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0.text

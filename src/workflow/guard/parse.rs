@@ -23,7 +23,7 @@ pub struct GuardError {
     pub code: Code,
     /// Byte offset of the fault within the text.
     pub offset: usize,
-    /// What is wrong.
+    /// What is wrong: one sentence without a final full stop.
     pub message: String,
 }
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_path_is_told_from_what_is_made_of_it() {
+    fn a_single_path_is_distinguished_from_larger_expressions() {
         for (text, expected) in [
             ("a.b", Some(false)),
             (" !a.b.c ", Some(true)),

@@ -239,7 +239,7 @@ fn every_invented_step_is_told() {
                 improved(state);
                 state.extra.insert("score".to_owned(), json!(5000));
             }),
-            "the schema `loop-state` refuses /score",
+            "schema `loop-state` rejects /score",
         ),
         (
             Invented::result("improve", |state| {

@@ -95,9 +95,9 @@ fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["new", "t"]).ends(2).reports("is there already");
-    world.orch(&["new", "t/sub"]).ends(2).reports("a task never contains a task");
-    world.orch(&["new", "t/planning/deep"]).ends(2).reports("a task never contains a task");
+    world.orch(&["new", "t"]).ends(2).reports("already exists");
+    world.orch(&["new", "t/sub"]).ends(2).reports("a task cannot contain a task");
+    world.orch(&["new", "t/planning/deep"]).ends(2).reports("a task cannot contain a task");
     for id in ["", "../out", "/abs", "a//b", "a/./b", "-x/..", "a\nb"] {
         let ended = world.orch(&["new", "--", id]);
         assert_eq!(ended.code, 2, "{id:?}: {ended:?}");

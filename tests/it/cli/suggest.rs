@@ -45,7 +45,7 @@ fn the_most_urgent_comes_first() {
 }
 
 #[test]
-fn the_same_ground_state_gives_the_same_bytes() {
+fn the_same_files_and_record_give_the_same_bytes() {
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "codegen");

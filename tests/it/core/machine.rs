@@ -85,7 +85,7 @@ fn what_passes_is_recorded_after_all() {
 }
 
 #[test]
-fn a_wish_ends_whatever_is_waited_for_and_is_told_in_its_words() {
+fn a_control_request_ends_any_wait_and_states_its_reason() {
     for (request, ending, told) in [
         (ControlRequest::Interrupt, Ending::Paused, "interrupt it"),
         (ControlRequest::Pause, Ending::Paused, "pause it"),
@@ -114,7 +114,7 @@ fn a_wish_ends_whatever_is_waited_for_and_is_told_in_its_words() {
 }
 
 #[test]
-fn a_wish_that_comes_while_the_end_is_written_is_heard() {
+fn a_control_request_during_the_final_write_is_applied() {
     for (performs, ending) in [(false, Ending::Stopped), (true, Ending::Completed)] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Interactive);

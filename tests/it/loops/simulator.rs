@@ -205,7 +205,7 @@ impl Simulation<'_> {
                 let result = ActionResult::find(&output).map(|found| ActionResult::read(&found));
                 (Returned { how: ExecutorExit::Well, result }, Period::default())
             }
-            Reply::Died => (badly("it was ended by signal 9"), Period::default()),
+            Reply::Died => (badly("it was killed by signal 9"), Period::default()),
             Reply::Hung => {
                 let how = ExecutorExit::TooLong("it took longer than 30m".to_owned());
                 (Returned { how, result: None }, Period::from_seconds(1800))

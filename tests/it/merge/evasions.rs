@@ -153,7 +153,7 @@ fn conflict_markers_hide_no_step() {
 }
 
 #[test]
-fn both_ends_on_one_ground_need_that_ground() {
+fn two_endings_on_the_same_evidence_need_that_evidence() {
     let same = |world: &World| {
         elsewhere(world);
     };

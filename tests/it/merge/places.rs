@@ -238,7 +238,7 @@ fn a_task_that_one_side_removed_is_not_guessed() {
     world
         .orch(&["resolve"])
         .ends(5)
-        .reports("one side removed tasks/t/transcript.jsonl")
+        .reports("one side deleted tasks/t/transcript.jsonl")
         .reports("git rm tasks/t/transcript.jsonl");
 }
 

@@ -57,7 +57,7 @@ fn git_dir_alone() {
     assert!(outside.stdout.contains("\"head\": null"), "{outside:?}");
     orch(&world, &[("GIT_DIR", "/no/such")], &["-C", "../plain", "status"])
         .ends(2)
-        .reports("no git repository");
+        .reports("not a git repository");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn git_work_tree() {
     // Named together they are meant, also inside another repository; but only inside the work tree.
     world.git(&["init", "-q", "-b", "main", ".."]);
     orch(&world, &absolute, &["-C", "../plain", "status"]).succeeds().says("codegen");
-    orch(&world, &absolute, &["status"]).ends(2).reports("lies outside it");
+    orch(&world, &absolute, &["status"]).ends(2).reports("is outside it");
     // Without GIT_DIR it is a place for the files of the repository around.
     let world = World::ready();
     world.orch(&["new", "t"]).succeeds();

@@ -37,7 +37,7 @@ fn sparse_checkout() {
     works(&world, ".");
     // What is not checked out is not seen, and not made anew.
     world.orch(&["suggest", "old"]).ends(2).reports("there is no task `old`");
-    world.orch(&["new", "old"]).ends(2).reports("task `old` is there already");
+    world.orch(&["new", "old"]).ends(2).reports("task `old` already exists");
     assert_eq!(world.dirty(), "");
     world.git(&["sparse-checkout", "add", "tasks/old"]);
     world.patch("old", 1);

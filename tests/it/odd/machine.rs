@@ -15,7 +15,7 @@ pub const ROWS: [Row; 5] = [
 #[test]
 fn outside_git() {
     let world = World::without_git();
-    let note = "note[no-repository]: this is no git repository: moves are written, and nothing is committed";
+    let note = "note[no-repository]: not a git repository: transitions are applied but not committed";
     world.orch(&["status"]).succeeds().says(note);
     works_by(&world, ".", |arguments| world.orch(arguments));
     world.orch(&["status"]).succeeds().says(note).says("plan_review");
@@ -25,7 +25,7 @@ fn outside_git() {
     assert_eq!(moved["diagnostics"][0]["code"], "no-repository");
     assert_eq!(moved["transitions"][0]["commit"], serde_json::Value::Null);
     assert_eq!(world.orch_json(&["status"])["diagnostics"][0]["code"], "no-repository");
-    world.orch(&["watch", "--once"]).succeeds().says("nothing is committed");
+    world.orch(&["watch", "--once"]).succeeds().says("not committed");
     // From here on it is one, and what was done is adopted.
     world.git(&["init", "-q", "-b", "main"]);
     world.orch(&["new", "t"]).succeeds();
@@ -48,7 +48,7 @@ fn no_git() {
     }
     // Signing is git's, whatever else may do without it.
     world.git(&["config", "commit.gpgSign", "true"]);
-    let refused = orch(&["next", "t"]).ends(70).reports("there is no `git` program on the PATH");
+    let refused = orch(&["next", "t"]).ends(70).reports("`git` is not on the PATH");
     assert!(refused.stderr.contains("hint: install git") && refused.stderr.contains("commit = \"off\""));
     assert!(orch(&["next", "t", "--json"]).stdout.contains("\"code\": \"no-git\""));
     world.git(&["config", "commit.gpgSign", "false"]);

@@ -179,7 +179,7 @@ fn a_killed_executor_is_a_failed_try() {
     assert!(sent.expect("kill runs").success());
     may_end(&task.world);
     let ended = task.world.end(child.wait_with_output().expect("ends"));
-    ended.succeeds().says("polish failed: it was ended by signal 9").says("try 2");
+    ended.succeeds().says("polish failed: it was killed by signal 9").says("try 2");
     assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
     task.is_clean();
 }

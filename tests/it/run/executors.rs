@@ -25,8 +25,8 @@ fn fails_once(body: &str, told: &str) -> Loop {
 #[test]
 fn failures_are_told_for_what_they_are() {
     let faults = [
-        ("exit 7", "ended with code 7"),
-        ("kill -9 $$", "ended by signal 9"),
+        ("exit 7", "exited with code 7"),
+        ("kill -9 $$", "killed by signal 9"),
         ("exit 0", "left no result"),
         ("echo 'I did it!'", "left no result"),
         ("echo '{\"stateUpdates\": {\"score\": 99'", "left no result"),
@@ -35,7 +35,7 @@ fn failures_are_told_for_what_they_are() {
         ("echo '{\"status\": \"failed\", \"message\": \"no way\"}'", "no way"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"polished\": true}}'", "changes /polished"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"status\": \"done\"}}'", "changes /status"),
-        ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": 101}}'", "refuses /score"),
+        ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": 101}}'", "rejects /score"),
         ("echo x > tasks/t/report.md; echo '{\"stateUpdates\": {\"score\": null}}'", "`score` is missing"),
         (
             "echo '{\"stateUpdates\": {\"score\": 90}}'",
@@ -77,7 +77,7 @@ fn fail_one_after_the_other(faults: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_claim_is_no_deed() {
+fn a_claim_in_the_output_moves_nothing() {
     let script = GOOD
         .replace("{\"stateUpdates\": {\"polished\": true}, \"cost\": 0.25}", "{\"summary\": \"polished\"}");
     let task = Loop::new(&script);

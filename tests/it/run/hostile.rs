@@ -23,7 +23,7 @@ fn what_nobody_could_read_again_is_refused() {
         (format!("{{\"notes\": {}}}", lists(100)), "`notes` would nest deeper than 100 levels"),
         (path(100), "nests deeper than 100 levels"),
         (path(30_000), "nests deeper than 100 levels"),
-        (format!("{{\"notes\": [\"{}\"]}}", "x".repeat(30_000)), "and at most 30000 are read"),
+        (format!("{{\"notes\": [\"{}\"]}}", "x".repeat(30_000)), "but at most 30000 can be read"),
     ] {
         let task = at_first(LOOP, &result(&updates));
         let toml = task.world.read("orch.toml");
@@ -101,7 +101,7 @@ fn a_state_that_its_schema_refuses_ends_the_run_before_anybody_is_started() {
     let schema = json!({"type": "object", "properties": {"rounds": {"maximum": 1}}});
     task.world.write("system/schemas/loop-state.schema.json", schema.to_string());
     task.world.commit("a stricter schema");
-    task.run().ends(1).says("t: error after 0 turns").says("refuses /rounds");
+    task.run().ends(1).says("t: error after 0 turns").says("rejects /rounds");
     task.world.orch(&["runs"]).says("error");
 }
 
@@ -129,7 +129,7 @@ fn what_is_computed_on_a_list_is_computed_on_what_is_kept_of_it() {
 #[test]
 fn a_task_behind_a_link_is_left_alone() {
     let task = at_first(LOOP, "mv tasks/t elsewhere; ln -s ../elsewhere tasks/t");
-    task.run().ends(5).says("tasks/t is a link now").says("put the directory itself there");
+    task.run().ends(5).says("tasks/t is a symbolic link").says("replace the link with the directory itself");
     task.world.remove("tasks/t");
     std::fs::rename(task.world.path("elsewhere"), task.world.path("tasks/t")).expect("back again");
     task.run().succeeds();
@@ -150,4 +150,38 @@ fn where_an_action_is_due_the_way_on_is_named() {
     // What came to nothing is not offered once more.
     task.run().ends(1).says("stalled");
     assert_eq!(first_option()[1], "next");
+}
+
+#[test]
+fn links_that_were_committed_into_the_directory_of_runs_are_not_followed() {
+    for (link, ends) in [
+        ("", 2),
+        ("/logs", 2),
+        ("/control.lock", 70),
+        ("/.gitignore", 0),
+        ("/run.json", 2),
+        ("/.orch-tmp-run.json", 0),
+    ] {
+        let task = Loop::new(GOOD);
+        let outside = task.world.path("../outside");
+        std::fs::create_dir(&outside).expect("a directory");
+        for name in ["file", ".gitignore", "run.json", "control.lock"] {
+            std::fs::write(outside.join(name), "keep me\n").expect("written");
+        }
+        let place = task.world.path(&format!("tasks/t/.orch{link}"));
+        let _ = std::fs::remove_dir_all(task.world.path("tasks/t/.orch"));
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory");
+        let target = if ["", "/logs"].contains(&link) { outside.clone() } else { outside.join("file") };
+        std::os::unix::fs::symlink(&target, &place).expect("a link");
+        let ended = task.run();
+        assert_eq!(ended.code, ends, "{link}: {ended:?}");
+        let names: std::collections::BTreeSet<_> = std::fs::read_dir(&outside)
+            .expect("listed")
+            .map(|entry| entry.expect("read").file_name())
+            .collect();
+        assert_eq!(names.len(), 4, "{link}: {names:?}");
+        for name in names {
+            assert_eq!(std::fs::read_to_string(outside.join(name)).expect("read"), "keep me\n", "{link}");
+        }
+    }
 }

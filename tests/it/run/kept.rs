@@ -36,7 +36,7 @@ fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
     assert!(!task.story().contains(&"run polish".to_owned()));
     task.world.git(&["checkout", "-q", "main"]);
     // Its time is used up; the result was paid for within it.
-    task.run().ends(0).says("its result is taken in");
+    task.run().ends(0).says("its result is used");
     assert_eq!(task.world.read("polished").lines().count(), 1);
     assert_eq!(task.state()["polished"], true);
     task.is_clean();
@@ -62,7 +62,7 @@ fn a_stop_ends_a_run_that_is_held_and_keeps_the_result() {
 #[test]
 fn a_signature_that_fails_ends_the_run_at_once() {
     let task = with("    git config commit.gpgSign true; git config gpg.program false\n", "");
-    task.run().ends(5).says("cannot be signed");
+    task.run().ends(5).says("cannot sign the commit");
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "error");
     task.world.git(&["config", "commit.gpgSign", "false"]);
     goes_on(&task);
@@ -75,7 +75,7 @@ fn a_branch_without_the_task_is_no_place_for_its_result() {
     let script = polish_that("    git checkout -q setup\n");
     task.world.write("executor.sh", script);
     task.world.commit("elsewhere");
-    let ended = task.run().ends(3).says("no state of `t` is on this branch");
+    let ended = task.run().ends(3).says("task `t` is untracked");
     assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
     task.world.git(&["checkout", "-q", "-f", "main"]);
     goes_on(&task);

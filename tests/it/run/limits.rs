@@ -80,7 +80,7 @@ fn a_record_that_cannot_be_read_never_gives_a_new_budget() {
 }
 
 #[test]
-fn a_wish_does_not_outlive_the_process_that_it_was_said_to() {
+fn a_control_request_does_not_outlive_its_run() {
     for wish in ["pause", "stop"] {
         let task = Loop::new(GOOD);
         task.world.orch(&["run", "t", "--auto", "--max-turns", "2"]).ends(1);

@@ -22,7 +22,7 @@ fn a_question_waits_for_an_answer_that_fits() {
     }
     task.world.orch(&["answer", "t", "rounds=2"]).succeeds();
     assert_eq!(task.state()["rounds"], 2);
-    task.world.orch(&["answer", "t", "rounds=2"]).ends(5).says("nothing is asked");
+    task.world.orch(&["answer", "t", "rounds=2"]).ends(5).says("there is no question");
     task.world.orch(&["run", "t"]).succeeds();
     let entry =
         task.state()["history"].as_array().expect("a list").iter().find(|e| e["kind"] == "answer").cloned();

@@ -122,7 +122,7 @@ fn an_interrupt_is_heard_even_where_the_executor_takes_its_time() {
     terminal.shows("polish (turn 4 of 20) 0s");
     eventually("polish has begun", || task.world.path("began").exists());
     signal(&terminal.child, "INT");
-    terminal.shows("Ctrl-C once more ends it at once");
+    terminal.shows("press Ctrl-C again to end it at once");
     may_end(&task.world);
     assert_eq!(terminal.ends(), Some(130));
     terminal.shows("t: paused after 4 turns");

@@ -39,7 +39,7 @@ codegen#1 inconsistent, last was planning: the needs of `codegen` are not met: p
 codegen#1 inconsistent, last was none: the needs of `codegen` are not met: plan (planning/plan.json) is missing
   expects planning/plan.json missing
 //- order: rollback no record of any phase
-refused: no-earlier-phase: no earlier phase has its needs
+refused: no-earlier-phase: no earlier phase has its needs met
   hint: orch rollback t-1 --to PHASE --reason WHY
 
 ## an unknown phase is an error

@@ -143,7 +143,7 @@ fn files_that_hold_half_of_a_state_are_not_taken_for_a_whole_one() {
     world.write("tasks/t/state.json", "");
     world.write("tasks/t/transcript.jsonl", "");
     world.remove("tasks/t/progress/debug.json");
-    world.orch(&["recover", "t"]).ends(5).reports("do not hold a whole one");
+    world.orch(&["recover", "t"]).ends(5).reports("cannot be rebuilt from its files");
     world.write("tasks/t/progress/debug.json", plain_debug());
     world.orch(&["recover", "t"]).succeeds();
 }
