@@ -18,9 +18,9 @@ const VERSION: u64 = 1;
 
 /// Parses `orch.toml` and returns the settings with all findings, each with its line and column under `path`.
 ///
-/// An invalid part yields a finding and keeps its default. An invalid root is left out, because orch must not
-/// act on directories that nobody named. If a finding is an error, the settings are good enough for reading,
-/// but nothing should be written with them.
+/// An invalid part yields a finding and keeps its default. An invalid root is left out, because `orch` must
+/// act only on directories that the settings name. If a finding is an error, the settings are good enough for
+/// reading, but nothing should be written with them.
 #[must_use]
 pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     let (document, faults) = DeTable::parse_recoverable(text);

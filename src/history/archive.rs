@@ -1,4 +1,4 @@
-//! The settings and workflows of history: as each commit holds them, and as they ship.
+//! The settings, workflows and records in the commits of history, and the workflows that ship with `orch`.
 
 use super::logs::{LogBytes, LogPool};
 use crate::base::{Digest, RepoPath, Timestamp};
@@ -16,19 +16,19 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What names a setting in git: the blob of `orch.toml` and the tree of the system directory.
+/// Identifies a setting in git: the blob of `orch.toml` and the tree of the system directory.
 type Key = (Option<Digest>, Option<Digest>);
 
-/// The record of a task as a commit held it: the blobs of its state and of its log.
+/// The record of a task in a commit: the blobs of its state and of its log.
 pub(super) type HeldRecord = (Option<Digest>, Digest);
 
-/// Every record of each task that a commit held, among those that were walked.
+/// All records of each task in the commits that were replayed.
 pub(super) type HeldRecords = HashMap<RepoPath, HashSet<HeldRecord>>;
 
-/// How much later than its record says a commit may be dated before: clocks differ.
+/// How many seconds a commit may be dated before its record, because clocks differ.
 const SECONDS_OFF: i64 = 24 * 60 * 60;
 
-/// What commits hold, each read once: settings, with their workflows compiled, and logs.
+/// The contents of commits that are read once: settings, with compiled workflows, and logs.
 #[derive(Default)]
 pub(super) struct ReadOnce {
     by_key: RefCell<BTreeMap<Key, Rc<Setting>>>,
@@ -37,37 +37,36 @@ pub(super) struct ReadOnce {
 }
 
 impl ReadOnce {
-    /// What ships, nothing laid over it.
+    /// The setting that ships with `orch`, without a system directory.
     fn shipped(&self) -> &Setting {
         // No directory has this name.
         self.shipped.get_or_init(|| Setting::read(&OnDisk(Path::new("/dev/null/"))))
     }
 }
 
-/// Everything that proofs need of history beside the two sides of a change.
+/// The history that proofs need beside the two sides of a change.
 pub(super) struct Archive<'s> {
     store: &'s Store,
     read: &'s ReadOnce,
     held: RefCell<HeldRecords>,
-    /// Whether history is walked from its first commit on, so that `held` knows every record.
+    /// Whether the replay starts at the first commit, so that `held` contains every record.
     from_the_first: bool,
-    /// Whether anything was asked that rests on every commit that was walked before.
+    /// Whether a verdict depends on all earlier commits.
     is_bound_to_order: Cell<bool>,
 }
 
 impl<'s> Archive<'s> {
-    /// The archive of a repository. `from_the_first` says that every commit is noted, parents first.
+    /// Creates the archive of a repository. `from_the_first` says that every commit is noted, parents first.
     pub(super) fn new(store: &'s Store, read: &'s ReadOnce, from_the_first: bool) -> Self {
         Self { store, read, held: RefCell::default(), from_the_first, is_bound_to_order: Cell::new(false) }
     }
 
-    /// The records that were noted; `None` if what was proven meanwhile might have come out otherwise
-    /// after other commits.
+    /// The noted records; `None` if a verdict depends on commits that were not noted here.
     pub(super) fn into_held(self) -> Option<HeldRecords> {
         (!self.is_bound_to_order.get()).then(|| self.held.into_inner())
     }
 
-    /// Notes what was held by commits that were walked elsewhere.
+    /// Notes the records of commits that another thread replayed.
     pub(super) fn note_all(&self, held: HeldRecords) {
         let mut known = self.held.borrow_mut();
         for (task, records) in held {
@@ -75,19 +74,19 @@ impl<'s> Archive<'s> {
         }
     }
 
-    /// The logs that were read.
+    /// The pool of all logs that were read.
     pub(super) fn logs(&self) -> &LogPool {
         &self.read.logs
     }
 
-    /// The settings that a commit holds.
+    /// The settings in a commit. Returns an error if git cannot read them.
     pub(super) fn setting(&self, source: &TreeSource<'_>) -> Result<Rc<Setting>, Error> {
         let object = |path: &RepoPath| -> Result<Option<Digest>, Error> {
             Ok(source.object(path)?.map(|(digest, _)| digest))
         };
         let file = RepoPath::new(config::FILE).ok();
         let file = file.map(|path| object(&path)).transpose()?.flatten();
-        // The same file names the same directory, so any setting of this file will do to find it.
+        // Equal files name the same directory, so any setting with this file shows where it is.
         let known = {
             let by_key = self.read.by_key.borrow();
             by_key.iter().find(|((toml, _), _)| *toml == file).map(|(_, setting)| Rc::clone(setting))
@@ -103,8 +102,8 @@ impl<'s> Archive<'s> {
         Ok(setting)
     }
 
-    /// The workflow with this digest, if it stood where a step was taken: in the settings before it.
-    /// Only where those have no texts of their own may it have come with the program.
+    /// The workflow with this digest in the settings before a step. If these contain no texts of their own,
+    /// it may also be one that ships with `orch`.
     pub(super) fn workflow(&self, before: &Setting, name: &str, digest: Digest) -> Option<Arc<Loaded>> {
         let in_setting = |setting: &Setting| {
             let loaded = setting.workflow(name).ok()?;
@@ -114,7 +113,7 @@ impl<'s> Archive<'s> {
         in_setting(before).or_else(shipped)
     }
 
-    /// Where a workflow of this name holds the phase of a state; where none is known, by the state itself.
+    /// The key of the phase in a state, as a workflow of this name says, or else as the state suggests.
     pub(super) fn phase_key(&self, near: &Setting, name: &str, state: &Value) -> String {
         let key = |setting: &Setting| Some(setting.workflow(name).ok()?.workflow()?.phase_key.clone());
         key(near)
@@ -122,12 +121,12 @@ impl<'s> Archive<'s> {
             .unwrap_or_else(|| phase_key_in(state).unwrap_or("phase").to_owned())
     }
 
-    /// The bytes of a blob, where this clone has it.
+    /// The bytes of a blob; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn blob(&self, digest: Digest) -> Result<Option<Vec<u8>>, Error> {
         self.store.blob(digest)
     }
 
-    /// Whether what git stores of a path is not what a reader of the file sees.
+    /// Whether a filter makes the stored bytes of a path differ from those of the file.
     pub(super) fn is_filtered(&self, path: &RepoPath) -> bool {
         self.store.is_filtered(path)
     }
@@ -139,7 +138,7 @@ impl<'s> Archive<'s> {
         Snapshot { setting: &setting, source, validations: &validations, code, costs: None }.shows(task)
     }
 
-    /// Notes what a commit holds of a task's record.
+    /// Notes the record of a task in a commit. Returns an error if git cannot read it.
     pub(super) fn note(&self, task: &TaskRef, source: &TreeSource<'_>) -> Result<(), Error> {
         if let Some(record) = held(source, task)? {
             self.held.borrow_mut().entry(task.directory.clone()).or_default().insert(record);
@@ -147,8 +146,9 @@ impl<'s> Archive<'s> {
         Ok(())
     }
 
-    /// An ancestor, at or before `parents`, that held exactly this log of a task and, if `state` is given,
-    /// this state. The log was not written before `made`.
+    /// The newest of `parents` and their ancestors that shows the task with exactly this log and, if `state`
+    /// is given, this state. `made` is the earliest time at which the log can have been written. Returns an
+    /// error if git cannot read the history.
     pub(super) fn held_by(
         &self,
         parents: &[Digest],
@@ -167,8 +167,9 @@ impl<'s> Archive<'s> {
         })
     }
 
-    /// An ancestor that held everything in the directory of a task as this source does. Nothing of it was
-    /// there before `made`.
+    /// The newest of `parents` and their ancestors that shows the task with the same files as this source.
+    /// `made` is the earliest time at which they can have been written. Returns an error if git cannot read
+    /// the history.
     pub(super) fn stood(
         &self,
         parents: &[Digest],
@@ -180,14 +181,15 @@ impl<'s> Archive<'s> {
         let mut known: HashMap<Option<Digest>, bool> = HashMap::new();
         self.ancestor(parents, made, |source| {
             let tree = source.object(directory)?.map(|(tree, _)| tree);
-            // What cannot be read is not known to be the same.
+            // Unreadable files count as different.
             let is_same = || files_in(source, directory).is_ok_and(|held| held == files);
             Ok(*known.entry(tree).or_insert_with(is_same) && self.shows(task, source)?)
         })
     }
 
-    /// The newest ancestor whose log of a task is meant. `is_meant` is asked once for each log, with the newest
-    /// ancestor that holds it.
+    /// The newest of `parents` and their ancestors that shows the task with a log for which `is_meant` is
+    /// true. `is_meant` is called once for each log, with the newest commit that contains it. Returns an
+    /// error if git cannot read the history.
     pub(super) fn log_before(
         &self,
         parents: &[Digest],
@@ -209,7 +211,8 @@ impl<'s> Archive<'s> {
         Ok(found.map(|commit| self.store.tree_source(commit)))
     }
 
-    /// What the commits hold that all of these come from.
+    /// The merge bases of the first of `parents` with each of the others. Returns an error if git cannot find
+    /// them.
     pub(super) fn common(&self, parents: &[Digest]) -> Result<Vec<TreeSource<'s>>, Error> {
         let [one, others @ ..] = parents else { return Ok(Vec::new()) };
         let mut bases = Vec::new();
@@ -219,13 +222,15 @@ impl<'s> Archive<'s> {
         Ok(bases.into_iter().map(|base| self.store.tree_source(base)).collect())
     }
 
-    /// Whether an ancestor held this blob at this path.
+    /// Whether one of `parents` or their ancestors has this blob at this path. Returns an error if git cannot
+    /// read the history.
     pub(super) fn held_at(&self, parents: &[Digest], path: &RepoPath, blob: Digest) -> Result<bool, Error> {
         let holds = |source: &TreeSource<'s>| Ok(source.object(path)?.is_some_and(|(held, _)| held == blob));
         Ok(self.ancestor(parents, None, holds)?.is_some())
     }
 
-    /// The newest ancestor that is meant. It holds something that was not written before `made`.
+    /// The newest of `from` and their ancestors for which `is_meant` is true. Skips commits that are clearly
+    /// older than `made`.
     fn ancestor(
         &self,
         from: &[Digest],
@@ -250,14 +255,14 @@ pub(super) fn has_record(source: &TreeSource<'_>, task: &TaskRef) -> Result<bool
     Ok(is_there(task.transcript_path())? || is_there(task.state_path())?)
 }
 
-/// The record of a task that a commit holds; none without a log.
+/// The record of a task in a commit; `None` without a log.
 fn held(source: &TreeSource<'_>, task: &TaskRef) -> Result<Option<HeldRecord>, Error> {
     let Some((log, _)) = source.object(&task.transcript_path())? else { return Ok(None) };
     let state = source.object(&task.state_path())?;
     Ok(Some((state.map(|(state, _)| state), log)))
 }
 
-/// The files in a directory, with the blobs that they are.
+/// The files below a directory, with their blob ids.
 fn files_in(source: &dyn Source, directory: &RepoPath) -> Result<BTreeMap<RepoPath, Digest>, Error> {
     let files = FileSet::of(source, directory, u64::MAX - 1)?;
     let digest = |path: &RepoPath| Some((path.clone(), Digest::of_blob(files.bytes(path)?)));

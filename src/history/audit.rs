@@ -1,4 +1,4 @@
-//! Replaying history, or a range of it.
+//! Replays the whole history or a range of it.
 
 use super::parallel::replay_all;
 use super::replay::Audited;
@@ -10,13 +10,18 @@ use std::collections::HashSet;
 
 /// A replayed range of history.
 pub struct Audit {
-    /// How many commits were walked.
+    /// The number of commits in the range.
     pub commits: usize,
     /// Every change of a task's record, oldest first.
     pub changes: Vec<Audited>,
 }
 
-/// Replays a range of history, by default all of HEAD's.
+/// Replays a range of commits: `A..B`, everything reachable from a revision, or by default the history of
+/// HEAD.
+///
+/// # Errors
+///
+/// There is no repository, the range names an unknown commit, or a commit cannot be read.
 pub fn audit(workspace: &Workspace, range: Option<&str>) -> Result<Audit, Error> {
     let store = workspace.repository_or_refuse()?;
     let range = match range {
@@ -29,14 +34,14 @@ pub fn audit(workspace: &Workspace, range: Option<&str>) -> Result<Audit, Error>
     let commits = store.commits(&range)?;
     let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
     let mut changes = replay_all(store, &commits, is_whole)?;
-    // Several branches may show a task again that the same commit hid.
-    let mut told = HashSet::new();
-    changes.retain(|change| told.insert((change.commit.id, change.task.directory.clone())));
+    // A commit that hid a task is reported once, although several commits may show the task again.
+    let mut reported = HashSet::new();
+    changes.retain(|change| reported.insert((change.commit.id, change.task.directory.clone())));
     verify(store, &mut changes)?;
     Ok(Audit { commits: commits.len(), changes })
 }
 
-/// Asks git about the signatures of the commits in which a person agreed to something.
+/// Verifies the signatures of the commits that contain an approval.
 fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
     let agreed = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
     let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| agreed(change)).collect();
@@ -47,7 +52,7 @@ fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
             Signature::None | Signature::Unknown => Approval::Claimed,
             Signature::Bad => {
                 change.proof.standing = Standing::Forged;
-                change.proof.why = Some("its signature is not of these bytes".to_owned());
+                change.proof.why = Some("its signature does not match its contents".to_owned());
                 continue;
             }
         };

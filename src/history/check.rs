@@ -1,4 +1,4 @@
-//! What is wrong with tasks: in the work directory, in what is staged, in a commit.
+//! Finds problems with tasks: in the work directory, in the index and in commits.
 
 use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
@@ -16,14 +16,14 @@ use crate::survey::{Caller, CodeAt, Error, Sight, TaskRef, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Default)]
 pub struct Checked {
-    /// The tasks that were looked at.
+    /// The tasks that were checked.
     pub tasks: BTreeSet<TaskId>,
-    /// What is wrong, each once.
+    /// The findings, without duplicates.
     pub findings: Vec<Diagnostic>,
-    /// The texts that findings point into, as they were judged.
+    /// The checked text of each file that a finding points into, by path.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -49,22 +49,26 @@ impl Checked {
     }
 }
 
-/// Checks tasks, for somebody who may be about to commit.
+/// Checks tasks in the work directory, in the index and in commits.
 pub struct Checker<'w> {
     workspace: &'w Workspace,
-    /// The task that the caller works on, as `ORCH_TASK` says.
+    /// The task in `ORCH_TASK`.
     caller: Option<&'w TaskId>,
     read: ReadOnce,
 }
 
 impl<'w> Checker<'w> {
-    /// A checker for a caller.
+    /// Creates a checker that belongs to a caller.
     #[must_use]
     pub fn new(workspace: &'w Workspace, caller: &'w Caller) -> Self {
         Self { workspace, caller: caller.task.as_ref(), read: ReadOnce::default() }
     }
 
-    /// Checks tasks as the workspace's source holds them.
+    /// Checks these tasks in the source of the workspace.
+    ///
+    /// # Errors
+    ///
+    /// git cannot be asked about ignored or filtered files. A task that cannot be read is a finding.
     pub fn tasks(&self, tasks: &[TaskRef]) -> Result<Checked, Error> {
         let mut checked =
             Checked { tasks: tasks.iter().map(|task| task.id.clone()).collect(), ..Checked::default() };
@@ -85,9 +89,13 @@ impl<'w> Checker<'w> {
         Ok(checked)
     }
 
-    /// Checks what is staged against HEAD: the artifacts of every task that the next commit would
-    /// change, and the record of it; and whether the phase of its task lets the rest change. `message`
-    /// is that of the commit, where it is known. Reads the index and HEAD only; writes nothing.
+    /// Checks the next commit: the artifacts and the record of every task that differs between HEAD and the
+    /// index, and whether the phase of the commit's task permits the other changes. `message` is the commit
+    /// message, if known. Reads only the index and the history of HEAD; writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// There is no repository with a work tree, or git cannot read the index or HEAD.
     pub fn staged(&self, message: Option<&str>) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         store.refuse_bare()?;
@@ -120,14 +128,22 @@ impl<'w> Checker<'w> {
         Ok(checked)
     }
 
-    /// Checks one commit against its parents, as [`Checker::staged`] does before it is made.
+    /// Checks one commit against its parents, like [`Checker::staged`] does before the commit exists.
+    ///
+    /// # Errors
+    ///
+    /// There is no repository, or the revision is unknown or cannot be read.
     pub fn revision(&self, revision: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let commit = store.visit(store.resolve(revision)?)?;
         self.check_commits(store, &[commit], self.workspace.branch().as_deref(), false)
     }
 
-    /// Checks every commit of a range, each against its parents.
+    /// Checks every commit of a range against its parents.
+    ///
+    /// # Errors
+    ///
+    /// There is no repository, or the range names an unknown commit or one that cannot be read.
     pub fn range(&self, range: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let range = store.range(range)?;
@@ -139,8 +155,12 @@ impl<'w> Checker<'w> {
         )
     }
 
-    /// Checks the commits that a push brings. `lines` are those of a pre-receive hook (old, new, ref)
+    /// Checks the new commits of a push. `lines` is the standard input of a pre-receive hook (old, new, ref)
     /// or of a pre-push hook (local ref, new, remote ref, old); see githooks(5).
+    ///
+    /// # Errors
+    ///
+    /// There is no repository, a line has another form, or a commit cannot be read.
     pub fn pushed(&self, lines: &str) -> Result<Checked, Error> {
         let store = self.workspace.repository_or_refuse()?;
         let mut checked = Checked::default();
@@ -157,7 +177,7 @@ impl<'w> Checker<'w> {
                     .hint("see githooks(5), pre-receive")
                     .into());
             };
-            // A tag of something else than a commit brings nothing to judge.
+            // A tag may point to something other than a commit.
             let Some(new) = (if new.is_null() { None } else { store.commit_of(new)? }) else { continue };
             let known = !old.is_null() && store.has(old);
             let commits = match words.as_slice() {
@@ -217,8 +237,8 @@ impl<'w> Checker<'w> {
         Ok(())
     }
 
-    /// Checks every task that something changed of, and the gates on what lies outside of tasks;
-    /// returns those tasks.
+    /// Checks every changed task and the gates on paths outside tasks. Returns the tasks that changed or that
+    /// became visible again.
     fn check_compared(
         &self,
         compared: &Compared<'_, '_>,
@@ -266,8 +286,8 @@ impl<'w> Checker<'w> {
         Ok(touched)
     }
 
-    /// What is wrong with a task that was not wrong before. While its record stands, what its phase
-    /// needs may come and go: that is work, and no step.
+    /// The findings about a task that no side has. If its record is unchanged, missing needs of its phase are
+    /// no finding, because people may add and remove files while they work.
     fn new_findings(
         &self,
         task: &TaskRef,
@@ -299,7 +319,7 @@ impl<'w> Checker<'w> {
     }
 }
 
-/// The settings that are staged: most often HEAD's, whose workflows then need not be compiled again.
+/// The staged settings. Usually they equal those of HEAD, whose workflows are already compiled.
 fn staged_setting(store: &Store, head: &Side<'_>, index: &IndexSource<'_>) -> Result<Rc<Setting>, Error> {
     let file =
         RepoPath::new(config::FILE).map_err(|error| Diagnostic::error(Code::BadPath, error.to_string()))?;
@@ -318,7 +338,7 @@ fn is_wrong(proof: &Proof) -> bool {
     }
 }
 
-/// Findings about a commit name it.
+/// Puts the commit id before the messages of findings about a commit.
 fn within(commit: Option<Digest>, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if let Some(commit) = commit {
         for finding in &mut found {
@@ -337,7 +357,7 @@ fn record_finding(
     let why = proof.why.as_deref().unwrap_or_default();
     let (code, what) = match proof.standing {
         Standing::Forged => (Code::Forged, "is not what the rules yield"),
-        _ => (Code::Unverifiable, "cannot be derived from what is here"),
+        _ => (Code::Unverifiable, "cannot be derived from the commits and blobs in this clone"),
     };
     let message = format!("the record of `{}` {what}: {why}", task.id);
     let record = [task.state_path(), task.transcript_path()];
@@ -349,7 +369,7 @@ fn record_finding(
     let put_back: Vec<&str> = record.iter().filter(held).map(RepoPath::as_str).collect();
     let staged: Vec<&str> =
         record.iter().filter(|path| is_there(compared.after.source, path)).map(RepoPath::as_str).collect();
-    // Only the record is named: everything else may be somebody's work.
+    // The hint restores only the record, because all other files may be work in progress.
     let hint = match commit {
         Some(commit) => command(&["git", "revert", &commit.short()]),
         None if put_back.is_empty() => {
@@ -367,7 +387,9 @@ fn record_finding(
 }
 
 fn unmerged_finding(path: &RepoPath) -> Diagnostic {
-    Diagnostic::error(Code::Unmerged, "it is unmerged").at(Place::file(path)).hint(resolving(path.as_str()))
+    Diagnostic::error(Code::Unmerged, "the path is unmerged")
+        .at(Place::file(path))
+        .hint(resolving(path.as_str()))
 }
 
 fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
@@ -376,8 +398,7 @@ fn unjudged(task: &TaskRef, error: &Error) -> Diagnostic {
     problem
 }
 
-/// What is wrong with one task: its diagnostics, and a verdict that is itself a finding. A task
-/// that merely waits is none.
+/// The findings about one task: its diagnostics, and its verdict if that is a problem. Waiting is no problem.
 fn findings_of(judged: &Sight) -> Vec<Diagnostic> {
     let mut found = judged.decision.diagnostics.clone();
     let decision = &judged.decision;

@@ -1,5 +1,5 @@
-//! One set of files against those that it follows: the index against HEAD, or a commit against its
-//! parents. Hook and audit look through this, so that they cannot differ.
+//! Compares a set of files with those that it follows: the index with HEAD, or a commit with its parents. The
+//! hook and the audit both use this comparison, so they cannot disagree.
 
 use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
@@ -12,26 +12,26 @@ use crate::survey::{Error, TaskRef};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// The files below a directory that something holds otherwise than a side.
+/// Returns the files below a directory that differ between the compared set and one side.
 pub(super) type Differing<'a, 's> = dyn Fn(&Side<'s>, &RepoPath) -> Result<Vec<RepoPath>, Error> + 'a;
 
-/// A set of files, and those that it follows.
+/// A set of files and the sides that it follows.
 pub(super) struct Compared<'a, 's> {
-    /// HEAD, or the parents; of a merge, several.
+    /// HEAD or the parents. A merge has several.
     pub befores: &'a [Rc<Side<'s>>],
-    /// What follows.
+    /// The index or the commit that follows them.
     pub after: Snapshot<'a>,
-    /// The files below a directory that it holds otherwise than one of them.
+    /// Lists the files below a directory that differ from one side.
     pub differing: &'a Differing<'a, 's>,
 }
 
 impl Compared<'_, '_> {
-    /// What a side holds, read with the same known contents as what follows.
+    /// The snapshot of a side. It shares the validation cache of `after`.
     pub(super) fn before<'b>(&'b self, side: &'b Side<'_>) -> Snapshot<'b> {
         side.snapshot(self.after.validations)
     }
 
-    /// The files below a directory that it holds otherwise than each of them.
+    /// The files below a directory that differ from every side.
     pub(super) fn changed(&self, directory: &RepoPath) -> Result<BTreeSet<RepoPath>, Error> {
         let mut common: Option<BTreeSet<RepoPath>> = None;
         for before in self.befores {
@@ -44,19 +44,20 @@ impl Compared<'_, '_> {
         Ok(common.unwrap_or_default())
     }
 
-    /// The directories below which tasks lie, on any side.
+    /// The directories that contain tasks, on any side.
     pub(super) fn bases(&self) -> BTreeSet<RepoPath> {
         let earlier = self.befores.iter().flat_map(|before| before.setting.config.roots.bases());
         earlier.chain(self.after.setting.config.roots.bases()).cloned().collect()
     }
 
-    /// The tasks of which any file changed, and those whose record did, be it against one of several.
+    /// The tasks with changed files, and the tasks whose record changed. In a merge, a record counts as
+    /// changed if it differs from any side.
     pub(super) fn tasks(&self) -> Result<(Vec<TaskRef>, Vec<TaskRef>), Error> {
         let (mut paths, mut records) = (BTreeSet::new(), BTreeSet::new());
         let is_record = |path: &RepoPath| [STATE_FILE, TRANSCRIPT_FILE].contains(&path.name());
         for base in self.bases() {
             paths.extend(self.changed(&base)?);
-            // A merge that takes the record of one side may drop what another one recorded.
+            // A merge that takes the record of one side may drop events of another side.
             for before in self.befores.iter().filter(|_| self.befores.len() > 1) {
                 records.extend((self.differing)(before, &base)?.into_iter().filter(is_record));
             }
@@ -107,7 +108,7 @@ impl Compared<'_, '_> {
         }
     }
 
-    /// The tasks that paths belong to, on any side, in the order of the paths.
+    /// The tasks that own these paths, on any side, in the order of the paths.
     fn tasks_of<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<Vec<TaskRef>, Error> {
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
@@ -119,7 +120,8 @@ impl Compared<'_, '_> {
         Ok(tasks)
     }
 
-    /// What became of a task's record. `None` where the record is the same, or none of `orch`.
+    /// The verdict about the change of a task's record. `None` if the record is unchanged or `orch` did not
+    /// write it.
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Option<Proof> {
         let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();

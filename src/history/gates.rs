@@ -1,4 +1,4 @@
-//! Gates on code: which paths outside a task may change in its phase.
+//! Gates on code: decides which paths outside a task may change in the task's current phase.
 
 use super::compared::Compared;
 use crate::base::{Code, Diagnostic, PhaseId, Place, RepoPath, TaskId, nearest, shell_word};
@@ -9,19 +9,19 @@ use crate::survey::{Error, TaskRef, UsableWorkflow};
 use crate::workflow::{Phase, Workflow};
 use std::sync::Arc;
 
-/// What says which task a commit belongs to.
+/// The sources that name the task of a commit.
 pub(super) struct ChangeOwner<'a> {
-    /// The message of the commit, as far as it is known.
+    /// The commit message, if known.
     pub message: Option<&'a str>,
-    /// The branch that it is made on, without `refs/heads/`.
+    /// The branch of the commit, without `refs/heads/`.
     pub branch: Option<&'a str>,
-    /// `ORCH_TASK`, where the caller makes the commit.
+    /// `ORCH_TASK`, if the caller creates the commit.
     pub caller: Option<&'a TaskId>,
 }
 
 impl ChangeOwner<'_> {
-    /// The ids that are named: by the trailers `Orch-Task`, else by the branch, else by the caller; and
-    /// whether whoever named them meant a task for certain.
+    /// The task ids in the trailers `Orch-Task`, or else in the branch name, or else in `ORCH_TASK`. The flag
+    /// says whether each of them must be a task; a branch name may only look like one.
     fn ids(&self, snapshot: &Snapshot<'_>) -> (Vec<String>, bool) {
         let trailers = self.message.map(trailers).unwrap_or_default();
         let named: Vec<String> = trailers
@@ -41,8 +41,12 @@ impl ChangeOwner<'_> {
     }
 }
 
-/// Findings about paths outside a task that its phase does not let change, and the tasks that were
-/// asked. Where several tasks are named, each lets its own paths change.
+/// Returns a finding for each changed path outside a task that the phase of the task does not permit to
+/// change, and the tasks of the commit. If the commit names several tasks, each permits its own paths.
+///
+/// # Errors
+///
+/// git cannot list a side.
 pub(super) fn gate(
     owner: &ChangeOwner<'_>,
     compared: &Compared<'_, '_>,
@@ -61,7 +65,7 @@ pub(super) fn gate(
             None if is_certain => {
                 let known = after.tasks()?;
                 let near = nearest(&id, known.iter().map(|task| task.id.as_str()));
-                let message = format!("the commit is said to belong to task `{id}`, which there is not");
+                let message = format!("the commit names task `{id}`, which does not exist");
                 let mut finding = Diagnostic::error(Code::UnknownTask, message);
                 finding.hint = near.map(|near| format!("did you mean `{near}`?"));
                 findings.push(finding);
@@ -79,16 +83,16 @@ pub(super) fn gate(
     Ok((findings, gates.into_iter().map(|gate| gate.task).collect()))
 }
 
-/// What a task lets change.
+/// The paths that a task permits to change.
 struct Gate {
     task: TaskRef,
     compiled: Arc<UsableWorkflow>,
-    /// The phases it is in, before and after.
+    /// The phases of the task, before and after the change.
     phases: Vec<PhaseId>,
 }
 
 impl Gate {
-    /// The gate of a task; `None` where its files cannot be judged.
+    /// The gate of a task; `None` if neither side of the task can be read.
     fn of(task: TaskRef, compared: &Compared<'_, '_>) -> Option<Self> {
         let befores = compared.befores.iter().map(|before| compared.before(before));
         let seen: Vec<_> = std::iter::once(compared.after)
@@ -106,12 +110,12 @@ impl Gate {
         &self.compiled.workflow.phases
     }
 
-    /// Whether its workflow says nothing about paths.
+    /// Whether its workflow restricts no paths.
     fn is_open(&self) -> bool {
         self.phases().iter().all(|phase| phase.touches.is_empty())
     }
 
-    /// The phases that name a path.
+    /// The phases in which a path may change; empty if the workflow does not mention it.
     fn naming(&self, path: &RepoPath) -> Vec<&PhaseId> {
         let names = |phase: &&Phase| phase.touches.matches(path.as_str());
         self.phases().iter().filter(names).map(|phase| &phase.id).collect()

@@ -1,4 +1,4 @@
-//! Changes of a record that no check saw, because the settings or a task above it hid the task. They are
+//! Changes of a record that no check saw, because the settings or a task above hid the task. They are
 //! proven as soon as the task is visible again.
 
 use super::archive::has_record;
@@ -12,7 +12,7 @@ use crate::survey::{Error, TaskRef};
 use std::collections::HashSet;
 
 /// What is appended to the reason of a verdict.
-const HIDDEN: &str = "the task was out of sight in this commit";
+const HIDDEN: &str = "this commit hides the task";
 
 /// A change of a task's record in a commit that hid the task.
 pub(super) struct HiddenChange {
@@ -21,7 +21,8 @@ pub(super) struct HiddenChange {
 }
 
 /// Proves what the commits that hid a task did to its record, parents before children. `uncovering` is the
-/// change that shows the task again. Empty if it shows a record that was there when the task was last visible.
+/// change that shows the task again. Empty if it shows a record that was there when the task was last
+/// visible.
 ///
 /// # Errors
 ///
@@ -37,7 +38,8 @@ pub(super) fn hidden_changes(
     for commit in commits {
         let after = sides.of(commit.id)?;
         let befores = sides.before(&commit)?;
-        // A commit may go back to files that were proven here. A merge that does may drop what a side recorded.
+        // A commit may go back to files that were proven here. A merge that does may drop what a side
+        // recorded.
         let tree = after.source.object(&task.directory)?.map(|(tree, _)| tree);
         let is_new = trees.insert(tree) || commit.parents.len() > 1;
         // Another tool's state proves nothing, so its history is irrelevant.
@@ -62,8 +64,8 @@ pub(super) fn hidden_changes(
     Ok(changes)
 }
 
-/// The commits since the task was last visible, parents before children. `None` if one in which it was visible
-/// holds the same record as the change that shows it again.
+/// The commits since the task was last visible, parents before children. `None` if one in which it was
+/// visible holds the same record as the change that shows it again.
 fn hidden_commits(
     sides: &mut SideCache<'_, '_>,
     uncovering: &Compared<'_, '_>,

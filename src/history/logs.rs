@@ -1,7 +1,7 @@
-//! The logs of tasks as commits hold them: each line is read once, and each state folded once.
+//! The logs of tasks in commits. Each line is read once and each state is folded once.
 //!
-//! The id of an event fixes everything before it. So the events of all logs lie in one pool, a log is known
-//! by its heads, and the state that was folded at an id holds in every commit.
+//! The id of an event fixes everything before it. So one pool contains the events of all logs, the heads
+//! identify a log, and a state that was folded at an id is valid in every commit.
 
 use crate::base::{Digest, WorkflowName};
 use crate::decide::State;
@@ -11,7 +11,7 @@ use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The events of all logs that were read, and the states that were folded of them.
+/// The events of all logs, and the states that were folded from them.
 #[derive(Default)]
 pub(super) struct LogPool {
     events: RefCell<EventLog>,
@@ -19,24 +19,24 @@ pub(super) struct LogPool {
     read: RefCell<HashMap<Digest, Arc<ReadLog>>>,
 }
 
-/// A log that was read.
+/// A parsed log.
 #[derive(Default)]
 pub(super) struct ReadLog {
-    /// The events that no other follows.
+    /// The events that no other event follows.
     pub heads: Vec<Digest>,
-    /// What is wrong with its lines, and those lines; conflict markers apart.
+    /// The faults of its lines, each with the line. Conflict markers are not among them.
     pub faults: Vec<(LogFault, Vec<u8>)>,
-    /// Whether a merge left its conflict markers.
+    /// Whether it contains the conflict markers of a merge.
     pub is_conflicted: bool,
-    /// Its events, where something is wrong; else they are the heads and all before them.
+    /// Its events, if it has faults. Otherwise its events are the heads and all events before them.
     ids: Option<HashSet<Digest>>,
-    /// Those of them that have a state; empty where nothing is wrong.
+    /// Those of `ids` that have a state; empty if the log has no faults.
     intact: HashSet<Digest>,
-    /// The blob of the log that it continues, and the events that it adds to that.
+    /// The blob of the log that it continues, and the events that it adds to that log.
     continues: Option<(Digest, Vec<Digest>)>,
 }
 
-/// The bytes of a log, and the blob that they are.
+/// The bytes of a log and their blob id.
 #[derive(Clone, Copy)]
 pub(super) struct LogBytes<'b> {
     pub blob: Digest,
@@ -44,7 +44,7 @@ pub(super) struct LogBytes<'b> {
 }
 
 impl LogPool {
-    /// Reads a log. One that continues an `older` one is read from where that ends.
+    /// Parses a log. If the log continues the `older` one, only the new lines are parsed.
     pub(super) fn read(&self, log: LogBytes<'_>, older: Option<LogBytes<'_>>) -> Arc<ReadLog> {
         if let Some(known) = self.read.borrow().get(&log.blob) {
             return Arc::clone(known);
@@ -55,7 +55,7 @@ impl LogPool {
         read
     }
 
-    /// A log that goes on from the head of an older one, event after event.
+    /// Parses the new lines, if they continue the older log one event after the other.
     fn continued(&self, log: LogBytes<'_>, older: LogBytes<'_>) -> Option<ReadLog> {
         let known = self.read.borrow().get(&older.blob).map(Arc::clone)?;
         let tail = log.bytes.strip_prefix(older.bytes).filter(|_| older.bytes.ends_with(b"\n"))?;
@@ -120,39 +120,39 @@ impl LogPool {
         log.heads.contains(id) || self.ids(log).contains(id)
     }
 
-    /// What `new` holds and `old`, the log in a blob, does not; `None` where it is not simply longer.
+    /// The events that `new` adds to the log in the blob `old`; `None` if it does not continue that log.
     pub(super) fn added(old: Digest, new: &ReadLog) -> Option<&[Digest]> {
         new.continues.as_ref().filter(|(older, _)| *older == old).map(|(_, added)| added.as_slice())
     }
 
-    /// An event.
+    /// The event with an id, if any log contains it.
     pub(super) fn event(&self, id: &Digest) -> Option<Ref<'_, LogEvent>> {
         Ref::filter_map(self.events.borrow(), |events| events.get(id)).ok()
     }
 
-    /// Events in the order of their numbers, each behind those that it follows.
+    /// Events in the order of their numbers, each after the events that it follows.
     pub(super) fn sorted(&self, ids: impl IntoIterator<Item = Digest>) -> Vec<Digest> {
         self.events.borrow().sorted(ids)
     }
 
-    /// Of these events those that no other of them follows.
+    /// Those of these events that no other of them follows.
     pub(super) fn tips(&self, ids: &[Digest]) -> Vec<Digest> {
         if ids.len() < 2 { ids.to_vec() } else { self.events.borrow().tips(ids) }
     }
 
-    /// The state after an event; the error says why there is none.
+    /// The state after an event. Returns the fault if the event has no state.
     pub(super) fn state_at(&self, id: &Digest) -> Result<State, LogFaultKind> {
         let state = self.events.borrow().state_at(id, &mut self.folds.borrow_mut());
         state.map_err(|fault| fault.kind)
     }
 
-    /// The name of the workflow that decided the first of some events.
+    /// The name of the workflow of the first of these events.
     pub(super) fn workflow_name(&self, ids: &[Digest]) -> Option<WorkflowName> {
         Some(self.event(ids.first()?)?.workflow.name.clone())
     }
 
-    /// The state after all of these events; `None` for none. A single one needs no workflow. The error says
-    /// why there is no state.
+    /// The state after all of these events; `None` if there are none. Only several heads need a workflow,
+    /// which joins them. Returns an error that says why the events have no state.
     pub(super) fn fold(
         &self,
         workflow: Option<&Workflow>,
@@ -161,7 +161,7 @@ impl LogPool {
         match (self.tips(heads).as_slice(), workflow) {
             ([], _) => Ok(None),
             ([only], _) => self.state_at(only).map(Some).map_err(|kind| kind.to_string()),
-            (_, None) => Err("the workflow that joins its branches is not here".to_owned()),
+            (_, None) => Err("the workflow that joins its branches is not in this clone".to_owned()),
             (tips, Some(workflow)) => {
                 let folded = self.events.borrow().fold(workflow, tips, &mut self.folds.borrow_mut());
                 folded.map_err(|error| match error {

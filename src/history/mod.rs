@@ -1,4 +1,4 @@
-//! What git's history says of tasks: replayed, proven, checked. Nothing here writes.
+//! Replays the history of tasks in git: proves every recorded step and checks commits. Writes nothing.
 
 mod archive;
 mod audit;

@@ -1,4 +1,4 @@
-//! The new events of a log, and what is known of the files that they were recorded on.
+//! The new events of a log, and the files that they recorded.
 
 use super::archive::Archive;
 use crate::base::{ArtifactName, Digest};
@@ -11,19 +11,19 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// An event that no log had before.
+/// An event that the log of no side contains.
 pub(super) struct NewStep {
     pub event: LogEvent,
-    /// The state before it; `None` for the first event of a task that is new. Where the workflow that joins
-    /// several branches is not here, that after the first of them.
+    /// The state before it; `None` for the first event of a new task. If the workflow that joins several
+    /// branches is missing, the state after the first of them.
     pub before: Option<State>,
-    /// Why the branches that it follows have no state together.
+    /// Why the branches that it follows cannot be joined.
     pub disputed: Option<String>,
     /// The state after it.
     pub state: State,
-    /// What it recorded of artifacts.
+    /// The digests that it recorded.
     pub noted: NotedDigests,
-    /// Whether it was made on another branch: it does not follow what the commit before it recorded.
+    /// Whether it comes from another branch, so it does not follow the heads of the parent commit.
     pub is_aside: bool,
 }
 
@@ -32,7 +32,7 @@ impl NewStep {
         &self.event.entry
     }
 
-    /// Whether it uses up what the state before it names as what a phase was left with.
+    /// Whether it uses up a digest that the state before it has in some `left_with`.
     pub(super) fn spends_what_was_left(&self, artifact: &ArtifactName, digest: Digest) -> bool {
         let actors = self.before.iter().flat_map(|before| before.actors.values());
         let mut left = actors.map(|actor| actor.left_with.get(artifact));
@@ -44,26 +44,27 @@ impl NewStep {
     }
 }
 
-/// New events, to be derived anew.
+/// New events that are to be derived again.
 pub(super) struct NewSteps<'a> {
     pub task: &'a TaskRef,
-    /// Where to look for an ancestor.
+    /// The commits at which a search for an ancestor starts.
     pub parents: &'a [Digest],
-    /// What all of the parents hold.
+    /// The snapshots of all parents.
     pub befores: &'a [Snapshot<'a>],
-    /// The parent whose settings and code decide.
+    /// The parent whose settings and code are used.
     pub before: Snapshot<'a>,
     pub after: Snapshot<'a>,
     pub archive: &'a Archive<'a>,
-    /// The events, each behind those that it follows.
+    /// The events, each after the events that it follows.
     pub steps: Vec<NewStep>,
-    /// What the task held after each step that was derived; `None` for the files of the commit.
+    /// The files of the task after each derived step; `None` for the files of the commit.
     pub held_after: RefCell<HashMap<Digest, Option<FileSet>>>,
 }
 
 impl NewSteps<'_> {
-    /// Reads the events that a log has beside those that end at `heads`; `foreign` is the state that the
-    /// first event of a task may have taken over. The error says why one of them is no step of any workflow.
+    /// Reads the events `added`, which a log has beside those that end at `heads`. `foreign` is the state
+    /// that the first event of a task may have adopted. Returns an error if one of them cannot be a step of
+    /// any workflow.
     pub(super) fn read(
         &mut self,
         added: &[Digest],
@@ -91,15 +92,15 @@ impl NewSteps<'_> {
     /// Reads one event. `is_first` says that no parent commit has a log of the task.
     fn read_one(&self, id: &Digest, foreign: Option<&State>, is_first: bool) -> Result<NewStep, String> {
         let pool = self.archive.logs();
-        let event = pool.event(id).map(|event| event.clone()).ok_or("an event is not there")?;
+        let event = pool.event(id).map(|event| event.clone()).ok_or("an event is missing")?;
         let named = |why: String| format!("step {}: {why}", event.entry.seq);
         let state = pool.state_at(id).map_err(|why| named(why.to_string()))?;
         let first = event.after.first().map(|first| pool.state_at(first)).transpose();
         let first = first.map_err(|why| named(why.to_string()))?;
         if pool.tips(&event.after) != event.after {
-            return Err(named("it does not name the events that it follows as every step does".to_owned()));
+            return Err(named("its `after` does not list exactly the heads that it follows".to_owned()));
         }
-        // Both its changes and its text follow from the two states.
+        // The two states determine its changes and its text.
         let canonical = LogEvent::new(event.after.clone(), first.as_ref(), &state);
         if canonical.is_none_or(|canonical| canonical.id != event.id) {
             return Err(named("its line in transcript.jsonl holds what no step puts there".to_owned()));
@@ -120,13 +121,13 @@ impl NewSteps<'_> {
 
     pub(super) fn workflow_of(&self, event: &LogEvent) -> Option<Arc<Loaded>> {
         let named = &event.workflow;
-        // The steps of a branch may follow the workflow that stood there.
+        // The steps of a branch may use the workflow of that branch.
         let befores = std::iter::once(&self.before).chain(self.befores);
         let mut settings = befores.map(|before| before.setting);
         settings.find_map(|setting| self.archive.workflow(setting, named.name.as_str(), named.digest))
     }
 
-    /// A step behind those of the new ones that it follows.
+    /// The new steps that lead to a step, and the step itself as the last.
     pub(super) fn line(&self, index: usize) -> Vec<&NewStep> {
         let own = &self.steps[index];
         let mut open: Vec<&Digest> = own.event.after.iter().collect();
@@ -141,21 +142,21 @@ impl NewSteps<'_> {
     }
 }
 
-/// What a step recorded of artifacts, beside the evidence that it names.
+/// The digests of artifacts that a step recorded, apart from its evidence.
 #[derive(Default)]
 pub(super) struct NotedDigests {
-    /// What they were when a phase was entered or left; `None` if absent.
+    /// The digests with which a phase was entered or left; `None` for an absent artifact.
     seen: BTreeMap<ArtifactName, Option<Digest>>,
-    /// What was used up.
+    /// The digests that were used up.
     spent: BTreeMap<ArtifactName, Digest>,
 }
 
 impl NotedDigests {
-    /// What stands in a state and not in the one before it.
+    /// The digests that a state records and the state before it does not.
     pub(super) fn since(before: Option<&State>, after: &State) -> Self {
         let mut noted = Self::default();
         let earlier = |phase: &String| before.and_then(|before| before.actors.get(phase));
-        // What a phase was left with is said last: it is a file where what one was entered with is code.
+        // `left_with` overwrites `entered_with`, because it holds a file where `entered_with` may hold code.
         for (phase, actor) in &after.actors {
             for (artifact, digest) in &actor.entered_with {
                 if earlier(phase).and_then(|old| old.entered_with.get(artifact)) != Some(digest) {
@@ -179,22 +180,22 @@ impl NotedDigests {
         noted
     }
 
-    /// What artifacts were when a phase was entered or left.
+    /// The digests with which a phase was entered or left.
     pub(super) fn seen(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
         self.seen.iter().map(|(name, digest)| (name, *digest))
     }
 
-    /// What was used up.
+    /// The digests that were used up.
     pub(super) fn spent(&self) -> impl Iterator<Item = (&ArtifactName, Option<Digest>)> {
         self.spent.iter().map(|(name, digest)| (name, Some(*digest)))
     }
 
-    /// Whether it was used up, and not recorded otherwise.
+    /// Whether this digest was used up and not recorded as seen.
     fn is_spent_only(&self, artifact: &ArtifactName, digest: Digest) -> bool {
         self.spent.get(artifact) == Some(&digest) && self.seen.get(artifact) != Some(&Some(digest))
     }
 
-    /// Everything that artifacts were.
+    /// All recorded digests.
     pub(super) fn digests(&self) -> impl Iterator<Item = (&ArtifactName, Digest)> {
         self.seen().chain(self.spent()).filter_map(|(name, digest)| Some((name, digest?)))
     }

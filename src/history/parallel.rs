@@ -1,8 +1,8 @@
-//! Replaying a long history from both ends at once.
+//! Replays a long history from both ends at once.
 //!
-//! What a commit changes is proven from its own tree and those of its parents, so that the end of history
-//! need not wait for its beginning. Only now and then does a proof ask what all commits before it held;
-//! the piece of history that it lies in is then replayed again when its turn has come.
+//! A proof of a commit needs only the trees of the commit and its parents, so threads can replay later pieces
+//! of history first. A few proofs need to know what all earlier commits contained. A piece with such a proof
+//! is replayed again in its turn.
 
 use super::archive::{Archive, HeldRecords, ReadOnce};
 use super::replay::{Audited, replay};
@@ -14,22 +14,22 @@ use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// How many commits are replayed in one piece.
+/// The number of commits in a piece.
 const PIECE: usize = 32;
 
-/// How many help at most: each opens the repository anew.
+/// The maximum number of helper threads. Each of them opens the repository.
 const MOST_HELPERS: usize = 7;
 
-/// As much as the main thread has: how deep a directory lies is up to whoever made it.
+/// The stack size of a helper thread, equal to that of the main thread: directories may be nested deeply.
 const STACK: usize = 8 << 20;
 
-/// A piece that was replayed before its turn.
+/// The result of a piece that was replayed before its turn.
 struct ReplayedPiece {
     changes: Vec<Audited>,
     held: HeldRecords,
 }
 
-/// The pieces that nobody took yet, by number.
+/// The pieces that no thread has taken yet, by number.
 struct Pieces<'c>(Mutex<VecDeque<(usize, &'c [Visited])>>);
 
 impl<'c> Pieces<'c> {
@@ -50,9 +50,14 @@ impl<'c> Pieces<'c> {
     }
 }
 
-/// Replays commits, parents before their children; `is_whole` says that they are all of history.
+/// Replays commits, which list parents before their children. `is_whole` says that they are the whole
+/// history.
+///
+/// # Errors
+///
+/// A commit cannot be read.
 pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> Result<Vec<Audited>, Error> {
-    // What is known to be valid is not taken from the clone's own notes: an audit trusts git alone.
+    // An audit trusts git alone, so it does not use the validation cache of the clone.
     let validations = ValidationCache::default();
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, is_whole);
@@ -75,7 +80,7 @@ pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> 
         done
     };
     thread::scope(|scope| {
-        // Where no thread is to be had, all is replayed here.
+        // If no thread can be started, this one replays everything.
         let helpers: Vec<_> = (0..helpers)
             .filter_map(|_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, help).ok())
             .collect();

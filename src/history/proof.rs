@@ -1,5 +1,5 @@
-//! Proving a change of a task's record: did its log only grow, by what the rules yield from the bytes
-//! beside it, and is its state the fold of that?
+//! Proves a change of a task's record: the log may only grow, by events that the rules yield from the files
+//! of the commit, and the state must be the fold of the log.
 
 use super::archive::Archive;
 use super::logs::{LogPool, ReadLog};
@@ -12,23 +12,23 @@ use crate::survey::{Error, TaskRef};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A task before and after.
+/// The record of a task before and after a change.
 pub(super) struct RecordChange<'a> {
     pub task: &'a TaskRef,
-    /// What the parents hold; of a commit without any, nothing at all.
+    /// The snapshots of the parents; an empty one for a commit without parents.
     pub befores: &'a [Snapshot<'a>],
-    /// The parents.
+    /// The commit ids of the parents.
     pub parents: &'a [Digest],
     pub after: &'a Snapshot<'a>,
     pub archive: &'a Archive<'a>,
 }
 
 impl RecordChange<'_> {
-    /// Proves the change; `None` where there is nothing to say of it.
+    /// The verdict about the change; `None` if there is none to give, for example for an unchanged record.
     ///
     /// # Errors
     ///
-    /// Something cannot be read.
+    /// A commit, a blob or a record cannot be read.
     pub(super) fn prove(&self) -> Result<Option<Proof>, Error> {
         let new = match TaskRecord::of(self.task, self.after.source) {
             Ok(new) => new,
@@ -39,7 +39,7 @@ impl RecordChange<'_> {
         let mut olds = Vec::new();
         for before in self.befores {
             olds.push(match TaskRecord::of(self.task, before.source) {
-                // A record that was no file has no events that this one could continue.
+                // A record that is not a file contains no events.
                 Err(Unread::NoFile(_)) => TaskRecord::default(),
                 old => old?,
             });
@@ -54,10 +54,10 @@ impl RecordChange<'_> {
         Proving { change: self, olds, old_logs, new, log, lost, added }.prove()
     }
 
-    /// The events that the sides had and the log has not, and those that are new in it.
+    /// The events of the sides that the log has lost, and the events that are new in it.
     ///
-    /// An event that followed a lost one had no state. When the lost one returns, both are new, because the
-    /// files that they rest on may be other files by then.
+    /// An event that follows a lost one has no state. If the lost event returns, both count as new, because
+    /// the files may have changed meanwhile.
     fn growth(
         &self,
         olds: &[TaskRecord],
@@ -85,7 +85,7 @@ impl RecordChange<'_> {
         let intact_before: HashSet<Digest> = old_logs.iter().flat_map(|old| pool.intact_ids(old)).collect();
         let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
         let lost: HashSet<Digest> = sides.iter().flatten().filter(|id| !now.contains(*id)).copied().collect();
-        // An event of the common ancestor that one side dropped is a finding about the commit that dropped it.
+        // If one side dropped an event of the common ancestor, the commit that dropped it has that finding.
         let lost = lost.into_iter().filter(|id| !(common.contains(id) && dropped_by(id)));
         let is_new = |id: &Digest| {
             let is_known = sides.iter().any(|side| side.contains(id));
@@ -96,7 +96,7 @@ impl RecordChange<'_> {
     }
 }
 
-/// A change that is being proven.
+/// A change whose proof is in progress.
 struct Proving<'a> {
     change: &'a RecordChange<'a>,
     olds: Vec<TaskRecord>,
@@ -107,11 +107,11 @@ struct Proving<'a> {
     added: Vec<Digest>,
 }
 
-/// What a merge is told whose other side is not in it.
-const DROPPED: &str = "what another side recorded is dropped";
+/// Appended to the reason of a merge that lacks the events of another side.
+const DROPPED: &str = "the merge drops the events of another side";
 
-/// Why a merge is forged that holds the events of no side in full.
-const MERGED_AWAY: &str = "what one of the merged sides recorded is dropped";
+/// The reason for a merge that contains all events of no side.
+const MERGED_AWAY: &str = "the merge drops events of a merged side";
 
 impl Proving<'_> {
     fn prove(&self) -> Result<Option<Proof>, Error> {
@@ -132,7 +132,7 @@ impl Proving<'_> {
         Ok(Some(Proof { steps, ..Proof::forged(why) }))
     }
 
-    /// What became of a log that has everything that was recorded before.
+    /// The verdict about a log that lost no event.
     fn grown(&self) -> Result<Option<Proof>, Error> {
         if self.added.is_empty() {
             return Ok(self.united());
@@ -161,8 +161,7 @@ impl Proving<'_> {
         Ok(Some(self.returned(proof)?))
     }
 
-    /// The verdict about a record that may come from an ancestor: put back, or continued. If it does not,
-    /// `proof` stands.
+    /// The verdict about a record that may be restored from an ancestor or continue one; otherwise `proof`.
     fn returned(&self, proof: Proof) -> Result<Proof, Error> {
         Ok(match self.put_back(None)? {
             None if proof.standing == Standing::Forged => self.moved_on()?.unwrap_or(proof),
@@ -170,7 +169,7 @@ impl Proving<'_> {
         })
     }
 
-    /// A log that holds no new event: of a merge, what both sides recorded.
+    /// The verdict about a log without new events, for example the union of two merged sides.
     fn united(&self) -> Option<Proof> {
         if self.state_fault().is_some() {
             return None;
@@ -181,7 +180,7 @@ impl Proving<'_> {
         let was_torn = self.old_logs.iter().any(|old| old.is_conflicted)
             || self.olds.iter().any(TaskRecord::has_torn_state);
         if was_torn && !self.is_torn() {
-            return Some(Proof::bare(Standing::Merged, "the conflict of a merge is resolved"));
+            return Some(Proof::bare(Standing::Merged, "the commit resolves the conflict of a merge"));
         }
         if !is_one_side {
             return Some(Proof { why: None, ..Proof::bare(Standing::Merged, "") });
@@ -191,7 +190,7 @@ impl Proving<'_> {
             .then(|| Proof::bare(Standing::Restored, "state.json is the fold of transcript.jsonl again"))
     }
 
-    /// What became of a log that lost events: it is an ancestor's, or continues one.
+    /// The verdict about a log that lost events: it may be that of an ancestor or continue one.
     fn shrunk(&self) -> Result<Option<Proof>, Error> {
         let is_merge = self.olds.len() > 1;
         let pool = self.change.archive.logs();
@@ -221,7 +220,7 @@ impl Proving<'_> {
         format!("transcript.jsonl, which only grows, lost an event: {told}{more}")
     }
 
-    /// Derives new events, which follow those that end at `heads`.
+    /// Derives the events `added`, which follow `heads`.
     fn replay(
         &self,
         before: &Snapshot<'_>,
@@ -230,7 +229,7 @@ impl Proving<'_> {
         foreign: Option<&State>,
     ) -> Result<Proof, Error> {
         let RecordChange { task, befores, parents, after, archive } = *self.change;
-        // A step is taken on the code that was committed before it.
+        // A step rests on the code of the parent commit.
         let after = Snapshot { code: before.code, ..*after };
         let (steps, held_after) = Default::default();
         let mut replaying =
@@ -243,14 +242,14 @@ impl Proving<'_> {
             proof.standing == Standing::Unverifiable || replaying.steps.iter().any(|step| step.is_aside);
         let end = if is_doubtful { self.end() } else { None };
         let missing = end.and_then(|end| missing_end(task, &end, before.setting, after.source, archive));
-        // A step that is in doubt needs at least the evidence of the end.
+        // If a step is in doubt, at least the evidence of the end must be present.
         Ok(match missing.filter(|_| proof.standing < Standing::Forged) {
             Some(missing) => Proof { standing: Standing::Forged, why: Some(missing), ..proof },
             None => proof,
         })
     }
 
-    /// The record continues that of an ancestor: a commit that goes back there and then takes other steps.
+    /// The verdict about a record that goes back to an ancestor and continues from there with other steps.
     fn moved_on(&self) -> Result<Option<Proof>, Error> {
         let RecordChange { task, parents, befores, archive, .. } = *self.change;
         let (pool, [before]) = (archive.logs(), befores) else { return Ok(None) };
@@ -264,8 +263,8 @@ impl Proving<'_> {
             let log = pool.read(log, None);
             let ids = pool.ids(&log);
             let mut later = now.difference(&ids);
-            // The audit believes the time of a step. A step that is taken anew has a new time; the old steps
-            // with other contents have the old one.
+            // The audit trusts the time of a step. A step that is taken again has a later time; an edited old
+            // step keeps its time.
             let is_later = later.all(|id| pool.event(id).map(|event| event.entry.at) > last);
             let is_part = log.faults.is_empty() && ids.is_subset(&now) && ids.len() < now.len();
             let is_longer = ids.len() > longest.as_ref().map_or(0, |(_, ids, _)| ids.len());
@@ -281,7 +280,7 @@ impl Proving<'_> {
         Ok((proof.standing != Standing::Forged).then_some(Proof { why, ..proof }))
     }
 
-    /// The same record under another name: the task was renamed, and nothing of it stayed behind.
+    /// The verdict about a record that a rename moved here from a directory that is no task any more.
     fn renamed(&self) -> Result<Option<Proof>, Error> {
         let RecordChange { befores, after, .. } = self.change;
         if self.olds.iter().any(|old| old.log.is_some()) {
@@ -296,8 +295,8 @@ impl Proving<'_> {
         Ok(other.map(|other| Proof::bare(Standing::Restored, format!("renamed from {}", other.id))))
     }
 
-    /// The verdict about a commit that holds an ancestor's log again, and if `state` is given, this state. It
-    /// is restored only with all files of that ancestor.
+    /// The verdict about a commit whose log equals that of an ancestor, and whose state too if `state` is
+    /// given. The record counts as restored only if all files equal those of an ancestor.
     fn put_back(&self, state: Option<Option<Digest>>) -> Result<Option<Proof>, Error> {
         let RecordChange { task, parents, after, archive, .. } = *self.change;
         let Some(log) = self.new.blobs().1 else { return Ok(None) };
@@ -308,14 +307,14 @@ impl Proving<'_> {
             Some(commit) => restored_from(commit),
             None => {
                 let why = format!("the record is that of {}, and the files are not", commit.short());
-                // The next step judges the files of an open task again. No step judges those of a finished one.
+                // The next step of an open task checks its files again. A finished task has no next step.
                 let standing = if self.is_finished() { Standing::Forged } else { Standing::Unverifiable };
                 Proof::bare(standing, why)
             }
         }))
     }
 
-    /// The verdict about a commit without a log: the task does not exist yet, or its log was removed.
+    /// The verdict about a commit without a log: the task is new, or the commit removed its log.
     fn without_log(&self) -> Result<Option<Proof>, Error> {
         let RecordChange { task, parents, after, archive, .. } = *self.change;
         let had_log = self.olds.iter().any(|old| old.log.is_some());
@@ -327,14 +326,14 @@ impl Proving<'_> {
         }
         let why = match (&self.new.state, &value) {
             (None, _) if is_gone || !had_log || self.lost.is_empty() => return Ok(None),
-            (None, _) => "transcript.jsonl was removed, and the task's files were not",
+            (None, _) => "the commit removes transcript.jsonl but not the other files of the task",
             (Some(_), None) => "state.json is not JSON",
             (Some(_), Some(value)) if !is_foreign(value) => {
                 "state.json is there without the log that it folds"
             }
-            (Some(_), Some(_)) if had_log => "the record was replaced by a state without a history",
+            (Some(_), Some(_)) if had_log => "the commit replaces the record with a state without a history",
             (Some(_), Some(_)) => {
-                let why = "a state without a record: nothing says how it came into its phase";
+                let why = "a state without a record: no log shows how the task reached its phase";
                 return Ok(Some(Proof::bare(Standing::Unverifiable, why)));
             }
         };
@@ -342,7 +341,7 @@ impl Proving<'_> {
         Ok(Some(stood.map_or_else(|| Proof::forged(why), restored_from)))
     }
 
-    /// What is wrong with a line that no side had.
+    /// The fault of a line that no side contains.
     fn spoilt_line(&self) -> Option<String> {
         let is_old = |line: &Vec<u8>| {
             let mut logs = self.olds.iter().filter_map(|old| old.log.as_ref());
@@ -352,7 +351,7 @@ impl Proving<'_> {
         Some(format!("transcript.jsonl, {fault}"))
     }
 
-    /// What this state says otherwise than its log, unless it stood so on a side whose events are all there.
+    /// How the state differs from its log, unless a side has the same state and the log lost no event.
     fn state_fault(&self) -> Option<String> {
         let state = self.new.blobs().0?;
         let is_beside_log = |old: &TaskRecord| old.log.is_some() && old.blobs().0 == Some(state);
@@ -365,7 +364,7 @@ impl Proving<'_> {
         StateCheck { record: &self.new, log: &self.log, archive, settings }.fault()
     }
 
-    /// Whether the state before was not the fold of its log.
+    /// Whether the changed state before the commit was not the fold of its log.
     fn state_fault_before(&self) -> bool {
         let RecordChange { befores, archive, .. } = *self.change;
         let settings = befores.iter().map(|snapshot| snapshot.setting).collect();
@@ -373,23 +372,23 @@ impl Proving<'_> {
         record.blobs() != self.new.blobs() && StateCheck { record, log, archive, settings }.fault().is_some()
     }
 
-    /// Whether a merge was committed with its conflict.
+    /// Whether the commit contains conflict markers.
     fn is_torn(&self) -> bool {
         self.log.is_conflicted || self.new.has_torn_state()
     }
 
-    /// The verdict about a change with a conflict in it, which is for a person to resolve.
+    /// The verdict about a change with conflict markers, which a person must resolve; otherwise `proof`.
     fn conflicted(&self, proof: Option<Proof>) -> Option<Proof> {
         if !self.is_torn() || self.olds.iter().any(|old| old.blobs() == self.new.blobs()) {
             return proof;
         }
         let way_out = command(&["orch", "resolve", self.change.task.id.as_str()]);
-        let why = format!("the conflict of a merge was committed; {way_out}");
+        let why = format!("the commit contains conflict markers of a merge; {way_out}");
         let forged = proof.filter(|proof| proof.standing == Standing::Forged);
         Some(forged.unwrap_or_else(|| Proof::bare(Standing::Unverifiable, why)))
     }
 
-    /// The state in the end.
+    /// The state after the whole log, if it can be folded.
     fn end(&self) -> Option<State> {
         let RecordChange { befores, archive, .. } = *self.change;
         let pool = archive.logs();
@@ -400,7 +399,7 @@ impl Proving<'_> {
         })
     }
 
-    /// Whether nobody judges the files of the task again.
+    /// Whether no later step checks the files of the task.
     fn is_finished(&self) -> bool {
         let Some(end) = self.end() else { return true };
         let named = end.workflow.as_ref();
@@ -410,7 +409,7 @@ impl Proving<'_> {
         phase.is_none_or(|phase| phase.terminal)
     }
 
-    /// The state of another tool that the first event of a task may have taken over.
+    /// The state of another tool that the first event may have adopted.
     fn foreign(&self, before: &Snapshot<'_>, old: &TaskRecord) -> Option<State> {
         let archive = self.change.archive;
         let name = archive.logs().workflow_name(&self.added)?;
@@ -418,7 +417,7 @@ impl Proving<'_> {
     }
 }
 
-/// Whether a verdict stands, whatever the state says.
+/// Whether a verdict is final, even if the state is wrong.
 fn is_settled(proof: Option<&Proof>) -> bool {
     proof.is_some_and(|proof| {
         proof.standing == Standing::Forged || (proof.standing == Standing::Restored && proof.steps.is_empty())

@@ -1,4 +1,4 @@
-//! The files that a task held when a step was recorded, as far as git and the record itself show them.
+//! Reconstructs the files of a task at a step, as far as git and the record contain them.
 
 use super::archive::Archive;
 use super::logs::LogBytes;
@@ -10,17 +10,17 @@ use crate::scan::{FileSet, Source};
 use crate::store::TreeSource;
 use crate::survey::{Error, Loaded, TaskRef};
 
-/// Puts what records name in the place of what lies there.
+/// Replaces files by the blobs that records name.
 pub(super) struct Restoring<'a> {
     pub task: &'a TaskRef,
     pub archive: &'a Archive<'a>,
     pub loaded: &'a Loaded,
-    /// What the task holds in the end, which tells where its artifacts lie.
+    /// The files of the task in the commit. They show the paths of its artifacts.
     pub latest: &'a FileSet,
 }
 
 impl Restoring<'_> {
-    /// Puts the evidence of a step there, as far as this clone has it.
+    /// Writes the evidence of a step into `files`, as far as this clone has its blobs.
     pub(super) fn evidence(&self, entry: &HistoryEntry, files: &mut FileSet) -> Result<(), Error> {
         for (path, digest) in &entry.evidence {
             let (Ok(path), Some(digest)) = (self.task.file(path), Digest::parse(digest)) else { continue };
@@ -31,7 +31,7 @@ impl Restoring<'_> {
         Ok(())
     }
 
-    /// Puts what was recorded of artifacts there.
+    /// Writes recorded artifacts into `files`; removes those that were recorded as absent.
     pub(super) fn recorded<'d>(
         &self,
         digests: impl IntoIterator<Item = (&'d ArtifactName, Option<Digest>)>,
@@ -53,7 +53,7 @@ impl Restoring<'_> {
         };
         let present: Vec<RepoPath> = files.paths().filter(is_of).cloned().collect();
         let bytes = match digest {
-            // Of several files there is no blob, so that what lies there is as good as anything.
+            // The digest of several files is not a blob, so the present files stay.
             Some(digest) => match self.archive.blob(digest)? {
                 Some(bytes) => Some(bytes),
                 None => return Ok(()),
@@ -71,11 +71,16 @@ impl Restoring<'_> {
 }
 
 impl NewSteps<'_> {
-    /// The files that the task may have held at a step that does not derive from the files of this commit:
-    /// one of several that a squash folds, one that a rebase moved, or one of another branch.
+    /// The sets of files that the task may have had at a step that does not derive from the files of this
+    /// commit: a step of a squash, a step that a rebase moved, or a step of another branch.
     ///
-    /// Each set begins with what the task held after the step before, what this commit or a parent holds, or
-    /// what the steps before recorded. The step's own evidence and records replace the files that they name.
+    /// Each set starts with the files after the previous step, those of this commit or a parent, or those
+    /// that earlier steps recorded. The evidence and the records of the step then replace the files that they
+    /// name.
+    ///
+    /// # Errors
+    ///
+    /// A commit or a blob cannot be read.
     pub(super) fn possible_files(&self, loaded: &Loaded, step: &NewStep) -> Result<Vec<FileSet>, Error> {
         let (task, limit) = (self.task, self.after.setting.config.limit_bytes);
         let read = |source: &dyn Source| FileSet::of(source, &task.directory, limit);

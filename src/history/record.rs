@@ -1,4 +1,4 @@
-//! What a side keeps of a task beside its artifacts: its log, and the state that is the fold of it.
+//! The record of a task on one side: its log, and the state that is the fold of the log.
 
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
@@ -18,21 +18,21 @@ pub(super) struct RecordFile {
     pub bytes: Vec<u8>,
 }
 
-/// What a side keeps of a task beside its artifacts.
+/// The record of a task on one side.
 #[derive(Default)]
 pub(super) struct TaskRecord {
     pub state: Option<RecordFile>,
-    /// The log; none where it is empty.
+    /// The log, unless it is missing or empty.
     pub log: Option<RecordFile>,
 }
 
 /// Why a record cannot be read.
 pub(super) enum Unread {
-    /// It is not in this clone.
+    /// The blob is not in this clone, or it is too large.
     Elsewhere(String),
-    /// It is no file.
+    /// The path is not a regular file.
     NoFile(String),
-    /// Nothing can be read.
+    /// The source cannot be read.
     Failed(Error),
 }
 
@@ -52,11 +52,11 @@ impl PartialEq for TaskRecord {
 }
 
 impl TaskRecord {
-    /// What a source holds of a task's record.
+    /// Reads the record of a task from a source. Missing files are no error.
     ///
     /// # Errors
     ///
-    /// It is there and cannot be read.
+    /// A file of the record exists but cannot be read.
     pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
         let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
             match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
@@ -71,13 +71,13 @@ impl TaskRecord {
         Ok(Self { state: read(task.state_path())?, log })
     }
 
-    /// The blobs of the state and of the log.
+    /// The blob ids of the state and of the log.
     pub(super) fn blobs(&self) -> (Option<Digest>, Option<Digest>) {
         let blob = |file: &Option<RecordFile>| file.as_ref().map(|file| file.blob);
         (blob(&self.state), blob(&self.log))
     }
 
-    /// The log; an empty one where there is none. `older` is one that it may continue.
+    /// Parses the log; a missing one is empty. `older` is a record whose log it may continue.
     pub(super) fn read(&self, pool: &LogPool, older: Option<&Self>) -> Arc<ReadLog> {
         let older = older.and_then(Self::log_bytes);
         self.log_bytes().map(|log| pool.read(log, older)).unwrap_or_default()
@@ -87,41 +87,41 @@ impl TaskRecord {
         self.log.as_ref().map(|file| LogBytes { blob: file.blob, bytes: &file.bytes })
     }
 
-    /// The state as JSON; `None` where there is none.
+    /// The state as JSON; `None` if it is missing or not JSON.
     pub(super) fn value(&self) -> Option<Value> {
         serde_json::from_slice(&self.state.as_ref()?.bytes).ok()
     }
 
-    /// The state that another tool wrote, where there is no log; `phase_key` is where it holds its phase.
+    /// The state that another tool wrote, if there is no log. `phase_key` is the key of its phase.
     pub(super) fn foreign(&self, phase_key: &str) -> Option<State> {
         let value = self.value().filter(|value| self.log.is_none() && is_foreign(value))?;
         read_state(&value, "", phase_key).ok()
     }
 
-    /// Whether a merge left its conflict in the state.
+    /// Whether the state contains conflict markers.
     pub(super) fn has_torn_state(&self) -> bool {
         let text = self.state.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
         text.and_then(sides).is_some()
     }
 }
 
-/// Whether `orch` did not write this state.
+/// Whether another tool wrote this state.
 pub(super) fn is_foreign(state: &Value) -> bool {
     state.get("heads").is_none()
 }
 
-/// A `state.json` to be held against the log beside it.
+/// A `state.json` to compare with its log.
 pub(super) struct StateCheck<'a> {
     pub record: &'a TaskRecord,
     pub log: &'a ReadLog,
     pub archive: &'a Archive<'a>,
-    /// The settings that may have joined its heads.
+    /// The settings whose workflow may have joined its heads.
     pub settings: Vec<&'a Setting>,
 }
 
 impl StateCheck<'_> {
-    /// What the state says otherwise than its log; `None` where it is the fold of the events that it names,
-    /// or is not there.
+    /// How the state differs from its log; `None` if it is the fold of the events that it names, or is
+    /// missing.
     pub(super) fn fault(&self) -> Option<String> {
         let file = self.record.state.as_ref()?;
         let Some(value) = self.record.value() else { return Some("state.json is not JSON".to_owned()) };
@@ -140,7 +140,7 @@ impl StateCheck<'_> {
         why
     }
 
-    /// The events that the state says it folds.
+    /// The heads that the state names. Returns an error if they do not fit the log.
     fn heads(&self, value: &Value) -> Result<Vec<Digest>, String> {
         let pool = self.archive.logs();
         let named = value.get("heads").and_then(Value::as_array);
@@ -155,11 +155,9 @@ impl StateCheck<'_> {
             ));
         }
         let log = self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes));
-        // A reader believes a state of this very size of the log without folding it.
+        // A reader trusts a state that names this size of the log, without folding the log.
         if log_extent_in(value) == log && heads != pool.sorted(self.log.heads.iter().copied()) {
-            return Err(
-                "state.json says that it folds all of transcript.jsonl, and leaves out events".to_owned()
-            );
+            return Err("state.json claims to fold all of transcript.jsonl, but leaves out events".to_owned());
         }
         Ok(heads)
     }
@@ -197,7 +195,7 @@ impl StateCheck<'_> {
     }
 }
 
-/// What the end of a finished task rests on and is not there: nobody judges that task again.
+/// Why the evidence of a finished task's last step is incomplete, if it is. No later step checks it.
 pub(super) fn missing_end(
     task: &TaskRef,
     state: &State,
@@ -210,13 +208,13 @@ pub(super) fn missing_end(
     let phase = loaded.workflow()?.phase_named(state.phase.as_deref()?)?;
     let moved = |entry: &&HistoryEntry| entry.from.as_ref() != Some(&phase.id) && entry.to == phase.id;
     let last = state.history.iter().rev().find(moved).filter(|_| phase.terminal)?;
-    // Code goes on, and is proven by the commit before the step.
+    // Code changes later; the parent commit of the step proves it.
     let mut files = last.evidence.iter().filter(|(name, _)| !is_tree_name(name));
     files.find_map(|(name, digest)| {
         let is_there = match source.read(&task.file(name).ok()?, u64::MAX - 1).ok()? {
             Content::Absent | Content::TooLarge(_) => true,
             content => content.blob().is_some_and(|blob| blob.to_string() == *digest),
         };
-        (!is_there).then(|| format!("the end rests on {name}@{digest:.10}, which is not here"))
+        (!is_there).then(|| format!("the last step rests on {name}@{digest:.10}, which is not here"))
     })
 }

@@ -1,4 +1,4 @@
-//! Replaying commits: every change of a task's record is derived anew from its commit alone.
+//! Replays commits: derives every change of a task's record again, from its commit alone.
 
 use super::archive::Archive;
 use super::compared::Compared;
@@ -11,15 +11,19 @@ use crate::survey::{Error, TaskRef};
 
 /// One change of a task's record in one commit.
 pub struct Audited {
-    /// The commit.
+    /// The commit that contains the change.
     pub commit: Visited,
-    /// The task.
+    /// The task whose record changed.
     pub task: TaskRef,
-    /// What replaying it came to.
+    /// The verdict of the replay.
     pub proof: Proof,
 }
 
-/// What became of the records of tasks in these commits, parents before their children.
+/// The verdicts about all changes of records in `commits`, which list parents before their children.
+///
+/// # Errors
+///
+/// A commit cannot be read.
 pub(super) fn replay(
     store: &Store,
     archive: &Archive<'_>,

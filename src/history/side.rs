@@ -1,4 +1,4 @@
-//! What a commit holds, and the settings in it: one side of a change.
+//! One side of a change: the files of a commit and the settings in it.
 
 use super::archive::Archive;
 use crate::base::{Digest, RepoPath};
@@ -10,10 +10,10 @@ use crate::survey::{CodeAt, Error};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// How many sides are kept: a parent is mostly looked at shortly before its child.
+/// The number of cached sides. A parent is usually read shortly before its child.
 const SIDES_KEPT: usize = 8;
 
-/// One side of a change: what a commit holds, and the settings in it.
+/// One side of a change: the files of a commit and the settings in it.
 pub(super) struct Side<'s> {
     pub source: TreeSource<'s>,
     pub setting: Rc<Setting>,
@@ -25,7 +25,7 @@ impl<'s> Side<'s> {
         Ok(Self { source, setting })
     }
 
-    /// The files below a directory that it holds otherwise than another side.
+    /// A function that lists the files below a directory that differ from another side.
     pub(super) fn differing<'a>(
         &'a self,
         store: &'a Store,
@@ -39,7 +39,7 @@ impl<'s> Side<'s> {
     }
 }
 
-/// The sides of changes, of which the last are kept: what follows in one change is followed in the next.
+/// A cache of the last sides: the commit of one change is a parent in the next.
 pub(super) struct SideCache<'a, 's> {
     pub store: &'s Store,
     pub archive: &'a Archive<'s>,
@@ -51,7 +51,7 @@ impl<'a, 's> SideCache<'a, 's> {
         Self { store, archive, recent: VecDeque::new() }
     }
 
-    /// What a commit holds.
+    /// The side of a commit. Returns an error if git cannot read the commit.
     pub(super) fn of(&mut self, commit: Digest) -> Result<Rc<Side<'s>>, Error> {
         if let Some(known) = self.recent.iter().find(|side| side.source.commit() == Some(commit)) {
             return Ok(Rc::clone(known));
@@ -62,7 +62,8 @@ impl<'a, 's> SideCache<'a, 's> {
         Ok(side)
     }
 
-    /// What the parents of a commit hold; of the first commit, nothing.
+    /// The sides of a commit's parents; for the first commit, one empty side. Returns an error if git cannot
+    /// read a parent.
     pub(super) fn before(&mut self, commit: &Visited) -> Result<Vec<Rc<Side<'s>>>, Error> {
         if commit.parents.is_empty() {
             return Ok(vec![Rc::new(Side::new(self.archive, self.store.empty_source())?)]);

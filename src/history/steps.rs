@@ -1,5 +1,5 @@
-//! Deriving the new events of a log anew: is each what the rules yield from the state before it and the
-//! bytes beside it?
+//! Derives the new events of a log again: the rules must yield each of them from the state before it and the
+//! files of the commit.
 
 use super::new_steps::{NewStep, NewSteps};
 use crate::base::{ArtifactName, Digest, PhaseId};
@@ -13,11 +13,11 @@ use crate::survey::snapshot::Snapshot;
 use crate::survey::{Error, Loaded};
 use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
 
-/// How many branches a person may have chosen between.
+/// The maximum number of branches among which a person may have chosen.
 const MOST_BRANCHES: usize = 6;
 
 impl NewSteps<'_> {
-    /// The verdict about all of them.
+    /// The verdict about all new steps. Returns an error if git or the workflow cannot be read.
     pub(super) fn prove(&self) -> Result<Proof, Error> {
         let steps = (0..self.steps.len()).map(|index| self.one(index));
         Ok(Proof::of(steps.collect::<Result<Vec<_>, _>>()?))
@@ -31,13 +31,12 @@ impl NewSteps<'_> {
         if let Some(other) = earlier.and_then(|before| before.workflow.as_ref())
             && other.name != named.name
         {
-            let why = format!("the task is governed by `{}`, and the step by `{}`", other.name, named.name);
+            let why = format!("the task has workflow `{}`, but the step names `{}`", other.name, named.name);
             return Ok(told(Standing::Forged, why));
         }
         let Some(loaded) = self.workflow_of(&step.event) else {
             let digest = named.digest.short();
-            let why =
-                format!("workflow {}@{digest} is not the one that stood here before the step", named.name);
+            let why = format!("workflow {}@{digest} is not the one in the parent commit", named.name);
             return Ok(ProvenStep { is_judged: false, ..told(Standing::Unverifiable, why) });
         };
         let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
@@ -50,13 +49,13 @@ impl NewSteps<'_> {
         if let Some(why) = &step.disputed {
             return Ok(told(
                 Standing::Forged,
-                format!("it follows branches that only a person joins: {why}"),
+                format!("it follows branches that only a person can join: {why}"),
             ));
         }
         self.derived(index, &loaded, workflow)
     }
 
-    /// Whether a person chose one of the branches that a step follows, and this state is what comes of that.
+    /// Whether the state of a step results from a person's choice among the branches that the step follows.
     fn chosen(&self, step: &NewStep, workflow: &Workflow) -> bool {
         let (entry, after, pool) = (step.entry(), &step.event.after, self.archive.logs());
         if entry.actor.kind == ActorKind::Orch || after.len() > MOST_BRANCHES {
@@ -72,7 +71,7 @@ impl NewSteps<'_> {
             let sides = side(true).zip(side(false));
             let made =
                 sides.and_then(|(one, other)| choose(workflow, &one, &other, &entry.reason, &stamp).ok());
-            // The history of both sides is for the log to tell.
+            // The log determines the history of both sides.
             made.filter(|made| made.history.last() == Some(entry)).is_some_and(|made| {
                 let (heads, history) = (step.state.heads.clone(), step.state.history.clone());
                 State { heads, history, ..made } == step.state
@@ -80,7 +79,7 @@ impl NewSteps<'_> {
         })
     }
 
-    /// Derives a step on what the commit holds, or else on what it may have been made on.
+    /// Derives a step from the files of the commit, or else from reconstructed files.
     fn derived(&self, index: usize, loaded: &Loaded, workflow: &Workflow) -> Result<ProvenStep, Error> {
         let step = &self.steps[index];
         let line = self.line(index);
@@ -120,7 +119,7 @@ impl NewSteps<'_> {
                 None => proven,
             });
         }
-        // The steps after it may still derive from what it recorded.
+        // Later steps may still derive from the files that this one recorded.
         note(possible.into_iter().next());
         Ok(attempts.failed())
     }
@@ -149,7 +148,7 @@ impl NewSteps<'_> {
         Ok(true)
     }
 
-    /// Evidence of a step that no later step names, and that the commit holds with other bytes or not at all.
+    /// Evidence of a step that no later step names and that the commit lacks or contains with other bytes.
     fn not_kept(&self, index: usize) -> Option<String> {
         let later = &self.steps[index + 1..];
         let is_renewed = |name: &String| {
@@ -164,7 +163,7 @@ impl NewSteps<'_> {
         evidence.find(|(name, digest)| !is_renewed(name) && !kept(name, digest)).map(|(name, _)| name.clone())
     }
 
-    /// Evidence that is other bytes here than the record says.
+    /// Why the evidence here differs from the record, if it does.
     fn other_evidence(&self, entry: &HistoryEntry, observed: &Observed) -> Option<String> {
         entry.evidence.iter().find_map(|(name, recorded)| {
             let path = self.task.file(name).ok()?;
@@ -176,14 +175,15 @@ impl NewSteps<'_> {
             let present = present.map(|digest| digest.to_string());
             (present.as_deref() != Some(recorded.as_str())).then(|| match present {
                 Some(present) => {
-                    format!("the record rests on {name}@{recorded:.10}, and it is {present:.10} here")
+                    format!("the record rests on {name}@{recorded:.10}, but the file here is {present:.10}")
                 }
                 None => format!("the record rests on {name}@{recorded:.10}, which is not here"),
             })
         })
     }
 
-    /// Why a step that does not derive may be honest all the same; `line` are the steps that lead to it.
+    /// Why a step may be honest although it does not derive. `line` contains the new steps that lead to it,
+    /// and the step as the last.
     fn excuse(&self, line: &[&NewStep], workflow: &Workflow, observed: &Observed) -> Option<String> {
         if let Some(path) = observed.unread.first() {
             return Some(format!("{path} cannot be read here"));
@@ -193,12 +193,12 @@ impl NewSteps<'_> {
         }
         let own = line.last()?;
         let is_alone = self.steps.len() == 1 && !own.is_aside;
-        // A commit keeps only the end. What a step in the middle or on another branch rests on stands in its
-        // own record, and in those of the steps before it.
+        // A commit contains only the files at its end. A step in the middle or on another branch rests on the
+        // files that its own record and those of earlier steps name.
         if !is_alone && let Some(missing) = self.not_in_git(line, workflow) {
             return Some(missing);
         }
-        // Any rule of the phase may have asked before the one that fired.
+        // Any rule of the phase may have been tried before the one that fired.
         let from = own.entry().from.iter();
         let guards: Vec<&Guard> = from.flat_map(|from| expressions_in(workflow, from)).collect();
         let reads = |guard: &Guard, name: &str| workflow.reads(guard).iter().any(|chain| chain[0] == name);
@@ -208,41 +208,41 @@ impl NewSteps<'_> {
             return Some(format!("`{}` is not committed", artifact.name));
         }
         let filtered = observed.files.iter().find(|file| self.archive.is_filtered(&file.path));
-        filtered.map(|file| format!("the bytes of {} lie behind a filter", file.path))
+        filtered.map(|file| format!("a filter changes the bytes of {}", file.path))
     }
 
-    /// What the last of these steps rests on, and what it recorded, and this clone does not have.
+    /// The first blob or code that the last of these steps needs and this clone lacks.
     fn not_in_git(&self, line: &[&NewStep], workflow: &Workflow) -> Option<String> {
         let is_here = |digest| matches!(self.archive.blob(digest), Ok(Some(_)));
         let own = line.last()?;
-        // On another branch more may have been recorded than stands in these steps.
+        // Another branch may have recorded more than these steps do.
         let evidence = line.iter().flat_map(|step| &step.entry().evidence);
         for (name, digest) in evidence {
             let digest = Digest::parse(digest)?;
             if is_tree_name(name) {
-                return Some(format!("{name}, {}, as it was then, is not in git", digest.short()));
+                return Some(format!("{name} at that time, {}, is not in git", digest.short()));
             }
             if !is_here(digest) {
                 return Some(format!("the blob of {name}, {}, is not in git", digest.short()));
             }
         }
         let told = told(workflow, own.entry(), &own.state);
-        // Code is looked for in the trees of commits.
+        // Code is not a blob; it is compared with the trees of commits.
         let is_told = |name: &ArtifactName, digest: Digest| told.iter().any(|told| told.is(name, digest));
         let mut noted = own.noted.digests().filter(|(name, digest)| !is_told(name, *digest));
-        // Using up what the state before it names needs no file.
+        // A step needs no file to use up a digest that the state before it names.
         let is_known = |name: &ArtifactName, digest: Digest| own.spends_what_was_left(name, digest);
         let (name, digest) = noted.find(|(name, digest)| !is_here(*digest) && !is_known(name, *digest))?;
-        Some(format!("`{name}`, as it was then, {}, is not in git", digest.short()))
+        Some(format!("`{name}` at that time, {}, is not in git", digest.short()))
     }
 }
 
-/// The attempts to derive one step, and what they came to.
+/// The attempts to derive one step, and their results.
 struct Attempts<'t> {
     replaying: &'t NewSteps<'t>,
     loaded: &'t Loaded,
     step: &'t NewStep,
-    /// The step, behind those that it follows.
+    /// The new steps that lead to the step, and the step as the last.
     line: &'t [&'t NewStep],
     told: &'t [Told],
     refused: Option<String>,
@@ -251,7 +251,8 @@ struct Attempts<'t> {
 }
 
 impl Attempts<'_> {
-    /// Derives the step on some files, and on the code before the commit or that which the step tells of.
+    /// Derives the step from some files, with the code of the parent commit or else the code that it
+    /// recorded.
     fn on(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
         match self.by(files, &[])? {
             None if !self.told.is_empty() => self.by(files, self.told),
@@ -284,7 +285,7 @@ impl Attempts<'_> {
         }
     }
 
-    /// The verdict about a step that follows.
+    /// The verdict about a step that the rules yield.
     fn proven(
         &self,
         step: &NewStep,
@@ -294,7 +295,7 @@ impl Attempts<'_> {
         untrue: &[Told],
     ) -> Result<ProvenStep, Error> {
         let (at, entry) = (self.replaying, step.entry());
-        // Whoever recorded it would have been refused.
+        // `orch` would have refused to record it.
         if let Some(why) = at.before.setting.refused_data(workflow, &step.state) {
             return Ok(verdict(entry, Standing::Forged, Some(why)));
         }
@@ -311,7 +312,7 @@ impl Attempts<'_> {
         Ok(ProvenStep { approval, ..verdict(entry, replayed.standing, why) })
     }
 
-    /// The verdict about a step that follows from nothing.
+    /// The verdict about a step that no attempt derived.
     fn failed(self) -> ProvenStep {
         let (standing, why) = match (self.excuse, self.impossible) {
             (None, _) => (Standing::Forged, self.refused),
@@ -326,7 +327,7 @@ fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> Pro
     ProvenStep { entry: entry.clone(), standing, approval: None, is_judged: true, why }
 }
 
-/// Everything that may be computed of a task in a phase.
+/// All expressions that may be evaluated for a task in a phase.
 fn expressions_in<'w>(workflow: &'w Workflow, phase: &'w PhaseId) -> Vec<&'w Guard> {
     let mut found: Vec<&Guard> =
         workflow.phase(phase).and_then(|phase| phase.substate.as_ref()).into_iter().collect();

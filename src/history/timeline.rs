@@ -1,4 +1,4 @@
-//! The timeline of tasks: the events of their logs, joined with the commits that hold them.
+//! The timeline of tasks: the events of their logs, joined with the commits that contain them.
 
 use crate::base::{Digest, RepoPath};
 use crate::decide::HistoryEntry;
@@ -9,10 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 /// Recorded transitions, oldest first, each with the commit that recorded it.
 pub type Story = Vec<(HistoryEntry, Option<Digest>)>;
 
-/// The timeline of each task, in the order given; one walk through history for all.
+/// The timeline of each task, in the given order. Walks the history once for all tasks.
 ///
-/// The last line of a log is the event that its commit records. An event that is the last line in no commit
-/// was committed together with one that follows it.
+/// A commit records the event in the last line of its log. An event that is the last line in no commit was
+/// committed together with a later event.
+///
+/// # Errors
+///
+/// git cannot read the history.
 pub fn stories(workspace: &Workspace, tasks: &[TaskRef]) -> Result<Vec<Story>, Error> {
     let paths: Vec<RepoPath> = tasks.iter().map(TaskRef::transcript_path).collect();
     let mut history = match &workspace.store {

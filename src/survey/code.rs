@@ -100,13 +100,13 @@ impl Snapshot<'_> {
         for Told { artifact, digest, is_evidence } in untrue {
             let name = tree_name(artifact.as_str());
             if *is_evidence {
-                let why = format!("{name}, {}, is not the code that was committed before it", digest.short());
+                let why = format!("{name}, {}, is not the code of the parent commit", digest.short());
                 return Ok(Some(why));
             }
             let scope = workflow.artifact(artifact).and_then(|artifact| artifact.tree.as_ref());
             let Some(scope) = scope else { continue };
             if !self.stood(scope, parents, *digest, |_| true)? {
-                return Ok(Some(format!("{name}, {}, as it was then, is not in git", digest.short())));
+                return Ok(Some(format!("{name} at that time, {}, is not in git", digest.short())));
             }
         }
         Ok(None)
@@ -265,7 +265,7 @@ fn since(workflow: &Workflow, state: &State, artifact: &Artifact, digest: Digest
     is_changed.then(|| records.into_iter().flatten().collect())
 }
 
-/// Whether a commit holds a task's log: any, or the one that lies there `now`.
+/// Whether a commit contains a log of the task and, if `now` is given, one equal to the present log.
 fn is_committed(
     store: &Store,
     commit: Digest,

@@ -452,7 +452,7 @@ fn every_forgery_is_named() {
                 world.remove(LOG);
                 world.remove("tasks/t/state.json");
             },
-            "was removed",
+            "removes transcript.jsonl",
         ),
         (
             "a state without a history",

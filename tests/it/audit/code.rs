@@ -104,7 +104,7 @@ fn what_is_moved_honestly_is_never_forged() {
     world.git(&["rebase", "-q", "main"]);
     let after = standings(&world);
     assert_eq!(after, ["proven", "proven", "proven", "unverifiable", "unverifiable"]);
-    world.orch(&["audit"]).succeeds().says("is not the code that was committed before it");
+    world.orch(&["audit"]).succeeds().says("is not the code of the parent commit");
     // Squashed, the code of a step in the middle is in no commit.
     world.git(&["switch", "-q", "-c", "squashed", "main"]);
     world.git(&["merge", "-q", "--squash", "work"]);

@@ -40,7 +40,7 @@ fn refused_everywhere(world: &World, forged: &str) {
         &["audit"],
     ] {
         let ended = world.orch(arguments).ends(1);
-        assert!(format!("{ended:?}").contains("out of sight"), "{arguments:?}: {ended:?}");
+        assert!(format!("{ended:?}").contains("hides the task"), "{arguments:?}: {ended:?}");
     }
     let audit = world.orch_json(&["audit"]);
     let changes = audit["changes"].as_array().expect("a list");
