@@ -17,8 +17,9 @@ pub(super) fn against() {
         println!("(ORCH_BENCH_OLD names no other build, so there is nothing to compare with)\n");
         return;
     };
-    println!("{old} against this build\n{:34} {:>8} {:>8} {:>8}", "", "old", "new", "old/new");
-    let both = [old.as_str(), ORCH];
+    let new = std::env::var("ORCH_BENCH_NEW").unwrap_or_else(|_| ORCH.to_owned());
+    println!("{old} against {new}\n{:34} {:>8} {:>8} {:>8}", "", "old", "new", "old/new");
+    let both = [old.as_str(), new.as_str()];
     suggestions(both);
     staged(both);
     transition(both);

@@ -3,7 +3,7 @@
 //! Whole processes are timed, medians are printed, and ratios are what counts: absolute times move
 //! with the machine, ratios within one run do not. Parts can be asked for by name:
 //! `cargo bench --bench targets -- transitions latency`. The part `against` compares with another build of
-//! `orch`, whose path is in `ORCH_BENCH_OLD`.
+//! `orch`, whose path is in `ORCH_BENCH_OLD`; `ORCH_BENCH_NEW` names another one in the place of this build.
 
 #![expect(
     clippy::print_stdout,

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use crate::base::{ArtifactName, Digest};
-use crate::decide::{HistoryEntry, Recorded, State};
+use crate::decide::{HistoryEntry, Kind, Recorded, State};
 use crate::record::LogEvent;
 use crate::scan::FileSet;
 use crate::survey::snapshot::Snapshot;
@@ -74,7 +74,7 @@ impl NewSteps<'_> {
         let new: HashSet<&Digest> = added.iter().collect();
         let mut aside: HashSet<Digest> = HashSet::new();
         for id in added {
-            let step = self.read_one(id, foreign)?;
+            let step = self.read_one(id, foreign, heads.is_empty())?;
             let (within, without): (Vec<&Digest>, Vec<&Digest>) =
                 step.event.after.iter().partition(|id| new.contains(id));
             let goes_on = within.iter().all(|id| !aside.contains(*id));
@@ -89,7 +89,8 @@ impl NewSteps<'_> {
         Ok(())
     }
 
-    fn read_one(&self, id: &Digest, foreign: Option<&State>) -> Result<NewStep, String> {
+    /// Reads one event. `is_first` says that no parent commit has a log of the task.
+    fn read_one(&self, id: &Digest, foreign: Option<&State>, is_first: bool) -> Result<NewStep, String> {
         let pool = self.archive.logs();
         let event = pool.event(id).map(|event| event.clone()).ok_or("an event is missing")?;
         let named = |why: String| format!("step {}: {why}", event.entry.seq);
@@ -107,6 +108,10 @@ impl NewSteps<'_> {
         let loaded = self.workflow_of(&event);
         let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
         let (before, disputed) = match pool.fold(workflow, &event.after) {
+            Ok(Some(state)) if is_first && event.entry.kind == Kind::Create => {
+                // The task was recorded before the repository knew it, and is adopted as it was.
+                (Some(State { foreign: true, ..state }), None)
+            }
             Ok(before) => (before.or_else(|| foreign.cloned()), None),
             Err(why) => (first, Some(why)),
         };

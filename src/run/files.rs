@@ -11,14 +11,14 @@ use super::output::create_anew;
 use super::record::{RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
-use crate::scan::OWN_DIRECTORY;
+use crate::scan::{OWN_DIRECTORY, touch_regular};
 use crate::store::durable;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -340,11 +340,8 @@ impl RunFiles {
     fn control_lock(&self) -> Result<File, Error> {
         let path = self.directory.join("control.lock");
         let fail = |source| Error::io(&path, source);
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let mut options = File::options();
-        options.create(true).truncate(false).write(true).custom_flags(flags);
         self.refuse_links()?;
-        let open = || options.open(&path);
+        let open = || touch_regular(&path);
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create()?;

@@ -38,6 +38,13 @@ pub fn append_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file for writing, as it is, and creates it if it is missing. Returns an error if the path is a
+/// link.
+pub fn touch_regular(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    File::options().create(true).truncate(false).write(true).custom_flags(flags).open(path)
+}
+
 fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }

@@ -209,3 +209,23 @@ fn a_state_holds_nothing_that_no_transition_puts_there() {
     let change = last(&world, "forged");
     assert!(change["why"].as_str().expect("why").contains("no step puts there"), "{change:#}");
 }
+
+#[test]
+fn a_task_that_is_older_than_its_repository_is_adopted_and_never_forged() {
+    for moves in [false, true] {
+        let world = World::without_git();
+        world.orch(&["init"]).succeeds();
+        world.orch(&["new", "t"]).succeeds();
+        if moves {
+            world.plan("t", 1);
+            world.orch(&["next", "t"]).succeeds();
+        }
+        world.git(&["init", "-q", "-b", "main"]);
+        world.orch(&["new", "t"]).succeeds();
+        world.commit("all");
+        last(&world, "folded");
+        world.walk_to_from("t", if moves { "plan_review" } else { "planning" }, "done");
+        let found = standings(&world);
+        assert!(found.iter().skip(1).all(|standing| standing == "proven"), "{found:?}");
+    }
+}
