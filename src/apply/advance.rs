@@ -408,6 +408,13 @@ fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     if let Some(path) = judged.observed.unread.first() {
         return refuse(Code::EvidenceUnreadable, path);
     }
+    if let Some(problem) = judged.observed.state.as_ref().and_then(|state| state.problems.first()) {
+        // The state is written in place, and only a regular file can be replaced.
+        let message = format!("{}: {}", judged.task.state_path(), problem.message);
+        let hint =
+            format!("remove it, and run the command again: {}", problem.hint.clone().unwrap_or_default());
+        return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
+    }
     if judged.observed.log == ObservedLog::Unreadable {
         return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
     }

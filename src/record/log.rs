@@ -2,7 +2,7 @@
 //!
 //! The lines may be in any order and may repeat, because git's union merge produces such files.
 
-use super::extent::LogExtent;
+use super::extent::{LogExtent, end_of};
 use super::log_event::{LogEvent, NotAnEvent};
 use crate::base::{Code, Digest};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry};
@@ -75,19 +75,21 @@ impl LogFaultKind {
 
 /// The size and the end of a log file: enough to compare versions of a log without reading all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogPeek {
+pub struct LogPeek<'t> {
     /// The size of the file in bytes.
     pub bytes: u64,
     /// The id in its last line.
     pub last: Option<Digest>,
+    tail: &'t [u8],
 }
 
-impl LogPeek {
-    /// The peek of a log of `bytes` bytes. `tail` must contain at least the last line.
+impl<'t> LogPeek<'t> {
+    /// The peek of a log of `bytes` bytes. `tail` must contain at least the last line, and to compare it with
+    /// a state the last 64 KiB.
     #[must_use]
-    pub fn new(bytes: u64, tail: &[u8]) -> Self {
+    pub fn new(bytes: u64, tail: &'t [u8]) -> Self {
         let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        Self { bytes, last: std::str::from_utf8(last).ok().and_then(LogEvent::stated_id) }
+        Self { bytes, last: std::str::from_utf8(last).ok().and_then(LogEvent::stated_id), tail }
     }
 
     /// Whether a state with these heads was written with this log. Line endings are ignored, because git may
@@ -95,7 +97,9 @@ impl LogPeek {
     #[must_use]
     pub fn is_of(&self, extent: LogExtent, heads: &[Digest]) -> bool {
         let sizes = [extent.bytes, extent.bytes.saturating_add(extent.lines)];
-        sizes.contains(&self.bytes) && self.last.is_some_and(|last| heads.contains(&last))
+        sizes.contains(&self.bytes)
+            && self.last.is_some_and(|last| heads.contains(&last))
+            && end_of(self.tail) == extent.end
     }
 }
 

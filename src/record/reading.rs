@@ -1,5 +1,6 @@
 //! Reads the record of a task from `state.json` and `transcript.jsonl`; the log decides.
 
+use super::extent::LogExtent;
 use super::fold::{FoldCache, FoldError};
 use super::log::{EventLog, LogFault, LogPeek};
 use super::seal;
@@ -94,7 +95,8 @@ pub fn read_record(
     };
     let own = OwnState::of(workflow, state);
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if own.is_of(LogPeek::new(length, bytes))
+    if LogExtent::is_whole(bytes)
+        && own.is_of(LogPeek::new(length, bytes))
         && let Some(state) = own.whole()
     {
         return RecordReading::Current(Box::new(state));
@@ -122,7 +124,7 @@ pub fn read_record(
 ///
 /// `None` means that the whole log has to be read.
 #[must_use]
-pub fn believed_state(workflow: &Workflow, state: StateText<'_>, log: LogPeek) -> Option<State> {
+pub fn believed_state(workflow: &Workflow, state: StateText<'_>, log: LogPeek<'_>) -> Option<State> {
     let own = OwnState::of(workflow, Some(state));
     own.read.as_ref().filter(|_| own.is_of(log)).cloned()
 }
@@ -160,7 +162,7 @@ impl<'t> OwnState<'t> {
     }
 
     /// Whether the state was written with exactly this log.
-    fn is_of(&self, log: LogPeek) -> bool {
+    fn is_of(&self, log: LogPeek<'_>) -> bool {
         let extent = self.file.and_then(|file| log_extent_in(file.value?));
         extent.zip(self.read.as_ref()).is_some_and(|(extent, state)| log.is_of(extent, &state.heads))
     }

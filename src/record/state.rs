@@ -30,9 +30,12 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
     if let Value::Object(own) = document(state, phase_key) {
         for (key, value) in own.into_iter().filter(|(key, _)| key != "$schema") {
             if key == "rev" && !state.foreign {
-                let LogExtent { lines, bytes } = log;
+                let LogExtent { lines, bytes, end } = log;
                 members.insert("heads".to_owned(), state.heads.iter().map(Digest::to_string).collect());
-                members.insert("transcript".to_owned(), json!({"lines": lines, "bytes": bytes}));
+                members.insert(
+                    "transcript".to_owned(),
+                    json!({"lines": lines, "bytes": bytes, "end": end.to_string()}),
+                );
             }
             members.insert(key, value);
         }
@@ -45,7 +48,8 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
 #[must_use]
 pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
     let count = |key: &str| value.get("transcript")?.get(key)?.as_u64();
-    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")? })
+    let end = Digest::parse(value.get("transcript")?.get("end")?.as_str()?)?;
+    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")?, end })
 }
 
 /// The name of the key that holds the phase in a state that `orch` wrote: the key after `workflow`.
@@ -414,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let text = write_state(&state(), "phase", "schema", LogExtent::default());
+        let text = write_state(&state(), "phase", "schema", LogExtent::of(b""));
         let value: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(read_state(&value, &text, "phase"), Ok(state()));
         assert!(text.ends_with("}\n"));
@@ -422,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_hand_edit_is_found() {
-        let text = write_state(&state(), "phase", "schema", LogExtent::default())
+        let text = write_state(&state(), "phase", "schema", LogExtent::of(b""))
             .replace("\"planning\",", "\"done\",");
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let faults = read_state(&value, &text, "phase").expect_err("edited");

@@ -190,7 +190,7 @@ fn the_end_of_a_log_tells_whether_a_state_was_written_with_it() {
     let (more, _) = steps(&state, 1, 200);
     assert!(!whole(&format!("{text}{more}")).is_of(extent, &state.heads));
     assert!(!whole(&text[..text.len() - 1]).is_of(extent, &state.heads));
-    assert!(!whole("").is_of(LogExtent::default(), &state.heads));
+    assert!(!whole("").is_of(LogExtent::of(b""), &state.heads));
 }
 
 #[test]

@@ -216,8 +216,23 @@ impl Snapshot<'_> {
         let mut name = named.unwrap_or_else(|| task.workflow.to_string());
         // The log may name another workflow than the text of the state does.
         for _ in 0..3 {
-            let loaded = self.setting.workflow(&name)?;
-            let compiled = Arc::clone(loaded.usable()?);
+            let usable = |name: &str| -> Result<_, Error> {
+                let loaded = self.setting.workflow(name)?;
+                let compiled = Arc::clone(loaded.usable()?);
+                Ok((loaded, compiled))
+            };
+            // The text of the state may be edited; the log says which workflow it is.
+            let (loaded, compiled) = match usable(&name) {
+                Err(error) if name != task.workflow.as_str() => {
+                    let Some(recorded) = self.workflow_of_log(task)?.filter(|recorded| *recorded != name)
+                    else {
+                        return Err(error);
+                    };
+                    name = recorded;
+                    usable(&name)?
+                }
+                found => found?,
+            };
             let workflow = &compiled.workflow;
             let within = Snapshot { source: &glance, ..*self };
             let limits = ReadLimits { log_end, ..self.setting.limits() };
@@ -242,6 +257,14 @@ impl Snapshot<'_> {
         }
         let message = format!("the record of `{}` names a different workflow at every read", task.id);
         Err(Error::new(Code::Unstable, message))
+    }
+
+    /// The workflow that the last event of a task's log names; `None` if there is no event.
+    fn workflow_of_log(&self, task: &TaskRef) -> Result<Option<String>, Error> {
+        let log = self.source.read_log(&task.transcript_path(), u64::MAX)?;
+        let (log, _) = EventLog::parse(log.whole().unwrap_or_default());
+        let heads = log.heads();
+        Ok(heads.last().and_then(|head| log.get(head)).map(|event| event.workflow.name.to_string()))
     }
 
     /// The recorded state, if the end of the log is enough to believe `state.json`. Otherwise reads the whole log.
@@ -369,7 +392,8 @@ fn recorded(task: &TaskRef, workflow: &Workflow, observed: &Observed) -> (Record
                 Some(found) => Diagnostic { hint: found.hint, ..folded_note(&path, &because) },
                 None => folded_note(&path, &because),
             };
-            (Recorded::Known(state), vec![note])
+            let unread = observed.state.iter().flat_map(|file| file.problems.iter().cloned());
+            (Recorded::Known(state), std::iter::once(note).chain(unread).collect())
         }
         RecordReading::LogGone => (Recorded::Lost, Vec::new()),
         RecordReading::StateFaults(faults) => {

@@ -158,7 +158,7 @@ fn a_hint_can_be_typed_as_it_stands() {
         world.orch(arguments).ends(code).reports(&command.replace("ID", typed));
     }
     world.write(&format!("tasks/{id}/transcript.jsonl"), "{");
-    world.orch(&["rollback", id, "--reason", "x"]).says(&format!("orch recover {typed}"));
+    world.orch(&["rollback", id, "--reason", "x"]).reports(&format!("orch recover {typed}"));
     world.git(&["rm", "-rqf", "--cached", "tasks"]);
     world.remove(&format!("tasks/{id}/state.json"));
     world.remove(&format!("tasks/{id}/transcript.jsonl"));

@@ -214,7 +214,7 @@ fn what_cannot_be_read_is_never_committed_as_deleted() {
     std::fs::create_dir(world.path("tasks/t1/transcript.jsonl")).expect("a directory");
     world
         .orch(&["rollback", "t1", "--to", "planning", "--reason", "x"])
-        .says("cannot read this file, which contains the task's record");
+        .reports("cannot read this file, which contains the task's record");
 }
 
 #[test]

@@ -266,8 +266,7 @@ impl Ended {
     /// Asserts that stdout or stderr contains a text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
-        let stream = if self.stdout.contains(text) { "stdout" } else { "stderr" };
-        self.holds(stream, text)
+        self.holds("stdout", text)
     }
 
     /// Asserts that stderr contains a text.

@@ -143,7 +143,7 @@ fn the_settings_are_accepted() {
     assert_eq!(status.stderr, "");
     world.git(&["switch", "-q", "-c", "release/1"]);
     world.plan("fix-login", 1);
-    world.orch(&["next", "fix-login"]).ends(5).says("release/1");
+    world.orch(&["next", "fix-login"]).ends(5).reports("release/1");
 }
 
 /// An agent that reads its instruction and writes what it asks for; it refuses to go round for ever.

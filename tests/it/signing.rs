@@ -109,7 +109,7 @@ fn what_cannot_be_signed_is_not_committed() {
     world.plan("t", 1);
     let before = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
     world.git(&["config", "user.signingKey", "/no/such/key"]);
-    let refused = world.orch(&["next", "t"]).ends(5).says("cannot sign the commit: ");
+    let refused = world.orch(&["next", "t"]).ends(5).reports("cannot sign the commit: ");
     assert!(
         refused.stderr.contains("/no/such/key") && refused.stderr.contains("hint: check user.signingKey")
     );
@@ -117,7 +117,7 @@ fn what_cannot_be_signed_is_not_committed() {
     world.orch(&["watch", "--once"]).ends(5);
     for wrong in [["gpg.format", "wax"], ["gpg.ssh.program", "/no/such/program"]] {
         world.git(&["config", wrong[0], wrong[1]]);
-        world.orch(&["next", "t"]).ends(5).says("cannot sign the commit: ");
+        world.orch(&["next", "t"]).ends(5).reports("cannot sign the commit: ");
         world.git(&["config", "gpg.format", "ssh"]);
     }
     let after = (world.git(&["rev-parse", "HEAD"]), world.dirty(), world.read("tasks/t/state.json"));
@@ -195,7 +195,7 @@ fn an_openpgp_key_signs_too() {
     // A program in gpg's place is asked in the same way, and its refusal is told.
     world.git(&["config", "gpg.program", "false"]);
     world.plan("t", 1);
-    world.orch(&["next", "t"]).ends(5).says("gpg failed to sign the data");
+    world.orch(&["next", "t"]).ends(5).reports("gpg failed to sign the data");
     run({
         let mut kill = world.command("gpgconf");
         kill.env("GNUPGHOME", &home).args(["--kill", "all"]);
@@ -259,7 +259,7 @@ fn author_and_committer_are_whom_git_would_name() {
 fn without_an_identity_nothing_is_committed_and_a_sign_off_is_the_committers() {
     let world = World::ready();
     let nobody = orch_as(&world, &[("EMAIL", "e@example.com")], &["new", "t"]);
-    nobody.ends(5).says("git does not know who you are").says("git config user.name");
+    nobody.ends(5).reports("git does not know who you are").reports("git config user.name");
     world.write("orch.toml", "[git]\nsign_off = true\n");
     let names = [
         ("GIT_AUTHOR_NAME", "Al"),

@@ -52,11 +52,11 @@ fn it_writes_nothing_whatever_it_finds() {
 #[test]
 fn only_staged_bytes_count() {
     let world = started("planning");
-    staged(&world).succeeds().says("0 tasks");
+    staged(&world).succeeds().reports("0 tasks");
     world.write(PLAN, BROKEN);
-    staged(&world).succeeds().says("0 tasks");
+    staged(&world).succeeds().reports("0 tasks");
     world.git(&["add", "-N", PLAN]);
-    staged(&world).succeeds().says("0 tasks");
+    staged(&world).succeeds().reports("0 tasks");
     world.git(&["add", PLAN]);
     let found = staged(&world).ends(1);
     assert!(found.stdout.contains(&format!("--> {PLAN}:1:")), "{found:?}");
@@ -65,9 +65,9 @@ fn only_staged_bytes_count() {
     staged(&world).ends(1);
     world.git(&["add", PLAN]);
     world.write(PLAN, BROKEN);
-    staged(&world).succeeds().says("1 task");
+    staged(&world).succeeds().reports("1 task");
     world.git(&["reset", "-q"]);
-    staged(&world).succeeds().says("0 tasks");
+    staged(&world).succeeds().reports("0 tasks");
 }
 
 #[test]
@@ -98,14 +98,14 @@ fn renames_deletions_modes_and_submodules_are_what_they_are() {
     let world = started("codegen");
     fs::set_permissions(world.path(PLAN), fs::Permissions::from_mode(0o755)).expect("executable");
     world.git(&["add", "-A"]);
-    staged(&world).succeeds().says("1 task");
+    staged(&world).succeeds().reports("1 task");
     world.git(&["commit", "-q", "-m", "executable"]);
     // While the record stands, what the phase needs may come and go: that is work, and no step.
     world.git(&["mv", PLAN, "tasks/t/planning/other.json"]);
-    staged(&world).succeeds().says("1 task");
+    staged(&world).succeeds().reports("1 task");
     world.git(&["reset", "-q", "--hard"]);
     world.git(&["rm", "-q", "--cached", PLAN]);
-    staged(&world).succeeds().says("1 task");
+    staged(&world).succeeds().reports("1 task");
     world.git(&["reset", "-q", "--hard"]);
     world.git(&["rm", "-q", "-r", "tasks/t"]);
     staged(&world).succeeds();
@@ -232,7 +232,7 @@ fn the_hook_judges_what_git_is_about_to_commit() {
     commit(&[]).succeeds();
     // `git commit PATH` and `-a` commit another index than the one that lies there.
     world.write(PLAN, BROKEN);
-    commit(&["--", PLAN]).ends(1).says("error[");
+    commit(&["--", PLAN]).ends(1).reports("error[");
     commit(&["-a"]).ends(1);
     world.write("note.txt", "x");
     world.git(&["add", "note.txt"]);
@@ -241,7 +241,7 @@ fn the_hook_judges_what_git_is_about_to_commit() {
     world.orch(&["next", "t"]).succeeds();
     let text = world.read("tasks/t/state.json").replace("\"phase\": \"plan_review\"", "\"phase\": \"done\"");
     world.write("tasks/t/state.json", text);
-    commit(&["-a"]).ends(1).says("edited by hand");
+    commit(&["-a"]).ends(1).reports("edited by hand");
     commit(&["-a", "--no-verify"]).succeeds();
 
     let server = world.path("../server.git");
@@ -288,7 +288,7 @@ fn a_server_refuses_what_a_push_forges() {
     world.git(&["reset", "-q", "--hard", "main"]);
     world.git(&["push", "-q", "origin", "forged:refs/heads/elsewhere"]);
     world.orch(&["-C", at, "audit", "main"]).succeeds();
-    world.orch(&["-C", at, "status"]).ends(2).says("no work tree");
+    world.orch(&["-C", at, "status"]).ends(2).reports("no work tree");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_revision_is_judged_as_it_stood() {
     assert_eq!(suggested["suggestions"][0]["committed"], world.git(&["rev-parse", "HEAD~1"]).trim());
     world.orch(&["explain", "t", "--at", "HEAD~1"]).succeeds().says("codegen");
     world.orch(&["check", "--at", "HEAD~1"]).succeeds();
-    world.orch(&["status", "--at", "nowhere"]).ends(2).says("no commit `nowhere`");
+    world.orch(&["status", "--at", "nowhere"]).ends(2).reports("no commit `nowhere`");
     world.orch(&["suggest", "t", "--at", "HEAD~9"]).ends(2);
 }
 

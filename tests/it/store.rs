@@ -94,8 +94,8 @@ fn another_staged_version_of_an_artifact_is_left_and_told() {
     world
         .orch(&["next", "t"])
         .succeeds()
-        .says("you have staged another version")
-        .says("git restore --staged");
+        .reports("you have staged another version")
+        .reports("git restore --staged");
     assert_eq!(world.git(&["ls-files", "-s", "tasks/t/planning"]), staged);
     assert!(world.git(&["show", "HEAD:tasks/t/planning/plan.json"]).contains("Version 2"));
     assert_eq!(world.dirty(), "MM tasks/t/planning/plan.json\n");
@@ -111,7 +111,7 @@ fn another_staged_version_of_the_state_is_left_and_told() {
     let staged = world.git(&["ls-files", "-s", "tasks/t/state.json"]);
     world.write("tasks/t/state.json", whole);
     world.plan("t", 1);
-    world.orch(&["next", "t"]).succeeds().says("tasks/t/state.json: you have staged another version");
+    world.orch(&["next", "t"]).succeeds().reports("tasks/t/state.json: you have staged another version");
     assert_eq!(world.git(&["ls-files", "-s", "tasks/t/state.json"]), staged);
     assert_eq!(world.phase("t"), "plan_review");
 }

@@ -128,8 +128,8 @@ fn a_skip_is_refused_and_an_override_is_recorded() {
     world.orch(&["new", "t1"]).succeeds();
     world.orch(&["next", "t1", "--to", "codegen"]).ends(1);
     assert_eq!(world.phase("t1"), "planning");
-    world.orch(&["next", "t1", "--override", "  "]).ends(1).says("reason");
-    world.orch(&["next", "t1", "--override", "trust me", "--to", "nowhere"]).ends(2).says("reachable");
+    world.orch(&["next", "t1", "--override", "  "]).ends(1).reports("reason");
+    world.orch(&["next", "t1", "--override", "trust me", "--to", "nowhere"]).ends(2).reports("reachable");
     world.orch(&["next", "t1", "--override", "the plan is in my head"]).succeeds();
     assert_eq!(world.phase("t1"), "plan_review");
     assert!(world.git(&["log", "-1", "--format=%B"]).contains("Orch-Override: the plan is in my head"));
@@ -195,7 +195,7 @@ fn another_staged_version_is_told_and_left() {
     world.git(&["add", "tasks/t1/planning/plan.json"]);
     let staged = world.git(&["ls-files", "-s", "tasks/t1/planning"]);
     world.write("tasks/t1/planning/plan.json", PLAN);
-    world.orch(&["next", "t1"]).succeeds().says("staged another version");
+    world.orch(&["next", "t1"]).succeeds().reports("staged another version");
     assert_eq!(world.git(&["ls-files", "-s", "tasks/t1/planning"]), staged);
     assert_eq!(world.git(&["show", "HEAD:tasks/t1/planning/plan.json"]), PLAN);
 }
@@ -207,22 +207,22 @@ fn the_repository_may_say_not_now() {
     world.write("tasks/t1/planning/plan.json", PLAN);
     let head = world.git(&["rev-parse", "HEAD"]);
     world.git(&["checkout", "-q", "--detach"]);
-    world.orch(&["next", "t1"]).ends(5).says("detached");
+    world.orch(&["next", "t1"]).ends(5).reports("detached");
     world.git(&["checkout", "-q", "main"]);
     world.write(".git/MERGE_HEAD", &head);
-    world.orch(&["next", "t1"]).ends(5).says("merge");
+    world.orch(&["next", "t1"]).ends(5).reports("merge");
     world.remove(".git/MERGE_HEAD");
     world.write(".git/index.lock", "");
-    world.orch(&["next", "t1"]).ends(4).says("index.lock");
+    world.orch(&["next", "t1"]).ends(4).reports("index.lock");
     world.remove(".git/index.lock");
     world.write(".git/info/exclude", "plan.json\n");
-    world.orch(&["next", "t1"]).ends(5).says("ignores");
+    world.orch(&["next", "t1"]).ends(5).reports("ignores");
     world.orch(&["check", "t1"]).ends(1).says("evidence-ignored");
     world.write(".git/info/exclude", "");
     world.write("orch.toml", "[git]\nprotected = [\"main\"]\n");
-    world.orch(&["next", "t1"]).ends(5).says("protected");
+    world.orch(&["next", "t1"]).ends(5).reports("protected");
     world.write("orch.toml", "[git]\nprotcted = []\n");
-    world.orch(&["next", "t1"]).ends(2).says("protected");
+    world.orch(&["next", "t1"]).ends(2).reports("protected");
     world.remove("orch.toml");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     moves_to_with(&world);
@@ -256,7 +256,7 @@ fn a_branch_without_the_task_records_nothing_for_it() {
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.git(&["checkout", "-q", "other"]);
     let head = world.git(&["rev-parse", "HEAD"]);
-    world.orch(&["next", "t1"]).ends(1).says("orch new t1");
+    world.orch(&["next", "t1"]).ends(1).reports("orch new t1");
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert!(!world.path("tasks/t1/state.json").exists());

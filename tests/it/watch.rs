@@ -104,7 +104,7 @@ fn an_open_commit_holds_transitions_back() {
         commit.args(["commit", "--allow-empty"]).env("GIT_EDITOR", editor).spawn().expect("git starts");
     eventually("the editor is open", || world.path(".git/COMMIT_EDITMSG").exists());
     world.write("tasks/t1/planning/plan.json", PLAN);
-    world.orch(&["next", "t1"]).ends(4).says("git commit");
+    world.orch(&["next", "t1"]).ends(4).reports("git commit");
     let running = Running::start(&world);
     let held = running.lines.recv_timeout(std::time::Duration::from_secs(30)).expect("it says something");
     assert!(held.contains("\"held\""), "{held}");

@@ -70,7 +70,7 @@ fn what_is_made_runs_to_its_end() {
         world.orch(&["new", "t", "--workflow", "made"]).succeeds();
         let run = || world.orch(&["run", "t", "--", "sh", "executor.sh"]);
         for pick in picks {
-            run().ends(3).says(&format!("orch answer t action={pick}"));
+            run().ends(3).reports(&format!("orch answer t action={pick}"));
             world.orch(&["answer", "t", &format!("action={pick}")]).succeeds();
         }
         run().succeeds();
@@ -132,8 +132,8 @@ fn nothing_that_lies_there_is_lost() {
     world.remove("system/agents/mine-init.md");
     make(&world, "mine", "issue-triage", "state")
         .ends(1)
-        .says("these files already exist, so nothing was written: system/agents/mine-review.md")
-        .says("--force");
+        .reports("these files already exist, so nothing was written: system/agents/mine-review.md")
+        .reports("--force");
     assert_eq!(world.read("system/agents/mine-review.md"), own);
     assert!(!world.path("system/agents/mine-init.md").exists(), "half of it is written");
     let path = project().join("fixtures/skills/valid/issue-triage.json");
@@ -149,17 +149,17 @@ fn nothing_that_lies_there_is_lost() {
 #[test]
 fn a_text_that_ships_is_not_put_aside() {
     let world = World::new();
-    make(&world, "openspec", "bare", "priority").ends(1).says("system/workflows/openspec.md");
+    make(&world, "openspec", "bare", "priority").ends(1).reports("system/workflows/openspec.md");
     assert_eq!(world.dirty(), "");
-    make(&world, "no/name", "bare", "priority").ends(2).says("workflow name");
+    make(&world, "no/name", "bare", "priority").ends(2).reports("workflow name");
 }
 
 #[test]
 fn a_configuration_that_cannot_be_read_is_told() {
     let world = World::ready();
     let order = |path: &str| world.orch(&["workflow", "new", "w", "--from", path]);
-    order("none.json").ends(2).says("cannot read none.json");
-    order(".").ends(2).says("it is not a regular file");
+    order("none.json").ends(2).reports("cannot read none.json");
+    order(".").ends(2).reports("it is not a regular file");
     world.write("cut.json", "{\"skill_name\": ");
     order("cut.json").ends(2).says("cut.json:1:").says("json-syntax");
     world.write("twice.json", "{\"a\": 1, \"a\": 2}");
@@ -167,7 +167,7 @@ fn a_configuration_that_cannot_be_read_is_told() {
     world.write("list.json", "[]");
     order("list.json").ends(2).says("the configuration is not an object");
     world.write("big.json", " ".repeat(9 << 20));
-    order("big.json").ends(2).says("larger than");
+    order("big.json").ends(2).reports("larger than");
 }
 
 /// The answers of a person who makes a mistake now and then.
@@ -198,8 +198,8 @@ fn a_person_at_a_terminal_is_asked() {
     world
         .orch(&["workflow", "new", "sorting"])
         .ends(2)
-        .says("stdin or stderr is not a terminal")
-        .says("orch workflow new sorting --from skill-config.json");
+        .reports("stdin or stderr is not a terminal")
+        .reports("orch workflow new sorting --from skill-config.json");
     at_terminal(&world, &ANSWERS)
         .succeeds()
         .says("An answer is required.")
@@ -222,7 +222,7 @@ fn a_person_at_a_terminal_is_asked() {
 fn settings_may_name_a_workflow_before_it_is_made() {
     let world = World::ready();
     world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"made\"\n");
-    make(&world, "other", "bare", "priority").ends(2).says("there is no workflow `made`");
+    make(&world, "other", "bare", "priority").ends(2).reports("there is no workflow `made`");
     make(&world, "made", "bare", "priority").succeeds();
     world.orch(&["new", "t"]).succeeds();
     assert_eq!(world.json("tasks/t/state.json")["status"], "spec_review");

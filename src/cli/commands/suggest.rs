@@ -57,12 +57,13 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
 struct Answer {
     envelope: Suggestions,
     nothing: String,
+    problems: Vec<Diagnostic>,
 }
 
 impl Answer {
     fn exit(&self, args: &SuggestArgs) -> ExitCode {
         let is_asked_for = args.whom.is_some() && self.envelope.suggestions.is_empty();
-        if is_asked_for { ExitCode::No } else { ExitCode::Fine }
+        report::exit_after(&self.problems, if is_asked_for { ExitCode::No } else { ExitCode::Fine })
     }
 }
 
@@ -96,7 +97,8 @@ fn answer(workspace: &Workspace, args: &SuggestArgs) -> Result<Answer, Failure> 
         Some(Whom::Human) => subject.duty().owner == Owner::Human,
     };
     let kept: Vec<view::Subject<'_>> = subjects.into_iter().filter(wanted).collect();
-    Ok(Answer { envelope: Suggestions::new(workspace.repository(), &kept, None, &problems), nothing })
+    let envelope = Suggestions::new(workspace.repository(), &kept, None, &problems);
+    Ok(Answer { envelope, nothing, problems })
 }
 
 /// Waits until the suggestions change, and prints them.

@@ -4,6 +4,10 @@ use super::ReadResult;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use csv::{ByteRecord, Position, Reader, ReaderBuilder};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// How many bytes the names of the columns may take, once per row.
+const MAX_NAMED: usize = 64 << 20;
 
 /// Reads a table.
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
@@ -23,8 +27,14 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     }
     let mut records = records.into_iter();
     let names: Vec<String> = records.next().iter().flatten().map(text_of).collect();
-    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
-        return refuse(0, format!("two columns are named `{}`", twice.1));
+    let mut known = HashSet::new();
+    if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
+        return refuse(0, format!("two columns are named `{twice}`"));
+    }
+    // Each row names its columns, so that long names and many rows take much more than the file.
+    let named: usize = names.iter().map(|name| name.len() + 1).sum();
+    if named.saturating_mul(records.len()) > MAX_NAMED {
+        return refuse(0, format!("the names of the columns, once per row, exceed {} MiB", MAX_NAMED >> 20));
     }
     let row = |record: ByteRecord| -> Map<String, Value> {
         names.iter().cloned().zip(record.iter().map(|field| Value::from(text_of(field)))).collect()

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 
 /// How many lists and mappings may be nested, as in JSON.
 const MAX_DEPTH: usize = 128;
-/// How many values all aliases of a document may copy together.
-const MAX_COPIED: usize = 100_000;
+/// How much all anchors and aliases of a document may copy together: values, and bytes of text.
+const MAX_COPIED: usize = 1_000_000;
 
 /// A problem at a line and a column, both from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ enum OpenKind {
 struct Builder<'w> {
     open: Vec<Open>,
     root: Option<Value>,
-    /// Completed values by the number of their anchor, each with the number of values in it.
+    /// Completed values by the number of their anchor, each with its size.
     anchored: HashMap<usize, (Value, usize)>,
     copied: usize,
     wanted: Option<(&'w str, Option<&'w str>)>,
@@ -104,17 +104,14 @@ impl Builder<'_> {
                 }
                 self.note_value(at);
                 let value = scalar(&text, style, tag.as_deref()).map_err(|why| fault(at, why))?;
-                self.close(value, anchor);
-                Ok(())
+                self.close(value, anchor, at)
             }
             Event::Alias(anchor) => {
-                let Some((value, count)) = self.anchored.get(&anchor).cloned() else {
+                let Some(size) = self.anchored.get(&anchor).map(|(_, size)| *size) else {
                     return Err(fault(at, "this alias refers to a value that contains it"));
                 };
-                self.copied += count;
-                if self.copied > MAX_COPIED {
-                    return Err(fault(at, format!("its aliases copy more than {MAX_COPIED} values")));
-                }
+                self.copy(size, at)?;
+                let value = self.anchored.get(&anchor).map(|(value, _)| value.clone()).unwrap_or_default();
                 if let Some(text) = value.as_str()
                     && self.takes_key(text, at)?
                 {
@@ -122,20 +119,17 @@ impl Builder<'_> {
                 }
                 self.refuse_key(at)?;
                 self.note_value(at);
-                self.close(value, 0);
-                Ok(())
+                self.close(value, 0, at)
             }
             Event::SequenceStart(anchor, _) => self.enter(anchor, OpenKind::List(Vec::new()), at),
             Event::MappingStart(anchor, _) => self.enter(anchor, OpenKind::Mapping(Map::new(), None), at),
             Event::SequenceEnd | Event::MappingEnd => {
-                if let Some(open) = self.open.pop() {
-                    let value = match open.kind {
-                        OpenKind::List(items) => Value::Array(items),
-                        OpenKind::Mapping(members, _) => Value::Object(members),
-                    };
-                    self.close(value, open.anchor);
-                }
-                Ok(())
+                let Some(open) = self.open.pop() else { return Ok(()) };
+                let value = match open.kind {
+                    OpenKind::List(items) => Value::Array(items),
+                    OpenKind::Mapping(members, _) => Value::Object(members),
+                };
+                self.close(value, open.anchor, at)
             }
             _ => Ok(()),
         }
@@ -152,10 +146,11 @@ impl Builder<'_> {
     }
 
     /// Adds a completed value to the container that is open, or makes it the document.
-    fn close(&mut self, value: Value, anchor: usize) {
+    fn close(&mut self, value: Value, anchor: usize, at: Marker) -> Result<(), YamlFault> {
         if anchor != 0 {
-            let count = size(&value);
-            self.anchored.insert(anchor, (value.clone(), count));
+            let size = size(&value, MAX_COPIED);
+            self.copy(size, at)?;
+            self.anchored.insert(anchor, (value.clone(), size));
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
             None => self.root = Some(value),
@@ -164,6 +159,15 @@ impl Builder<'_> {
                 members.insert(key.take().unwrap_or_default(), value);
             }
         }
+        Ok(())
+    }
+
+    fn copy(&mut self, size: usize, at: Marker) -> Result<(), YamlFault> {
+        self.copied = self.copied.saturating_add(size);
+        if self.copied > MAX_COPIED {
+            return Err(fault(at, "its anchors and aliases copy too much"));
+        }
+        Ok(())
     }
 
     /// Takes `text` as a key where a mapping expects one. Returns whether it did.
@@ -214,11 +218,16 @@ impl Builder<'_> {
     }
 }
 
-fn size(value: &Value) -> usize {
-    1 + match value {
-        Value::Array(items) => items.iter().map(size).sum(),
-        Value::Object(members) => members.values().map(size).sum(),
-        _ => 0,
+/// The number of values in a value and of bytes in its texts, counted up to `most`.
+fn size(value: &Value, most: usize) -> usize {
+    let add = |so_far: usize, more: usize| if so_far > most { so_far } else { so_far + more };
+    match value {
+        Value::Array(items) => items.iter().fold(1, |so_far, item| add(so_far, size(item, most))),
+        Value::Object(members) => {
+            members.iter().fold(1, |so_far, (key, value)| add(so_far, key.len() + size(value, most)))
+        }
+        Value::String(text) => 1 + text.len(),
+        _ => 1,
     }
 }
 
@@ -294,7 +303,11 @@ mod tests {
     fn faults_have_a_place() {
         let deep = |levels: usize| format!("a: {}{}", "[".repeat(levels), "]".repeat(levels));
         let long = format!("a: &a [{}]\n", "1,".repeat(1000));
-        let laughs = (0..200).fold(long, |text, line| format!("{text}b{line}: *a\n"));
+        let text = format!("a: &a \"{}\"\nb: [{}]\n", "x".repeat(400_000), "*a, ".repeat(9_000));
+        let anchors: String = (0..100).map(|n| format!("&a{n} [")).collect();
+        let nested = format!("{anchors}{}{}", "1,".repeat(40_000), "]".repeat(100));
+        let keys = format!("- &k {}\n{}", "k".repeat(100_000), "- {*k : 1}\n".repeat(100));
+        let laughs = (0..2000).fold(long, |text, line| format!("{text}b{line}: *a\n"));
         let (deep, deeper) = (deep(MAX_DEPTH), deep(20_000));
         for (text, line, column, message) in [
             ("a: 1\na: 2\n", 2, 1, "the key `a` occurs twice"),
@@ -308,7 +321,10 @@ mod tests {
             ("--- 1\n--- 2\n", 2, 1, "a second document"),
             (&deep, 1, 4 + 127, "nested deeper than 128 levels"),
             (&deeper, 1, 259, "recursion limit exceeded"),
-            (&laughs, 101, 6, "copy more than 100000 values"),
+            (&laughs, 999, 8, "copy too much"),
+            (&text, 2, 10, "copy too much"),
+            (&nested, 1, 0, "copy too much"),
+            (&keys, 0, 0, "copy too much"),
         ] {
             let fault = parse(text).expect_err(text);
             assert!(fault.message.contains(message), "{fault:?}");

@@ -131,7 +131,7 @@ fn through_the_hooks_file(program: &str) {
     let expected = "orch check --staged\norch check --staged --message .git/COMMIT_EDITMSG\n";
     assert_eq!(scene.seen(), expected);
     scene.orch_answers("echo 'tasks/t: not so'; exit 1");
-    assert_ne!(commit().says("tasks/t: not so").code, 0);
+    assert_ne!(commit().reports("tasks/t: not so").code, 0);
     assert_eq!(scene.commits(), commits + 1);
 
     // Ours in front of theirs: both judge, and going away leaves theirs as it was.

@@ -7,7 +7,7 @@ use std::fs;
 #[test]
 fn without_a_choice_it_is_the_pre_commit_hook() {
     let scene = Scene::new();
-    scene.world.orch(&["hook", "install"]).succeeds().says("pre-commit  installed\n").says("in .git/hooks");
+    scene.world.orch(&["hook", "install"]).succeeds().says("pre-commit  installed\n").reports("in .git/hooks");
     scene.commit().succeeds();
     assert_eq!(scene.seen(), "orch check --staged\n");
     assert_eq!(scene.world.dirty(), "");
@@ -21,7 +21,7 @@ fn a_directory_of_hooks_in_the_work_tree_is_used_and_noted() {
         let root = scene.world.root();
         let configured = hooks_path.replace("[ROOT]", root.to_str().expect("UTF-8"));
         scene.world.git(&["config", "core.hooksPath", &configured]);
-        scene.world.orch(&["hook", "install"]).succeeds().says("is in the work tree");
+        scene.world.orch(&["hook", "install"]).succeeds().reports("is in the work tree");
         assert!(scene.world.path(".githooks/pre-commit").is_file(), "{hooks_path}");
         // Git itself agrees, from wherever it is started.
         scene.git(&["-C", "tasks", "commit", "-q", "--allow-empty", "-m", "x"]).succeeds();
@@ -37,7 +37,7 @@ fn a_directory_that_others_may_share_is_refused() {
     let shared = scene.beside("shared-hooks");
     fs::create_dir(&shared).expect("a directory");
     let refused = || {
-        scene.world.orch(&["hook", "install"]).ends(5).says("shared-hooks").says("core.hooksPath .githooks");
+        scene.world.orch(&["hook", "install"]).ends(5).reports("shared-hooks").reports("core.hooksPath .githooks");
         assert_eq!(scene.world.orch_json(&["hook", "install"])["error"]["code"], "hooks-shared");
         assert_eq!(fs::read_dir(&shared).expect("listed").count(), 0);
         scene.world.orch(&["hook", "status"]).ends(1);

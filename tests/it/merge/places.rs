@@ -24,7 +24,7 @@ fn a_state_in_conflict_is_folded_and_the_answer_says_how_it_is_settled() {
     assert_eq!(finding["hint"], "orch resolve t");
     // Nothing moves in the middle of a merge.
     world.orch(&["rollback", "t", "--reason", "r"]).ends(5).reports("merge");
-    world.orch(&["recover", "t"]).ends(5).says("hint: orch resolve t");
+    world.orch(&["recover", "t"]).ends(5).reports("hint: orch resolve t");
     world.orch(&["check", "--staged"]).ends(1).says("orch resolve tasks/t");
     // Named by what the hint says, or by id.
     world.orch(&["resolve", "tasks/t"]).succeeds();

@@ -62,10 +62,10 @@ fn submodule_of_tasks() {
     let world = with_submodule("tasks/library");
     let before = (world.git(&["rev-parse", "HEAD"]), world.git(&["ls-files", "-s"]));
     for arguments in [&["new", "library"][..], &["suggest", "library"], &["next", "library"]] {
-        world.orch(arguments).ends(2).says("tasks/library is a separate repository");
+        world.orch(arguments).ends(2).reports("tasks/library is a separate repository");
     }
     world.git(&["submodule", "--quiet", "deinit", "-f", "tasks/library"]);
-    world.orch(&["new", "library"]).ends(2).says("belongs to that repository");
+    world.orch(&["new", "library"]).ends(2).reports("belongs to that repository");
     world.plan("library", 1);
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!((world.git(&["rev-parse", "HEAD"]), world.git(&["ls-files", "-s"])), before);
@@ -80,10 +80,10 @@ fn nested_repository() {
     world.plan("inner", 1);
     world.plan("inner/deeper", 1);
     let seen = world.git(&["status", "--porcelain", "-uall"]);
-    let refused = world.orch(&["new", "inner"]).ends(2).says("belongs to that repository");
+    let refused = world.orch(&["new", "inner"]).ends(2).reports("belongs to that repository");
     assert!(refused.stderr.contains("hint: orch -C tasks/inner status"), "{refused:?}");
     assert_eq!(world.orch_json(&["new", "inner"])["error"]["code"], "nested-repository");
-    world.orch(&["suggest", "tasks/inner/deeper"]).ends(2).says("tasks/inner is a separate repository");
+    world.orch(&["suggest", "tasks/inner/deeper"]).ends(2).reports("tasks/inner is a separate repository");
     world.orch(&["status"]).succeeds().says("There are no tasks yet.");
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.git(&["status", "--porcelain", "-uall"]), seen);
@@ -96,7 +96,7 @@ fn nested_repository() {
     // A task that becomes a repository is left to it, and nothing is committed as deleted.
     let head = world.git(&["rev-parse", "HEAD"]);
     world.git(&["init", "-q", "tasks/t"]);
-    world.orch(&["next", "t", "--override", "why"]).ends(2).says("a separate repository");
+    world.orch(&["next", "t", "--override", "why"]).ends(2).reports("a separate repository");
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
 }
@@ -110,7 +110,7 @@ fn nested_in_a_task() {
     world.git(&["init", "-q", "tasks/t/code"]);
     world.code_review("t", true, 1);
     world.orch(&["check", "t"]).ends(1).says("repository-inside-task").says("tasks/t/code");
-    world.orch(&["next", "t", "--override", "why"]).ends(5).says("tasks/t/code is a separate repository");
+    world.orch(&["next", "t", "--override", "why"]).ends(5).reports("tasks/t/code is a separate repository");
     world.orch(&["rollback", "t", "--to", "planning", "--reason", "why"]).ends(5);
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     fs::remove_dir_all(world.path("tasks/t/code/.git")).expect("removed");

@@ -47,7 +47,7 @@ fn a_pause_waits_for_the_action_and_a_resume_goes_on() {
     let (task, mut child) = begun();
     let runs = task.world.orch_json(&["runs"]);
     assert_eq!((&runs["runs"][0]["state"], &runs["runs"][0]["work"]), (&"running".into(), &"polish".into()));
-    task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
+    task.world.orch(&["run", "t"]).ends(4).reports("another process runs task `t`");
     assert_eq!(task.world.orch_json(&["suggest", "t"])["suggestions"][0]["owner"], "process");
     task.world.orch(&["pause", "t"]).succeeds().says("sent the pause request to process");
     may_end(&task.world);
@@ -164,7 +164,7 @@ fn what_a_killed_run_left_running_is_ended_and_counts_as_a_failure() {
     let script = task.world.read("executor.sh").replace("while [ ! -e may-end ]; do sleep 0.02; done", "");
     task.world.write("executor.sh", script);
     task.world.commit("mended");
-    let ended = task.run().succeeds().says("was still running").says("its run was killed");
+    let ended = task.run().succeeds().reports("was still running").reports("its run was killed");
     assert!(ended.stderr.contains("try 2"), "{}", ended.stderr);
     assert_eq!(processes_in(&task.world.root()), Vec::<String>::new());
     task.is_clean();
@@ -179,7 +179,7 @@ fn a_killed_executor_is_a_failed_try() {
     assert!(sent.expect("kill runs").success());
     may_end(&task.world);
     let ended = task.world.end(child.wait_with_output().expect("ends"));
-    ended.succeeds().says("polish failed: it was killed by signal 9").says("try 2");
+    ended.succeeds().reports("polish failed: it was killed by signal 9").reports("try 2");
     assert_eq!(task.story().iter().filter(|step| *step == "run polish").count(), 1);
     task.is_clean();
 }

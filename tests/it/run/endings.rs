@@ -58,7 +58,7 @@ fn the_prompt_says_what_to_do_and_how_to_answer() {
 #[test]
 fn what_keeps_failing_is_given_up_and_the_rules_say_what_then() {
     let task = Loop::new("exit 3\n");
-    let ended = task.run().ends(1).says("exited with code 3").says("failed");
+    let ended = task.run().ends(1).reports("exited with code 3").says("failed");
     assert!(ended.stderr.contains("retrying in 1ms"), "{}", ended.stderr);
     // improve is skipped, so polish comes; that is skipped too, and the limit of errors is reached.
     let story = task.story();

@@ -14,7 +14,7 @@ fn fails_once(body: &str, told: &str) -> Loop {
     let task = Loop::with(&LOOP.replace("outputs = [\"report.md\"]\n", action), &script);
     task.world.write(".gitignore", "failed\nleft\n");
     task.world.commit("ignore");
-    task.run().succeeds().says(told);
+    task.run().succeeds().reports(told);
     assert_eq!(task.state()["status"], "done");
     let improved = task.story().iter().filter(|step| *step == "run improve").count();
     assert_eq!(improved, 2, "{:?}", task.story());
@@ -81,7 +81,7 @@ fn a_claim_in_the_output_moves_nothing() {
     let script = GOOD
         .replace("{\"stateUpdates\": {\"polished\": true}, \"cost\": 0.25}", "{\"summary\": \"polished\"}");
     let task = Loop::new(&script);
-    task.run().ends(1).says("`state.polished` does not hold");
+    task.run().ends(1).reports("`state.polished` does not hold");
     assert_eq!(task.story().last().map(String::as_str), Some("end"));
     assert_eq!(task.state()["status"], "failed");
     task.is_clean();
@@ -112,7 +112,7 @@ fn after_the_soft_limit_a_result_still_counts() {
 fn no_child_outlives_its_executor() {
     let leaves = "(trap '' TERM HUP; sleep 60) &\nsetsid sleep 61 &\nsleep 0.05\n";
     let task = Loop::new(&format!("{leaves}{GOOD}"));
-    task.run().succeeds().says("left processes behind");
+    task.run().succeeds().reports("left processes behind");
     assert_eq!(processes_in(&task.world.root()), Vec::<String>::new());
     task.is_clean();
 }
@@ -150,7 +150,7 @@ fn nothing_is_read_by_a_shell() {
     assert!(!shell.world.path("tasks/pwned").exists());
     shell.world.remove("word.txt");
     shell.is_clean();
-    task.world.orch(&["run", "t", "--auto", "--", "/no/such/program"]).says("cannot start `");
+    task.world.orch(&["run", "t", "--auto", "--", "/no/such/program"]).reports("cannot start `");
     task.is_clean();
 }
 
@@ -159,7 +159,7 @@ fn without_an_executor_it_says_where_to_name_one() {
     let task = Loop::new(GOOD);
     task.world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n");
     task.world.commit("no executor");
-    task.run().ends(2).says("no executor is configured").says("[executor.default]");
+    task.run().ends(2).reports("no executor is configured").reports("[executor.default]");
     task.is_clean();
 }
 

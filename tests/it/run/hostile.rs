@@ -29,7 +29,7 @@ fn what_nobody_could_read_again_is_refused() {
         let toml = task.world.read("orch.toml");
         task.world.write("orch.toml", format!("limit_bytes = 30000\n{toml}"));
         task.world.commit("a limit");
-        task.run().succeeds().says(told);
+        task.run().succeeds().reports(told);
         assert_eq!(task.state()["status"], "done", "{told}");
         task.is_clean();
     }
@@ -89,7 +89,7 @@ fn a_result_is_not_recorded_where_its_rule_is_not_due() {
     assert_eq!((&task.state()["score"], &task.state()["polished"]), (&100.into(), &false.into()));
     world.git(&["checkout", "-q", "main"]);
     std::fs::remove_dir_all(world.path(".git/tried")).expect("removed");
-    task.run().succeeds().says("the step from which the work started is not in it");
+    task.run().succeeds().reports("the step from which the work started is not in it");
     assert_eq!(task.story().iter().filter(|step| *step == "run improve").count(), 2);
     task.is_clean();
 }
@@ -129,7 +129,7 @@ fn what_is_computed_on_a_list_is_computed_on_what_is_kept_of_it() {
 #[test]
 fn a_task_behind_a_link_is_left_alone() {
     let task = at_first(LOOP, "mv tasks/t elsewhere; ln -s ../elsewhere tasks/t");
-    task.run().ends(5).says("tasks/t is a symbolic link").says("replace the link with the directory itself");
+    task.run().ends(5).reports("tasks/t is a symbolic link").reports("replace the link with the directory itself");
     task.world.remove("tasks/t");
     std::fs::rename(task.world.path("elsewhere"), task.world.path("tasks/t")).expect("back again");
     task.run().succeeds();

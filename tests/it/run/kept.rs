@@ -32,11 +32,11 @@ fn goes_on(task: &Loop) {
 #[test]
 fn a_detached_head_is_waited_for_no_longer_than_the_run_may_take() {
     let task = with("    git checkout -q --detach\n", "time = \"4s\"");
-    task.run().ends(1).says("cannot record the step yet: ").says("exhausted");
+    task.run().ends(1).reports("cannot record the step yet: ").says("exhausted");
     assert!(!task.story().contains(&"run polish".to_owned()));
     task.world.git(&["checkout", "-q", "main"]);
     // Its time is used up; the result was paid for within it.
-    task.run().ends(0).says("its result is used");
+    task.run().ends(0).reports("its result is used");
     assert_eq!(task.world.read("polished").lines().count(), 1);
     assert_eq!(task.state()["polished"], true);
     task.is_clean();
@@ -62,7 +62,7 @@ fn a_stop_ends_a_run_that_is_held_and_keeps_the_result() {
 #[test]
 fn a_signature_that_fails_ends_the_run_at_once() {
     let task = with("    git config commit.gpgSign true; git config gpg.program false\n", "");
-    task.run().ends(5).says("cannot sign the commit");
+    task.run().ends(5).reports("cannot sign the commit");
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "error");
     task.world.git(&["config", "commit.gpgSign", "false"]);
     goes_on(&task);
@@ -140,7 +140,7 @@ fn whoever_cleans_up_can_still_be_seen_and_stopped() {
             (&runs["runs"][0]["state"], &runs["runs"][0]["work"]),
             (&"running".into(), &"polish".into())
         );
-        task.world.orch(&["run", "t"]).ends(4).says("another process runs task `t`");
+        task.world.orch(&["run", "t"]).ends(4).reports("another process runs task `t`");
         task.world.orch(&["stop", "t"]).succeeds().says("sent the stop request to process");
         assert_eq!(child.wait().expect("ends").code(), Some(3), "{cleans}");
         task.is_clean();

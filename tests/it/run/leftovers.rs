@@ -49,7 +49,7 @@ fn kill(pid: &str) {
 #[test]
 fn what_has_left_the_group_is_asked_before_it_is_ended() {
     let task = with_daemon("");
-    task.run().succeeds().says("left processes behind");
+    task.run().succeeds().reports("left processes behind");
     assert_eq!(task.world.read("asked"), "asked\n");
     task.is_clean();
 }
@@ -60,7 +60,7 @@ fn what_a_killed_run_left_outside_of_the_group_is_ended_too() {
     assert!(lives(&task.world, "daemon"));
     let first = task.world.read("daemon");
     task.world.remove("daemon");
-    task.run().succeeds().says("was still running");
+    task.run().succeeds().reports("was still running");
     task.world.write("daemon", first);
     assert!(!lives(&task.world, "daemon"));
     task.is_clean();

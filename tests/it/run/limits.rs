@@ -43,14 +43,14 @@ fn a_program_that_cannot_be_started_counts_for_nothing() {
     task.world.commit("a file");
     let head = task.world.git(&["rev-parse", "HEAD"]);
     for program in ["no-such-program", "./no-such-file", "./not-executable", "./tasks"] {
-        task.world.orch(&["run", "t", "--auto", "--", program]).ends(2).says("cannot start `");
+        task.world.orch(&["run", "t", "--auto", "--", program]).ends(2).reports("cannot start `");
     }
     assert_eq!(task.world.git(&["rev-parse", "HEAD"]), head);
     assert!(!task.world.path("tasks/t/.orch").exists());
     // What is seen only when it is started takes its turn back, and counts as nobody's failure.
     task.world.write("script", "#!/no/such/interpreter\n");
     std::fs::set_permissions(task.world.path("script"), std::fs::Permissions::from_mode(0o755)).expect("set");
-    task.world.orch(&["run", "t", "--auto", "--", "./script"]).ends(2).says("cannot start `");
+    task.world.orch(&["run", "t", "--auto", "--", "./script"]).ends(2).reports("cannot start `");
     assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["turns"], 0);
     assert_eq!(task.run_json()["ending"], "completed");
 }
@@ -70,9 +70,9 @@ fn a_record_that_cannot_be_read_never_gives_a_new_budget() {
     ] {
         task.world.write(path, text);
         for order in ["run", "pause", "resume", "stop"] {
-            task.world.orch(&[order, "t"]).ends(2).says(path).says(why).says("mv ");
+            task.world.orch(&[order, "t"]).ends(2).reports(path).reports(why).reports("mv ");
         }
-        task.world.orch(&["runs"]).succeeds().says(why);
+        task.world.orch(&["runs"]).succeeds().reports(why);
         task.world.orch(&["suggest", "t"]).succeeds();
     }
     task.world.write(path, whole);

@@ -57,7 +57,7 @@ fn nothing_that_an_executor_says_rules_the_terminal() {
   never)
 "#;
     let task = Loop::new(&GOOD.replace("  polish)\n", &format!("  polish)\n{said}")));
-    let ended = task.run().succeeds().says("  plain").says("polish: red");
+    let ended = task.run().succeeds().reports("  plain").reports("polish: red");
     assert!(!ended.stderr.contains(['\u{1b}', '\u{7}']), "{:?}", ended.stderr);
     task.is_clean();
     let fails = r#"    printf '{"status": "failed", "message": "no \\u001b[31mway"}' ;;

@@ -18,11 +18,11 @@ fn a_question_waits_for_an_answer_that_fits() {
     ] {
         let ended = task.world.orch(&["answer", "t", answer]);
         assert!(matches!(ended.code, 1 | 2), "{answer}: {ended:?}");
-        ended.says(why);
+        ended.reports(why);
     }
     task.world.orch(&["answer", "t", "rounds=2"]).succeeds();
     assert_eq!(task.state()["rounds"], 2);
-    task.world.orch(&["answer", "t", "rounds=2"]).ends(5).says("there is no question");
+    task.world.orch(&["answer", "t", "rounds=2"]).ends(5).reports("there is no question");
     task.world.orch(&["run", "t"]).succeeds();
     let entry =
         task.state()["history"].as_array().expect("a list").iter().find(|e| e["kind"] == "answer").cloned();
@@ -41,7 +41,7 @@ fn a_person_picks_an_action_and_a_menu_costs_no_turn() {
     let task = Loop::with(&menu, GOOD);
     let report = task.run_json();
     assert_eq!((&report["ending"], &report["turns"]), (&"waiting".into(), &1.into()), "{report:#}");
-    task.world.orch(&["answer", "t", "action=nothing"]).ends(1).says("is not one of the offered actions");
+    task.world.orch(&["answer", "t", "action=nothing"]).ends(1).reports("is not one of the offered actions");
     task.world.orch(&["answer", "t", "action=improve"]).succeeds();
     assert_eq!(task.state()["run"]["chosen"], "improve");
     let report = task.run_json();

@@ -67,7 +67,7 @@ fn ignored_evidence_is_refused_and_never_committed() {
     let head = world.git(&["rev-parse", "HEAD"]);
     world.patch("t", 1);
     world.orch(&["check", "t"]).ends(1).says("evidence-ignored");
-    world.orch(&["next", "t"]).ends(5).says("git ignores tasks/t/code/diff.patch");
+    world.orch(&["next", "t"]).ends(5).reports("git ignores tasks/t/code/diff.patch");
     world.orch(&["next", "t", "--override", "why"]).ends(5);
     world.orch(&["watch", "--once"]).ends(5).says("held back");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);

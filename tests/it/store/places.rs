@@ -31,7 +31,7 @@ fn a_linked_work_tree_has_its_own_branch_index_and_tasks() {
     assert_eq!(world.dirty(), "A  mine.txt\n");
     assert_eq!(world.git(&["-C", "../side", "status", "--porcelain"]), "");
     assert_eq!(world.git(&["rev-list", "--count", "main..side"]), "2\n");
-    world.orch(&["next", "t"]).ends(2).says("there is no task `t`");
+    world.orch(&["next", "t"]).ends(2).reports("there is no task `t`");
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn artifacts_left_behind_by_a_branch_switch_are_not_new_work() {
     let before = world.git(&["status", "--porcelain", "-uall", "--ignored"]);
     let head = world.git(&["rev-parse", "HEAD"]);
     world.orch(&["suggest", "t"]).succeeds().says("orch new t");
-    world.orch(&["next", "t"]).ends(1).says("orch new t");
-    world.orch(&["next", "t", "--override", "why"]).ends(2).says("orch new t");
+    world.orch(&["next", "t"]).ends(1).reports("orch new t");
+    world.orch(&["next", "t", "--override", "why"]).ends(2).reports("orch new t");
     world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_state_that_is_only_in_the_work_tree_is_untracked() {
     world.git(&["reset", "-q", "--soft", "HEAD~1"]);
     world.git(&["restore", "-q", "--staged", "tasks"]);
     world.plan("t", 1);
-    world.orch(&["next", "t"]).ends(1).says("orch new t");
+    world.orch(&["next", "t"]).ends(1).reports("orch new t");
     assert_eq!(world.phase("t"), "planning");
 }
 
