@@ -28,7 +28,8 @@ bench: build ## Print every speed target beside its yardstick
 fix: ## Format, apply lint suggestions, rewrite generated documents
 	$(CARGO) fmt
 	$(CARGO) clippy --fix --allow-dirty --all-targets
-	UPDATE=1 $(CARGO) test --test it the_reference_is_what_the_program_says
+	UPDATE=1 $(CARGO) test --lib the_schemas_are
+	UPDATE=1 $(CARGO) test --test it tidy
 
 loops: ## The termination matrix at length: thousands of combinations of what executors may do
 	ORCH_LOOP_COMBINATIONS=5000 $(CARGO) test --release --test it loops:: -- --nocapture

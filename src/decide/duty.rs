@@ -223,8 +223,8 @@ fn may_run(verdict: &Verdict) -> bool {
     }
 }
 
-/// The code of the finding that a verdict amounts to if somebody has to repair the task. A watch reports it
-/// at once, and `orch check` reports it as an error. A task that merely waits has none.
+/// The code of the finding for a verdict that needs a repair. A watch reports it at once, `orch check` as an
+/// error. `None` for a task that merely waits.
 #[must_use]
 pub fn trouble(verdict: &Verdict) -> Option<Code> {
     match verdict {

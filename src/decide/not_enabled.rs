@@ -1,4 +1,4 @@
-//! Shows that an action cannot have been due, as far as the state alone tells.
+//! Shows from the state alone that an action cannot have been due.
 //!
 //! The files at the start of an action are not kept, and the action may have changed them since. So the parts
 //! of a guard that read files are skipped.

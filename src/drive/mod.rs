@@ -1,5 +1,4 @@
-//! Drives tasks: decides, starts executors and records results until the run machine ends the run; and the
-//! watch.
+//! Drives tasks without further commands: runs and the watch.
 
 mod answer;
 mod attended;

@@ -38,8 +38,8 @@ pub(super) fn hidden_changes(
     for commit in commits {
         let after = sides.of(commit.id)?;
         let befores = sides.before(&commit)?;
-        // A commit may go back to files that were proven here. A merge that does may drop what a side
-        // recorded.
+        // A commit that restores an already proven tree needs no second proof, except a merge, which may drop
+        // events of one side.
         let tree = after.source.object(&task.directory)?.map(|(tree, _)| tree);
         let is_new = trees.insert(tree) || commit.parents.len() > 1;
         // Another tool's state proves nothing, so its history is irrelevant.
@@ -105,7 +105,7 @@ fn hidden_commits(
     Ok(Some(hidden))
 }
 
-/// A verdict that says that the task was hidden, if it is a bad one.
+/// Adds to a bad verdict that the commit hid the task.
 fn explained(proof: Proof) -> Proof {
     if proof.standing < Standing::Unverifiable {
         return proof;

@@ -28,9 +28,9 @@ pub(super) struct ReadLog {
     pub faults: Vec<(LogFault, Vec<u8>)>,
     /// Whether it contains the conflict markers of a merge.
     pub is_conflicted: bool,
-    /// Its events, if it has faults. Otherwise its events are the heads and all events before them.
+    /// The ids of its events; `None` if the log has no faults, because the heads then determine them.
     ids: Option<HashSet<Digest>>,
-    /// Those of `ids` that have a state; empty if the log has no faults.
+    /// The events whose whole past is intact; unused without faults.
     intact: HashSet<Digest>,
     /// The blob of the log that it continues, and the events that it adds to that log.
     continues: Option<(Digest, Vec<Digest>)>,

@@ -110,7 +110,7 @@ struct Proving<'a> {
 /// Appended to the reason of a merge that lacks the events of another side.
 const DROPPED: &str = "the merge drops the events of another side";
 
-/// The reason for a merge that contains all events of no side.
+/// The reason for a merge that drops events and whose record is not that of one side.
 const MERGED_AWAY: &str = "the merge drops events of a merged side";
 
 impl Proving<'_> {

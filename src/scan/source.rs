@@ -372,7 +372,7 @@ impl Source for WorkDir<'_> {
         let read = file.seek(SeekFrom::Start(skipped)).and_then(|_| file.read_to_end(&mut bytes));
         Ok(match read.map_err(fail)? {
             _ if skipped == 0 => ObservedLog::Whole(bytes),
-            // It may have grown since its length was asked for.
+            // It may have grown since its length was read.
             read => ObservedLog::End(LogEnd { length: skipped + read as u64, bytes, held: None }),
         })
     }

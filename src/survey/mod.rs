@@ -1,7 +1,8 @@
 //! Reading a repository: finds its tasks, reads their files, and evaluates them.
 //!
-//! Nothing here writes. A [`Workspace`] reads one source, the work tree or a commit, together with the
-//! settings in that source. [`Workspace::look`] returns the [`Sight`] that every output renders.
+//! A [`Workspace`] reads one source, the work tree or a commit, together with the settings in that source.
+//! [`Workspace::look`] returns the [`Sight`] that every output renders. Opening a workspace completes what a
+//! killed process left, and a workspace keeps caches in the git directory; nothing else here writes.
 
 mod caller;
 pub(crate) mod code;

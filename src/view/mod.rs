@@ -111,7 +111,7 @@ pub struct Repository {
     pub branch: Option<String>,
     /// The commit of HEAD; null on a branch without commits, or outside git.
     pub head: Option<String>,
-    /// The source of the files: `work-dir`, `index` or `commit:<id>`.
-    #[cfg_attr(test, schemars(extend("pattern" = "^(work-dir|index|commit:.+)$")))]
+    /// The source of the files: `work-dir` or `commit:<id>`.
+    #[cfg_attr(test, schemars(extend("pattern" = "^(work-dir|commit:.+)$")))]
     pub source: String,
 }

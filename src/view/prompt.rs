@@ -77,7 +77,7 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     let verb = match expected.state {
         ExpectState::Missing => "Write",
         ExpectState::Stale => "Rewrite",
-        ExpectState::Invalid | ExpectState::Unmet => "Mend",
+        ExpectState::Invalid | ExpectState::Unmet => "Fix",
     };
     out.push_str(&format!("\n## {verb} `{}`\n\n", one_line(&expected.path)));
     let because = one_line(&expected.because);

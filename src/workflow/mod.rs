@@ -180,7 +180,7 @@ pub struct Phase {
 words! {
     /// Who must act next.
     pub enum Owner {
-        /// A coding agent, or whoever does the work of the phase.
+        /// A coding agent, or the worker of the phase.
         Agent = "agent",
         /// A person, for a decision, an answer or a repair.
         Human = "human",

@@ -6,7 +6,7 @@ use crate::base::{Code, nearest};
 use crate::cli::Cli;
 use clap::CommandFactory;
 
-/// Show the manual of a command, the exit codes, or what a code of an error or a finding means.
+/// Show the manual of a command, the exit codes, or the meaning of a code.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A command (`next`, `workflow check`), a code (`json-syntax`), or `exit-codes`.

@@ -57,7 +57,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         ui.answer("Everything is already set up.\n")?;
     } else {
         for path in &made.paths {
-            ui.answer(&format!("made {path}\n"))?;
+            ui.answer(&format!("created {path}\n"))?;
         }
     }
     if !made.paths.is_empty() {

@@ -370,7 +370,7 @@ Judge the plan.
 
 - `tasks/t-42/planning/plan.json` (plan)
 
-## Mend `tasks/t-42/review/plan-review.json`
+## Fix `tasks/t-42/review/plan-review.json`
 
 The json `plan_review` is invalid: its schema refuses it.
 

@@ -7,7 +7,7 @@ fn init_makes_what_it_names_and_a_second_one_changes_nothing() {
     let world = World::new();
     let made = world.orch(&["init"]).succeeds();
     for path in ["orch.toml", "tasks/.gitignore", "AGENTS.md", "system/workflows/global-state-machine.md"] {
-        assert!(made.stdout.contains(&format!("made {path}\n")), "{path}: {}", made.stdout);
+        assert!(made.stdout.contains(&format!("created {path}\n")), "{path}: {}", made.stdout);
         assert!(world.path(path).is_file(), "{path}");
     }
     world.commit("Set up orch");
