@@ -203,3 +203,40 @@ fn an_order_while_the_settings_are_read_again_is_answered() {
     handle.stop();
     assert_eq!(ended.recv_timeout(HANG), Err(RecvTimeoutError::Disconnected));
 }
+
+#[test]
+fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor() {
+    const STEPS: usize = 13;
+    let phases: String = (0..STEPS).map(|nth| format!("[phase.p{nth}]\nproduces = [\"go\"]\n\n")).collect();
+    let rules: String = (0..STEPS)
+        .map(|nth| {
+            let to = if nth + 1 == STEPS { "done".to_owned() } else { format!("p{}", nth + 1) };
+            format!(
+                "[[rule]]\nid = \"r{nth}\"\nfrom = \"p{nth}\"\nwhen = \"go.ready\"\nto = \"{to}\"\n\
+                 because = \"it goes on\"\n\n"
+            )
+        })
+        .collect();
+    let world = World::ready();
+    world.write(
+        "system/workflows/long.md",
+        format!(
+            "# Long\n\n```toml orch\n[workflow]\ntitle = \"Long\"\ninitial = \"p0\"\n\n[artifact.go]\n\
+             path = \"go.md\"\n\n{phases}[phase.done]\nterminal = true\n\n{rules}```\n"
+        ),
+    );
+    world.write("orch.toml", "[[root]]\npath = \"long/*\"\nworkflow = \"long\"\n");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("long/t/go.md", "Go.\n");
+    let ended = world.orch(&["watch", "--once", "--json"]).succeeds();
+    let events = ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let steps: Vec<serde_json::Value> = events
+        .map(|event: serde_json::Value| event["transition"].clone())
+        .filter(|step| step.is_object())
+        .collect();
+    assert_eq!(steps.len(), STEPS, "{steps:#?}");
+    for (step, seq) in steps.iter().zip(2..) {
+        assert_eq!(step["seq"], seq, "{step:#}");
+        assert!(step["at"].is_string() && step["actor"]["kind"].is_string(), "{step:#}");
+    }
+}
