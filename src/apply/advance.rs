@@ -4,7 +4,7 @@ use super::Writer;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, settle, settle_from};
-use crate::scan::ObservedLog;
+use crate::scan::{ObservedLog, io_error};
 use crate::store::{Head, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Sight, TaskRef};
@@ -338,7 +338,7 @@ impl Writer<'_> {
 
     /// Takes the lock among writers outside git: a kernel lock on the root directory.
     fn lock_directory(&self) -> Result<File, Error> {
-        let refused = |source| Error::io(&self.workspace.root, source);
+        let refused = |source| io_error(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
         for attempt in 0..10 {
             if directory.try_lock().is_ok() {
