@@ -3,8 +3,8 @@
 use super::Writer;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
-use crate::decide::{Recorded, Settled, Step, Transition, settle, settle_from};
-use crate::scan::ObservedLog;
+use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, settle, settle_from};
+use crate::scan::{ObservedLog, io_error};
 use crate::store::{Head, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Sight, TaskRef};
@@ -40,16 +40,36 @@ pub enum TaskOutcome {
 pub struct Applied {
     /// The task after the last transition.
     pub judged: Sight,
-    /// The transitions, each with its commit; `None` if transitions are not committed.
-    pub steps: Vec<(Transition, Option<Digest>)>,
+    /// The steps, in order.
+    pub steps: Vec<AppliedStep>,
     /// Further findings for the user.
     pub notes: Vec<Diagnostic>,
+}
+
+/// A transition that was applied.
+#[derive(Debug, Clone)]
+pub struct AppliedStep {
+    /// The transition.
+    pub transition: Transition,
+    /// The entry in the record; `None` if nothing was committed.
+    pub entry: Option<HistoryEntry>,
+    /// The commit; `None` if nothing was committed.
+    pub commit: Option<Digest>,
+}
+
+impl AppliedStep {
+    /// A step with its commit, if there is one.
+    fn new(step: Step, commit: Option<Digest>) -> Self {
+        let Step { transition, mut state } = step;
+        // The entry is the last one here; the state after the last step may not contain it any more.
+        Self { transition, entry: commit.and_then(|_| state.history.pop()), commit }
+    }
 }
 
 impl Applied {
     /// Logs every transition.
     fn trace(&self) {
-        for (transition, commit) in &self.steps {
+        for AppliedStep { transition, commit, .. } in &self.steps {
             let (from, rule) = (transition.from.as_ref(), transition.rule.as_ref());
             tracing::info!(
                 task = %self.judged.task.id,
@@ -235,8 +255,8 @@ impl Writer<'_> {
                 continue;
             };
             let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
-            let made: Vec<_> = steps.into_iter().map(|step| (step.transition, ids.next())).collect();
-            let commit = made.last().and_then(|(_, commit)| *commit);
+            let made: Vec<_> = steps.into_iter().map(|step| AppliedStep::new(step, ids.next())).collect();
+            let commit = made.last().and_then(|step| step.commit);
             let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
             let judged = self.workspace.sight_after(judged, placed);
@@ -308,7 +328,7 @@ impl Writer<'_> {
             let stamps = self.write_record(&judged.task, &last)?;
             let (commit, head) = (None, head.clone());
             let judged = self.workspace.sight_after(judged, last.placed(decision, commit, head, &stamps));
-            let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+            let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
             let applied = Applied { judged, steps, notes: Vec::new() };
             applied.trace();
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
@@ -318,7 +338,7 @@ impl Writer<'_> {
 
     /// Takes the lock among writers outside git: a kernel lock on the root directory.
     fn lock_directory(&self) -> Result<File, Error> {
-        let refused = |source| Error::io(&self.workspace.root, source);
+        let refused = |source| io_error(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
         for attempt in 0..10 {
             if directory.try_lock().is_ok() {
@@ -338,7 +358,7 @@ impl Wanted {
         if steps.is_empty() {
             return Some(TaskOutcome::Nothing(Box::new(judged)));
         }
-        let steps = steps.into_iter().map(|step| (step.transition, None)).collect();
+        let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
     }
 }

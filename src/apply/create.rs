@@ -5,6 +5,7 @@ use super::advance::Applied;
 use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
+use crate::scan::io_error;
 use crate::survey::{Error, Sight, TaskRef};
 
 /// A task that was created or adopted.
@@ -41,7 +42,7 @@ impl Writer<'_> {
         self.workspace.refuse_elsewhere(&task.directory)?;
         let adopted = self.workspace.task_at(&task.directory)?.is_some();
         let directory = task.directory.under(&self.workspace.root);
-        std::fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
+        std::fs::create_dir_all(&directory).map_err(|source| io_error(&directory, source))?;
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             if !judged.untracked {
                 let message = format!("task `{}` already exists", judged.task.id);

@@ -14,7 +14,7 @@ mod recover;
 mod resolve;
 mod suggestion;
 
-pub use advance::{AdvancePlan, Applied, TaskOutcome};
+pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
 pub use create::Created;
 pub use merge_driver::DRIVER;
 pub use orders::Order;

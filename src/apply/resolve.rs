@@ -218,7 +218,7 @@ impl Writer<'_> {
                 Ok(self.workspace.after(judged, vec![step.clone()]))
             })?;
             return Ok(outcomes.into_iter().find_map(|outcome| match outcome {
-                TaskOutcome::Applied(applied) => applied.steps.last().and_then(|(_, commit)| *commit),
+                TaskOutcome::Applied(applied) => applied.steps.last().and_then(|step| step.commit),
                 TaskOutcome::Nothing(_) => None,
             }));
         }

@@ -17,6 +17,19 @@ impl Error {
         Self(Box::new(Diagnostic::error(code, message)))
     }
 
+    /// Another process holds a lock; `what` says which.
+    #[must_use]
+    pub fn busy(what: impl Into<String>) -> Self {
+        Self::new(Code::Busy, what).with_hint("try again".to_owned())
+    }
+
+    /// The branch moved after it was read.
+    #[must_use]
+    pub fn moved() -> Self {
+        Self::new(Code::BranchMoved, "the branch moved while orch was working")
+            .with_hint("try again".to_owned())
+    }
+
     /// Replaces the hint; `None` removes it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<Option<String>>) -> Self {

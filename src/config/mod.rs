@@ -14,7 +14,7 @@ mod task_branch;
 
 pub use crate::base::Patterns;
 pub use executors::{ExecutorConfig, Executors};
-pub use parse::{parse, unknown_workflows};
+pub use parse::{UnknownWorkflow, parse, unknown_workflows};
 pub use root_path::{InvalidRoot, RootPath};
 pub use roots::{Root, Roots};
 pub use subject::{CommitSubject, InvalidSubject, Placeholder};

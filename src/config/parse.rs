@@ -8,8 +8,8 @@ use super::{
     TaskBranch, Watch,
 };
 use crate::base::{
-    Code, Diagnostic, RepoPath, RuleId, Spanned, TomlReader, TomlTable, TomlType, TomlValue, WorkflowName,
-    nearest,
+    Code, Diagnostic, RepoPath, RuleId, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue,
+    WorkflowName, nearest,
 };
 use toml::de::{DeTable, DeValue};
 
@@ -39,31 +39,40 @@ pub fn parse(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     (config, reader.findings())
 }
 
-/// A finding for every root of `orch.toml` whose workflow is not in `known`, with its line and column.
+/// A workflow that `orch.toml` names but that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownWorkflow {
+    /// The name.
+    pub name: WorkflowName,
+    /// The finding, with its line and column.
+    pub finding: Diagnostic,
+}
+
+/// The workflow of every root of `orch.toml` that is not in `known`, in document order.
 ///
 /// The set of workflows depends on the settings themselves, so this check follows [`parse`].
 #[must_use]
-pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<Diagnostic> {
+pub fn unknown_workflows(text: &str, path: &str, known: &[String]) -> Vec<UnknownWorkflow> {
     let (document, faults) = DeTable::parse_recoverable(text);
     if !faults.is_empty() {
         return Vec::new();
     }
-    let mut reader = TomlReader::new(SettingsDialect { text, path });
+    let mut unknown = Vec::new();
     let roots = document.get_ref().get("root").and_then(|value| value.get_ref().as_array());
     for value in roots.into_iter().flat_map(|roots| roots.iter()) {
         let Some(named) = value.get_ref().as_table().and_then(|root| root.get("workflow")) else { continue };
-        let Some(name) = named.get_ref().as_str().filter(|name| WorkflowName::new(name).is_ok()) else {
-            continue;
-        };
-        if known.iter().all(|known| known != name) {
-            let hint = match nearest(name, known.iter().map(String::as_str)) {
+        let Some(Ok(name)) = named.get_ref().as_str().map(WorkflowName::new) else { continue };
+        if known.iter().all(|known| known != name.as_str()) {
+            let hint = match nearest(name.as_str(), known.iter().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("the workflows are: {}", known.join(", ")),
             };
-            reader.report(named.span(), invalid(format!("there is no workflow `{name}`"), hint));
+            let finding = invalid(format!("there is no workflow `{name}`"), hint);
+            let finding = SettingsDialect { text, path }.place(finding, named.span());
+            unknown.push(UnknownWorkflow { name, finding });
         }
     }
-    reader.findings()
+    unknown
 }
 
 fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
@@ -404,7 +413,8 @@ mod tests {
             ("root = [1]", vec![]),
             ("root = 1", vec![]),
         ] {
-            let findings = unknown_workflows(text, "orch.toml", &known);
+            let unknown = unknown_workflows(text, "orch.toml", &known);
+            let findings: Vec<Diagnostic> = unknown.into_iter().map(|one| one.finding).collect();
             let told =
                 |finding| format!("{} ({})", shown(finding), finding.hint.as_deref().unwrap_or_default());
             assert_eq!(findings.iter().map(told).collect::<Vec<_>>(), expected, "{text}");

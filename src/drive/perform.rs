@@ -5,6 +5,7 @@ use super::{Happened, Tell, executor_for};
 use crate::base::{Code, Diagnostic, Period};
 use crate::decide::{self, ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
 use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
+use crate::scan::io_error;
 use crate::survey::{Error, Sight};
 use crate::view;
 use crate::workflow::{Action, Workflow};
@@ -103,7 +104,7 @@ impl Drive<'_> {
                 tell(&Happened::Tick(Period::from_milliseconds(time)));
             }
         });
-        performed.map_err(|source| Error::io(&executor.log, source))
+        performed.map_err(|source| io_error(&executor.log, source))
     }
 
     /// Converts the outcome of a try. From here on its result counts, even if this process dies.

@@ -9,7 +9,6 @@ use crate::store::Store;
 use crate::survey::{Caller, Error, TaskRef, Workspace};
 use crate::watch::{Stop, WatchOptions, WatchSignal, Watcher};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The delay before retrying held-back transitions.
@@ -32,14 +31,13 @@ pub struct WatchLoop {
 #[derive(Clone)]
 pub struct WatchHandle {
     orders: Sender<OrderRequest>,
-    /// Stops or wakes the current watcher, which is replaced when the settings change.
-    watcher: Arc<Mutex<Stop>>,
+    watcher: Stop,
 }
 
 impl WatchHandle {
     /// Ends the watch after the current batch.
     pub fn stop(&self) {
-        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).stop();
+        self.watcher.stop();
     }
 
     /// Orders a transition on behalf of a caller, and returns a channel for the answer. The channel is closed
@@ -49,7 +47,7 @@ impl WatchHandle {
         let (reply, answer) = channel();
         // If the watch has ended, the reply is dropped, which closes the channel.
         let _ = self.orders.send(OrderRequest { caller, task, order, reply });
-        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).wake();
+        self.watcher.wake();
         answer
     }
 }
@@ -61,7 +59,7 @@ impl WatchLoop {
         let watcher = listen(&workspace, polls)?;
         let watching = Watching::new(workspace, caller, dry_run);
         let (send, orders) = channel();
-        let handle = WatchHandle { orders: send, watcher: Arc::new(Mutex::new(watcher.stop_handle())) };
+        let handle = WatchHandle { orders: send, watcher: watcher.stop_handle() };
         Ok(Self { watching, watcher, polls, orders, handle })
     }
 
@@ -91,9 +89,9 @@ impl WatchLoop {
                 reloaded |= self.take(vec![WatchEvent::Retry], hear)?;
             }
             if reloaded {
-                self.watcher = listen(self.watching.workspace(), self.polls)?;
-                let stop = self.watcher.stop_handle();
-                *self.handle.watcher.lock().unwrap_or_else(PoisonError::into_inner) = stop;
+                let workspace = self.watching.workspace();
+                let options = options_for(workspace, self.polls);
+                self.watcher.retarget(workspace.root(), &workspace.watched(), options)?;
                 self.take(vec![WatchEvent::Rescan("the settings changed")], hear)?;
             }
         }
@@ -157,15 +155,18 @@ pub fn wait_for<T, E: From<Error>>(
 }
 
 fn listen(workspace: &Workspace, polls: bool) -> Result<Watcher, Error> {
+    Watcher::new(workspace.root(), &workspace.watched(), options_for(workspace, polls))
+}
+
+fn options_for(workspace: &Workspace, polls: bool) -> WatchOptions {
     let config = workspace.config();
-    let options = WatchOptions {
+    WatchOptions {
         settle: Duration::from_millis(config.settle_ms),
         poll: polls || config.watch.poll,
         reconcile: Duration::from_secs(config.watch.reconcile_seconds),
         heads: workspace.store().map(Store::head_places).unwrap_or_default(),
         ..WatchOptions::default()
-    };
-    Watcher::new(workspace.root(), &workspace.watched(), options)
+    }
 }
 
 /// Combines the signals of one batch into as few events as possible.

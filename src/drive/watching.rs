@@ -420,7 +420,7 @@ impl Watching {
         let is_new = before.as_ref().is_none_or(|known| known.print != print);
         if let TaskOutcome::Applied(applied) = &outcome {
             // A commit of `orch` changes no code.
-            self.head = applied.steps.iter().rev().find_map(|(_, commit)| *commit).or(self.head);
+            self.head = applied.steps.iter().rev().find_map(|step| step.commit).or(self.head);
         }
         if is_new && self.begun {
             let (task, phase) = (&judged.task.id, judged.decision.phase.as_ref());

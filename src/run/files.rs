@@ -11,7 +11,7 @@ use super::output::create_anew;
 use super::record::{RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
-use crate::scan::{OWN_DIRECTORY, touch_regular};
+use crate::scan::{OWN_DIRECTORY, io_error, touch_regular};
 use crate::store::durable;
 use serde::Serialize;
 use serde_json::Value;
@@ -80,7 +80,7 @@ impl RunFiles {
         for directory in [&self.directory, &self.logs()] {
             fs::create_dir(directory).or_else(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => Ok(()),
-                _ => Err(Error::io(directory, source)),
+                _ => Err(io_error(directory, source)),
             })?;
         }
         self.refuse_links()?;
@@ -279,7 +279,7 @@ impl RunFiles {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = self.directory.join(format!("{}-{name}", durable::TEMPORARY));
         let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
-        let text = text.map_err(|error| Error::io(path, error.into()))?;
+        let text = text.map_err(|error| io_error(path, error.into()))?;
         self.refuse_links()?;
         let write = || {
             let mut file = create_anew(&beside)?;
@@ -298,14 +298,14 @@ impl RunFiles {
         };
         written.map_err(|source| {
             let _ = fs::remove_file(&beside);
-            Error::io(path, source)
+            io_error(path, source)
         })
     }
 
     fn drop_request(&self) -> Result<(), Error> {
         let path = self.directory.join(CONTROL);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(&path, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&path, error)),
             _ => Ok(()),
         }
     }
@@ -324,7 +324,7 @@ impl RunFiles {
     }
 
     fn try_lock(&self) -> Result<Option<Lock>, Error> {
-        let fail = |source| Error::io(&self.task, source);
+        let fail = |source| io_error(&self.task, source);
         let file = File::open(&self.task).map_err(fail)?;
         // A process that only checks the lock holds it for a moment.
         for attempt in 0..5 {
@@ -339,7 +339,7 @@ impl RunFiles {
 
     fn control_lock(&self) -> Result<File, Error> {
         let path = self.directory.join("control.lock");
-        let fail = |source| Error::io(&path, source);
+        let fail = |source| io_error(&path, source);
         self.refuse_links()?;
         let open = || touch_regular(&path);
         let file = match open() {

@@ -2,6 +2,7 @@
 //!
 //! Code above [`Source`] does not know whether it reads the work directory, the index or a commit.
 
+mod error;
 mod files;
 mod matcher;
 mod observe;
@@ -13,6 +14,7 @@ mod span;
 mod stamp;
 mod validation_cache;
 
+pub(crate) use error::{io_error, refusal};
 pub use files::FileSet;
 pub use matcher::Matcher;
 pub use observe::{LogEnd, Observed, ObservedFile, ObservedLog, ReadLimits, StateFile, observe};

@@ -1,5 +1,6 @@
 //! Sources of a task's bytes.
 
+use super::error::io_error;
 use super::{FileStamp, LogEnd, ObservedLog, open_regular};
 use crate::base::{Code, Digest, Error, Reason, RepoPath, shell_word};
 use std::cell::RefCell;
@@ -185,7 +186,7 @@ impl<'c> WorkDir<'c> {
         let metadata = match entry.path().symlink_metadata() {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
-            metadata => Some(metadata.map_err(|source| Error::io(entry.path(), source))?),
+            metadata => Some(metadata.map_err(|source| io_error(entry.path(), source))?),
         };
         let metadata = metadata.filter(|metadata| !metadata.is_dir());
         let executable = kind == EntryKind::File && metadata.as_ref().is_some_and(is_executable);
@@ -196,7 +197,7 @@ impl<'c> WorkDir<'c> {
     fn metadata(path: &Path) -> Result<Option<fs::Metadata>, Error> {
         match path.symlink_metadata() {
             Err(error) if is_missing(&error) => Ok(None),
-            metadata => metadata.map(Some).map_err(|source| Error::io(path, source)),
+            metadata => metadata.map(Some).map_err(|source| io_error(path, source)),
         }
     }
 
@@ -260,7 +261,7 @@ impl Source for WorkDir<'_> {
                 continue;
             }
             if !is_finding(&error) || depth == 0 {
-                return Err(Error::io(&path, error));
+                return Err(io_error(&path, error));
             }
             let path = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
             let kind = EntryKind::Unreadable(error.to_string());
@@ -280,7 +281,7 @@ impl Source for WorkDir<'_> {
 
     fn children(&self, directory: &RepoPath) -> Result<Option<Vec<Child>>, Error> {
         let start = directory.under(&self.root);
-        let fail = |source| Error::io(&start, source);
+        let fail = |source| io_error(&start, source);
         let entries = match fs::read_dir(&start) {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) if is_finding(&error) => {
@@ -337,7 +338,7 @@ impl Source for WorkDir<'_> {
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Content, Error> {
         let target = path.under(&self.root);
-        let fail = |source| Error::io(&target, source);
+        let fail = |source| io_error(&target, source);
         let mut file = match open_regular(&target) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(Content::Unreadable("it is not a regular file".to_owned())),
@@ -359,7 +360,7 @@ impl Source for WorkDir<'_> {
 
     fn read_log(&self, path: &RepoPath, most: u64) -> Result<ObservedLog, Error> {
         let target = path.under(&self.root);
-        let fail = |source| Error::io(&target, source);
+        let fail = |source| io_error(&target, source);
         let mut file = match open_regular(&target) {
             Ok(Some(file)) => file,
             Err(error) if is_missing(&error) => return Ok(ObservedLog::Missing),

@@ -7,7 +7,7 @@ use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
 use crate::base::{Class, Code, Digest, RepoPath};
-use crate::scan::FileStamp;
+use crate::scan::{FileStamp, io_error};
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
 use std::borrow::Cow;
@@ -138,17 +138,17 @@ impl Store {
     pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
         let directory = self.repo.path().join("orch");
-        fs::create_dir_all(&directory).map_err(|source| Error::io(&directory, source))?;
+        fs::create_dir_all(&directory).map_err(|source| io_error(&directory, source))?;
         let file = File::options()
             .create(true)
             .truncate(false)
             .write(true)
             .open(&path)
-            .map_err(|source| Error::io(&path, source))?;
+            .map_err(|source| io_error(&path, source))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(source)) => Err(Error::io(&path, source)),
+            Err(fs::TryLockError::Error(source)) => Err(io_error(&path, source)),
         }
     }
 }
@@ -268,7 +268,7 @@ impl<'s> Transaction<'s> {
             // On a full disk libgit2 may report success for a commit that it did not write.
             let unwritten = || io::Error::new(io::ErrorKind::StorageFull, "cannot write the commit");
             let found = repo.find_commit(commit);
-            parent = Some(found.map_err(|_| Error::io(&repo.commondir().join("objects"), unwritten()))?);
+            parent = Some(found.map_err(|_| io_error(&repo.commondir().join("objects"), unwritten()))?);
         }
         Ok((built, objects))
     }

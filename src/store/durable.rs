@@ -1,7 +1,7 @@
 //! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
-use crate::scan::{FileStamp, open_regular};
+use crate::scan::{FileStamp, io_error, open_regular};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,15 +19,15 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Erro
 /// Replaces a derived file atomically, without syncing it: a power cut may lose the new content.
 pub fn write_derived(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = beside(path, bytes)?;
-    file.persist(path).map(drop).map_err(|error| Error::io(path, error.error))
+    file.persist(path).map(drop).map_err(|error| io_error(path, error.error))
 }
 
 /// Replaces a file atomically and makes it executable for everyone. Returns an error if it cannot be written.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = beside(path, bytes)?;
-    set_permissions(file.as_file(), 0o755).map_err(|source| Error::io(path, source))?;
+    set_permissions(file.as_file(), 0o755).map_err(|source| io_error(path, source))?;
     sync_one(file.path())?;
-    file.persist(path).map_err(|error| Error::io(path, error.error))?;
+    file.persist(path).map_err(|error| io_error(path, error.error))?;
     path.parent().map_or(Ok(()), sync_one)
 }
 
@@ -53,7 +53,7 @@ pub fn write_all_after(
     for (path, file) in written {
         // Taken before other processes can see the file, because afterwards it may be replaced.
         let ours = file.as_file().metadata().ok().as_ref().and_then(FileStamp::of);
-        file.persist(path).map_err(|error| Error::io(path, error.error))?;
+        file.persist(path).map_err(|error| io_error(path, error.error))?;
         let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
         stamps.push(FileStamp::at(path).filter(is_ours));
     }
@@ -70,7 +70,7 @@ pub fn directories_of<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<PathBuf>
 
 /// Writes the bytes to a temporary file beside `path`, without syncing it.
 fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
-    let fail = |source| Error::io(path, source);
+    let fail = |source| io_error(path, source);
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(directory).map_err(fail)?;
     file.write_all(bytes).map_err(fail)?;
@@ -102,16 +102,16 @@ pub fn sync(paths: &[PathBuf]) -> Result<(), Error> {
         let workers: Vec<_> = shares.map(|share| scope.spawn(move || each(share))).collect();
         let lost = || io::Error::other("a thread that syncs files panicked");
         workers.into_iter().fold(each(first), |so_far, worker| {
-            so_far.and(worker.join().unwrap_or_else(|_| Err(Error::io(Path::new(""), lost()))))
+            so_far.and(worker.join().unwrap_or_else(|_| Err(io_error(Path::new(""), lost()))))
         })
     })
 }
 
 fn sync_one(path: &Path) -> Result<(), Error> {
     match File::open(path) {
-        Ok(file) => file.sync_all().map_err(|source| Error::io(path, source)),
+        Ok(file) => file.sync_all().map_err(|source| io_error(path, source)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(path, error)),
+        Err(error) => Err(io_error(path, error)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finds the repository: the one around a directory, or the one that the environment names.
 
 use super::{Error, IndexGate};
+use crate::scan::io_error;
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ impl Environment {
             Err(error) => return Err(super::error::opening(path, error)),
         };
         if let Some(place) = &self.work_tree {
-            let place = place.canonicalize().map_err(|source| Error::io(place, source))?;
+            let place = place.canonicalize().map_err(|source| io_error(place, source))?;
             repo.set_workdir(&place, false)?;
         }
         Ok(Some(repo))

@@ -1,28 +1,10 @@
 //! Errors of the repository: their codes, messages and hints.
 
 use crate::base::{Code, Error, command};
+use crate::scan::refusal;
 use git2::ErrorCode;
 use std::io;
 use std::path::Path;
-
-impl Error {
-    /// An input or output error with the path of the file.
-    pub fn io(path: &Path, source: io::Error) -> Self {
-        let message = format!("{}: {source}", path.display());
-        Self::new(Code::Io, message).with_hint(refusal(source.kind()))
-    }
-
-    /// Another process holds a lock; `what` says which.
-    pub fn busy(what: impl Into<String>) -> Self {
-        Self::new(Code::Busy, what).with_hint("try again".to_owned())
-    }
-
-    /// The branch moved after it was read.
-    pub fn moved() -> Self {
-        Self::new(Code::BranchMoved, "the branch moved while orch was working")
-            .with_hint("try again".to_owned())
-    }
-}
 
 /// Converts the error of opening a repository at this path.
 pub(super) fn opening(path: &Path, error: git2::Error) -> Error {
@@ -128,19 +110,6 @@ impl From<GitFault> for Error {
             }
         }
     }
-}
-
-/// The hint for an error of the file system.
-fn refusal(kind: io::ErrorKind) -> Option<String> {
-    let advice = match kind {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "the disk is full, but nothing was lost; free some space, then try again"
-        }
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
-        io::ErrorKind::PermissionDenied => "check its owner and permissions",
-        _ => return None,
-    };
-    Some(advice.to_owned())
 }
 
 /// Finds the system error in a message of libgit2 or git.

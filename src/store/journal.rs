@@ -5,7 +5,7 @@ use super::index::{IndexChange, IndexUpdate};
 use super::tree::blob_at;
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
-use crate::scan::FileStamp;
+use crate::scan::{FileStamp, io_error};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fs;
@@ -38,7 +38,7 @@ impl Store {
     /// yet.
     pub(super) fn write_journal(&self, journal: &Journal, before: Vec<PathBuf>) -> Result<(), Error> {
         let path = self.own(FILE);
-        fs::write(&path, journal.to_json().to_string()).map_err(|source| Error::io(&path, source))?;
+        fs::write(&path, journal.to_json().to_string()).map_err(|source| io_error(&path, source))?;
         let mut places = before;
         places.extend(path.parent().map(Path::to_owned));
         places.push(path);
@@ -56,7 +56,7 @@ impl Store {
         match fs::remove_file(&path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::io(&path, error)),
+            Err(error) => Err(io_error(&path, error)),
         }
     }
 

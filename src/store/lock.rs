@@ -11,6 +11,7 @@
 //! the lock is released, see [`IndexGate`].
 
 use super::{Error, Store, durable};
+use crate::scan::io_error;
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ impl Store {
             return Ok(());
         }
         tracing::warn!("removing the index lock of a killed process");
-        fs::remove_file(&lock).map_err(|source| Error::io(&lock, source))
+        fs::remove_file(&lock).map_err(|source| io_error(&lock, source))
     }
 
     /// The index of this work tree, even if a git hook runs with another one.
@@ -126,7 +127,7 @@ impl IndexLock<'_> {
         written.map_err(|error| {
             // If it cannot be removed now, the next update overwrites it.
             let _ = fs::remove_file(&self.next);
-            Error::io(&self.index, error)
+            io_error(&self.index, error)
         })
     }
 

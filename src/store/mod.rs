@@ -36,6 +36,7 @@ mod vet;
 mod tests;
 
 use crate::base::{Digest, Error, Patterns};
+use crate::scan::io_error;
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
@@ -146,7 +147,7 @@ impl Store {
         let Some(repo) = environment.open(start)? else { return Ok(None) };
         // In a bare repository commits can still be checked, as a hook on a server does.
         let root = repo.workdir().unwrap_or_else(|| repo.path());
-        let root = root.canonicalize().map_err(|source| Error::io(root, source))?;
+        let root = root.canonicalize().map_err(|source| io_error(root, source))?;
         Ok(Some(Self {
             repo,
             root,

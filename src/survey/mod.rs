@@ -27,7 +27,7 @@ pub use tasks::TaskRef;
 
 pub(crate) use sight::Placed;
 
-use crate::base::{Code, Diagnostic, Digest};
+use crate::base::{Code, Diagnostic, Digest, WorkflowName};
 use crate::config::{Commit as CommitMode, Config};
 use crate::scan::{Raw, Source, ValidationCache, WorkDir};
 use crate::store::{Environment, Store};
@@ -162,6 +162,15 @@ impl Workspace {
     #[must_use]
     pub fn findings(&self) -> &[Diagnostic] {
         &self.setting.findings
+    }
+
+    /// The same, without those about a workflow that `orch.toml` names but that is still to be made.
+    pub fn findings_before(&self, made: &WorkflowName) -> impl Iterator<Item = &Diagnostic> {
+        let is_awaited = move |finding: &Diagnostic| {
+            let mut unknown = self.setting.unknown_workflows.iter();
+            unknown.any(|unknown| unknown.name == *made && unknown.finding == *finding)
+        };
+        self.setting.findings.iter().filter(move |finding| !is_awaited(finding))
     }
 
     /// The repository. Returns an error if there is none.

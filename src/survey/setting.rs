@@ -2,7 +2,7 @@
 
 use super::loaded::{WorkflowCache, names};
 use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath};
-use crate::config::{self, Config};
+use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source};
 use crate::store::WorkTree;
@@ -21,6 +21,8 @@ pub(crate) struct Setting {
     pub workflows: WorkflowCache,
     /// The findings about `orch.toml` and the system directory.
     pub findings: Vec<Diagnostic>,
+    /// The workflows that `orch.toml` names but that do not exist; their findings are also in `findings`.
+    pub unknown_workflows: Vec<UnknownWorkflow>,
 }
 
 /// A source of texts.
@@ -51,7 +53,8 @@ impl Setting {
         let (config, mut findings) = config::parse(&text, config::FILE);
         findings.extend(unreadable);
         let (system, has_own_texts) = overlay(texts, &config.system, &mut findings);
-        findings.extend(config::unknown_workflows(&text, config::FILE, &names(&system)));
+        let unknown_workflows = config::unknown_workflows(&text, config::FILE, &names(&system));
+        findings.extend(unknown_workflows.iter().map(|unknown| unknown.finding.clone()));
         Self {
             config,
             system,
@@ -59,6 +62,7 @@ impl Setting {
             schemas: Schemas::default(),
             workflows: WorkflowCache::default(),
             findings,
+            unknown_workflows,
         }
     }
 

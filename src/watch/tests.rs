@@ -296,3 +296,23 @@ fn a_root_that_is_missing_is_an_error() {
     assert_eq!(error.code(), crate::base::Code::WatchFailed);
     assert!(error.message().starts_with("cannot watch /nowhere/at/all: "), "{error}");
 }
+
+#[test]
+fn new_targets_keep_the_handles_and_what_they_sent() {
+    let mut world = World::new(&["tasks", "work"], &["tasks"]);
+    let stop = world.watcher.stop_handle();
+    world.write("tasks/t/plan.json", "{}");
+    stop.wake();
+    let options = WatchOptions { reconcile: HANG * 2, ..WatchOptions::default() };
+    let root = world.root().to_owned();
+    world.watcher.retarget(&root, &[repo_path("work")], options.clone()).expect("the root is there");
+    assert_eq!(world.watcher.next(HANG), Some(Vec::new()), "the wake still counts");
+    world.write("work/t/plan.json", "{}");
+    let work = repo_path("work");
+    let signals = world.until(|signals| !signals.is_empty());
+    let is_below = |path: &RepoPath| path.below(&work).is_some();
+    assert!(matches!(&signals[..], [WatchSignal::Dirty(path), ..] if is_below(path)), "{signals:?}");
+    stop.stop();
+    world.watcher.retarget(&root, &[work], options).expect("the root is there");
+    assert_eq!(world.watcher.next(HANG), None, "the stop still counts");
+}

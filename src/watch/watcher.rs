@@ -72,19 +72,15 @@ impl Watcher {
     /// Scan after this call, so that no change falls in between. If listening is impossible, the watch starts
     /// by polling, and the first signal says so. Returns an error if `root` does not exist.
     pub fn new(root: &Path, targets: &[RepoPath], options: WatchOptions) -> Result<Self, Error> {
-        let root = root.canonicalize().map_err(|source| {
-            Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display()))
-        })?;
         let (sender, receiver) = channel();
-        let targets = outermost(targets);
         let mut watcher = Self {
-            root,
-            unarmed: targets.iter().cloned().collect(),
-            targets,
+            root: present(root)?,
+            targets: Vec::new(),
             notify: None,
             sender,
             receiver,
             debounce: Debounce::new(options.settle),
+            unarmed: BTreeSet::new(),
             rescan: (Instant::now(), ""),
             head: None,
             options,
@@ -92,13 +88,45 @@ impl Watcher {
             stopped: false,
             woken: false,
         };
-        if !watcher.options.poll {
-            watcher.listen();
-        }
-        watcher.arm();
-        watcher.schedule_rescan(Instant::now());
-        tracing::info!(listening = watcher.is_listening(), targets = ?watcher.targets, "watching");
+        watcher.begin(targets);
         Ok(watcher)
+    }
+
+    /// Watches other targets from now on. Every [`Stop`] of this watch stays valid, and a stop or a wake that
+    /// was already sent still counts; anything else that is not yet due is forgotten.
+    ///
+    /// Scan after this call. Returns an error, and changes nothing, if `root` does not exist.
+    pub fn retarget(
+        &mut self,
+        root: &Path,
+        targets: &[RepoPath],
+        options: WatchOptions,
+    ) -> Result<(), Error> {
+        self.root = present(root)?;
+        self.notify = None;
+        self.options = options;
+        while let Ok(message) = self.receiver.try_recv() {
+            if !matches!(message, WatcherMessage::Event(_)) {
+                self.take(message);
+            }
+        }
+        self.begin(targets);
+        Ok(())
+    }
+
+    /// Subscribes to `targets`, with nothing due.
+    fn begin(&mut self, targets: &[RepoPath]) {
+        self.targets = outermost(targets);
+        self.unarmed = self.targets.iter().cloned().collect();
+        self.debounce = Debounce::new(self.options.settle);
+        self.head = None;
+        self.failure = None;
+        if !self.options.poll {
+            self.listen();
+        }
+        self.arm();
+        self.schedule_rescan(Instant::now());
+        tracing::info!(listening = self.is_listening(), targets = ?self.targets, "watching");
     }
 
     /// A handle that stops this watch.
@@ -337,6 +365,12 @@ impl Watcher {
         self.failure.get_or_insert_with(|| advice(error, self.options.poll_interval));
         self.schedule_rescan(Instant::now());
     }
+}
+
+/// The root with its links resolved. Returns an error if it does not exist.
+fn present(root: &Path) -> Result<PathBuf, Error> {
+    root.canonicalize()
+        .map_err(|source| Error::new(Code::WatchFailed, format!("cannot watch {}: {source}", root.display())))
 }
 
 /// The distinct targets that are not inside another target.

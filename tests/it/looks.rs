@@ -13,12 +13,12 @@ use orch::{apply::Writer, decide::Ending, drive};
 use std::time::Duration;
 
 /// Whoever calls in this process: nothing is set but where programs are.
-fn caller() -> Caller {
+pub fn caller() -> Caller {
     Caller::from_environment(|name| (name == "PATH").then(|| "/usr/local/bin:/usr/bin:/bin".to_owned()))
 }
 
 /// A repository with one task, `t1`, in which this process may commit.
-fn world() -> World {
+pub fn world() -> World {
     let world = World::ready();
     world.git(&["config", "user.name", "Ann"]);
     world.git(&["config", "user.email", "ann@example.com"]);
@@ -27,7 +27,7 @@ fn world() -> World {
     world
 }
 
-fn open(world: &World) -> Workspace {
+pub fn open(world: &World) -> Workspace {
     Workspace::open(&world.root(), caller().environment).expect("a repository")
 }
 

@@ -4,7 +4,7 @@ mod files;
 
 use crate::harness::project;
 use orch::base::Code;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -146,6 +146,96 @@ fn imports_go_one_way() {
         let apart =
             APART.iter().filter(|(one, other)| *one == room && reached.iter().any(|room| room == other));
         wrong.extend(apart.map(|(_, other)| format!("{name} imports {other}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The types to which code adds inherent methods or functions.
+fn extended(code: &str) -> Vec<String> {
+    let is_first = |at: usize| code[..at].rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+    let heads = code.match_indices("impl").filter(|(at, _)| is_first(*at));
+    let heads = heads.filter_map(|(at, found)| code[at + found.len()..].split('{').next());
+    let named = heads.filter_map(|head| {
+        let head = if head.starts_with('<') { after_generics(head)? } else { head };
+        let is_inherent = head.starts_with(' ') && !format!("{head} ").contains(" for ");
+        let path = head.trim().trim_start_matches("dyn ").split(['<', '\n']).next()?;
+        let name = path.rsplit("::").next()?.trim();
+        let is_name = name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric);
+        (is_inherent && is_name).then(|| name.to_owned())
+    });
+    named.collect()
+}
+
+/// What follows the parameters in angle brackets at the start of `head`.
+fn after_generics(head: &str) -> Option<&str> {
+    let mut depth = 0;
+    let (end, _) = head.char_indices().find(|(at, c)| {
+        match c {
+            '<' => depth += 1,
+            '>' if !head[..*at].ends_with('-') => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    Some(&head[end + 1..])
+}
+
+/// The types that code declares, also within a macro.
+fn declared(code: &str) -> BTreeSet<String> {
+    let word = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let kinds = ["struct ", "enum ", "trait "].into_iter();
+    kinds.flat_map(|kind| code.split(kind).skip(1).map(word)).collect()
+}
+
+/// The aliases that code declares, each with the words of the parameters that it gives to a type.
+fn aliases(code: &str) -> Vec<(String, Vec<&str>)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    for rest in code.split("type ").skip(1) {
+        let Some((alias, meant)) = rest.split(';').next().and_then(|rest| rest.split_once('=')) else {
+            continue;
+        };
+        let Some((_, given)) = meant.split_once('<') else { continue };
+        let name = alias.chars().take_while(|c| is_word(*c)).collect();
+        found.push((name, given.split(|c| !is_word(c)).collect()));
+    }
+    found
+}
+
+#[test]
+fn additions_to_types_are_seen_in_every_form() {
+    for (code, expected) in [
+        ("impl Error {\n}", &["Error"][..]),
+        ("}\n\nimpl<'a, F: Fn(&str) -> bool> crate::base::Error<'a, F> {", &["Error"]),
+        ("impl<D: Dialect> Reader<D>\nwhere\n    D: Copy,\n{", &["Reader"]),
+        ("impl dyn Source {", &["Source"]),
+        ("impl From<io::Error> for Error {", &[]),
+        ("impl<T> From<T>\n    for Error {", &[]),
+        ("fn each(names: impl Iterator<Item = Name>) {", &[]),
+    ] {
+        assert_eq!(extended(code), expected, "{code}");
+    }
+}
+
+#[test]
+fn a_type_has_all_its_methods_in_the_room_that_declares_it() {
+    let sources = sources();
+    let mut types: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (_, room, text) in &sources {
+        types.entry(room).or_default().extend(declared(text));
+    }
+    for (_, room, text) in &sources {
+        // A type of another room with a parameter of this one is this one's own.
+        let own = types.entry(room).or_default();
+        let made =
+            aliases(text).into_iter().filter(|(_, words)| words.iter().any(|word| own.contains(*word)));
+        let made: Vec<String> = made.map(|(alias, _)| alias).collect();
+        own.extend(made);
+    }
+    let mut wrong = Vec::new();
+    for (name, room, text) in &sources {
+        let strange = extended(&code(text)).into_iter().filter(|found| !types[room.as_str()].contains(found));
+        wrong.extend(strange.map(|found| format!("{name} adds to {found}")));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

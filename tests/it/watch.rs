@@ -1,9 +1,14 @@
 //! `orch watch` in the background, while files come and go.
 
 use crate::harness::{World, eventually};
+use crate::looks::{caller, open, world};
+use orch::apply::Order;
+use orch::drive::{WatchEffect, WatchHandle, WatchLoop};
+use orch::survey::Error;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 const PLAN: &str =
     r#"{"id": "p", "title": "T", "brief": "B", "status": "final", "scope": {"in_scope": ["a"]}}"#;
@@ -124,7 +129,7 @@ fn a_quiet_repository_stays_quiet() {
     world.write("tasks/t1/planning/plan.json", PLAN);
     eventually("the task moves", || world.phase("t1") == "plan_review");
     let commits = world.git(&["rev-list", "--count", "HEAD"]);
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    std::thread::sleep(Duration::from_millis(700));
     assert_eq!(world.git(&["rev-list", "--count", "HEAD"]), commits);
     let (_, lines) = running.stop();
     assert!(
@@ -143,7 +148,95 @@ fn a_root_added_while_watching_is_watched() {
     eventually("a task of the new root moves", || {
         number += 1;
         world.write(&format!("work/n{number}/planning/plan.json"), PLAN);
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         (1..=number).any(|number| world.path(&format!("work/n{number}/state.json")).exists())
     });
+}
+
+/// A deadline that only turns a hang into a failure. Shorter than the interval of the rescans, each of which
+/// would also end the wait.
+const HANG: Duration = Duration::from_secs(30);
+
+/// Runs a watch in another thread and changes the settings once it watches. `reloaded` is called within the
+/// effect that the settings were read again. The channel is closed when the watch has ended.
+fn reloading(world: &World, reloaded: impl Fn(&WatchHandle) + Send + 'static) -> (WatchHandle, Receiver<()>) {
+    let watch = WatchLoop::new(open(world), caller(), false, false).expect("it listens");
+    let (handle, settings) = (watch.handle(), world.path("orch.toml"));
+    let (ends, ended) = channel();
+    let own = handle.clone();
+    std::thread::spawn(move || {
+        let done = watch.run::<Error>(&mut |_, effect| {
+            match effect {
+                WatchEffect::Watching { .. } => {
+                    std::fs::write(&settings, "[watch]\nreconcile_seconds = 600\n").expect("written");
+                }
+                WatchEffect::Reloaded => reloaded(&own),
+                _ => {}
+            }
+            Ok(())
+        });
+        done.expect("no error");
+        drop(ends);
+    });
+    (handle, ended)
+}
+
+#[test]
+fn a_stop_while_the_settings_are_read_again_ends_the_watch() {
+    let world = world();
+    let (_handle, ended) = reloading(&world, |handle| handle.stop());
+    assert_eq!(ended.recv_timeout(HANG), Err(RecvTimeoutError::Disconnected));
+}
+
+#[test]
+fn an_order_while_the_settings_are_read_again_is_answered() {
+    let world = world();
+    let task = open(&world).task("t1").expect("a task");
+    let (tell, answers) = channel();
+    let (handle, ended) = reloading(&world, move |handle| {
+        let order = Order::Override { to: Some("plan_review".to_owned()), reason: "now".to_owned() };
+        tell.send(handle.order(caller(), task.clone(), order)).expect("someone waits");
+    });
+    let answer = answers.recv_timeout(HANG).expect("the settings are read again");
+    let applied = answer.recv_timeout(HANG).expect("an answer").expect("it is executed");
+    assert_eq!(applied.steps.len(), 1);
+    handle.stop();
+    assert_eq!(ended.recv_timeout(HANG), Err(RecvTimeoutError::Disconnected));
+}
+
+#[test]
+fn every_step_of_a_long_batch_is_printed_with_its_number_its_time_and_its_actor() {
+    const STEPS: usize = 13;
+    let phases: String = (0..STEPS).map(|nth| format!("[phase.p{nth}]\nproduces = [\"go\"]\n\n")).collect();
+    let rules: String = (0..STEPS)
+        .map(|nth| {
+            let to = if nth + 1 == STEPS { "done".to_owned() } else { format!("p{}", nth + 1) };
+            format!(
+                "[[rule]]\nid = \"r{nth}\"\nfrom = \"p{nth}\"\nwhen = \"go.ready\"\nto = \"{to}\"\n\
+                 because = \"it goes on\"\n\n"
+            )
+        })
+        .collect();
+    let world = World::ready();
+    world.write(
+        "system/workflows/long.md",
+        format!(
+            "# Long\n\n```toml orch\n[workflow]\ntitle = \"Long\"\ninitial = \"p0\"\n\n[artifact.go]\n\
+             path = \"go.md\"\n\n{phases}[phase.done]\nterminal = true\n\n{rules}```\n"
+        ),
+    );
+    world.write("orch.toml", "[[root]]\npath = \"long/*\"\nworkflow = \"long\"\n");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("long/t/go.md", "Go.\n");
+    let ended = world.orch(&["watch", "--once", "--json"]).succeeds();
+    let events = ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let steps: Vec<serde_json::Value> = events
+        .map(|event: serde_json::Value| event["transition"].clone())
+        .filter(|step| step.is_object())
+        .collect();
+    assert_eq!(steps.len(), STEPS, "{steps:#?}");
+    for (step, seq) in steps.iter().zip(2..) {
+        assert_eq!(step["seq"], seq, "{step:#}");
+        assert!(step["at"].is_string() && step["actor"]["kind"].is_string(), "{step:#}");
+    }
 }

@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic};
-use crate::decide::{Decision, HistoryEntry, Transition};
+use crate::decide::Decision;
 use crate::drive::Controlled;
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{
@@ -176,34 +176,18 @@ pub(super) fn controlled(
 /// The lines to print for the transitions that were applied to a task.
 pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
     let workflow = applied.judged.workflow();
-    let lines = applied.steps.iter().zip(entries(applied)).map(|((transition, commit), entry)| {
-        let commit = commit.map(|commit| commit.to_string());
+    let lines = applied.steps.iter().map(|step| {
+        let commit = step.commit.map(|commit| commit.to_string());
         TransitionLine::of(&AppliedView {
             task: &applied.judged.task.id,
             directory: &applied.judged.task.directory,
             workflow,
-            transition,
-            entry,
+            transition: &step.transition,
+            entry: step.entry.as_ref(),
             commit: commit.as_deref(),
         })
     });
     lines.collect()
-}
-
-/// The history entry of each committed step, in the order of the steps: the last entries of the resulting
-/// state.
-fn entries(applied: &Applied) -> Vec<Option<&HistoryEntry>> {
-    let history = applied.judged.state().map(|state| state.history.as_slice()).unwrap_or_default();
-    let is_of = |entry: &HistoryEntry, made: &Transition| {
-        (entry.kind, &entry.from, &entry.to, &entry.reason) == (made.kind, &made.from, &made.to, &made.reason)
-    };
-    let mut latest = history.iter().rev();
-    let entry = |(made, commit): &(Transition, Option<_>)| {
-        latest.next().filter(|entry| commit.is_some() && is_of(entry, made))
-    };
-    let mut found: Vec<_> = applied.steps.iter().rev().map(entry).collect();
-    found.reverse();
-    found
 }
 
 /// Prints an answer that is plain text: unchanged, or as the `text` of one JSON document.

@@ -82,10 +82,7 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
 fn opened(name: &WorkflowName, context: &Context, ui: &Ui) -> Result<Workspace, Failure> {
     context.interrupts.listen();
     let workspace = Workspace::open(&context.start, context.caller.environment.clone())?;
-    let is_awaited = |finding: &&Diagnostic| {
-        finding.code == Code::ConfigValue && finding.message == format!("there is no workflow `{name}`")
-    };
-    for finding in workspace.findings().iter().filter(|finding| !is_awaited(finding)) {
+    for finding in workspace.findings_before(name) {
         ui.problem(&format!("{finding}"));
         if finding.is_error() {
             return Err(Failure::from(finding.clone()));

@@ -1,0 +1,24 @@
+//! Errors of the file system: their messages and hints.
+
+use crate::base::{Code, Error};
+use std::io;
+use std::path::Path;
+
+/// An input or output error with the path of the file.
+pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
+    let message = format!("{}: {source}", path.display());
+    Error::new(Code::Io, message).with_hint(refusal(source.kind()))
+}
+
+/// The hint for an error of the file system.
+pub(crate) fn refusal(kind: io::ErrorKind) -> Option<String> {
+    let advice = match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "the disk is full, but nothing was lost; free some space, then try again"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        io::ErrorKind::PermissionDenied => "check its owner and permissions",
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
