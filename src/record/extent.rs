@@ -17,6 +17,13 @@ pub struct LogExtent {
     pub end: Digest,
 }
 
+impl Default for LogExtent {
+    /// The extent of an empty log.
+    fn default() -> Self {
+        Self::of(&[])
+    }
+}
+
 impl LogExtent {
     /// The extent of a log with these bytes.
     #[must_use]

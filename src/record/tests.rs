@@ -181,16 +181,27 @@ fn a_patch_that_does_not_apply_is_a_fault_of_its_line() {
 
 #[test]
 fn the_end_of_a_log_tells_whether_a_state_was_written_with_it() {
+    fn whole(text: &str) -> LogPeek<'_> {
+        LogPeek::new(text.len() as u64, text.as_bytes())
+    }
     let (text, state) = steps(&State::default(), 3, 100);
     let extent = LogExtent::of(text.as_bytes());
-    let peek = |text: &str| LogPeek::new(text.len() as u64, &text.as_bytes()[text.len().min(200)..]);
-    let whole = |text: &str| LogPeek::new(text.len() as u64, text.as_bytes());
-    assert!(peek(&text).is_of(extent, &state.heads));
+    assert!(whole(&text).is_of(extent, &state.heads));
     assert!(whole(&text.replace('\n', "\r\n")).is_of(extent, &state.heads));
     let (more, _) = steps(&state, 1, 200);
     assert!(!whole(&format!("{text}{more}")).is_of(extent, &state.heads));
     assert!(!whole(&text[..text.len() - 1]).is_of(extent, &state.heads));
+    assert!(!whole(&text.replacen("reason", "raeson", 1)).is_of(extent, &state.heads), "an edit in place");
     assert!(!whole("").is_of(LogExtent::of(b""), &state.heads));
+    // Of a long log the end is enough, also with the line endings of a checkout.
+    let (text, state) = steps(&State::default(), 400, 200);
+    let extent = LogExtent::of(text.as_bytes());
+    for text in [text.clone(), text.replace('\n', "\r\n")] {
+        let end = |most: usize| &text.as_bytes()[text.len().saturating_sub(most)..];
+        assert!(text.len() > 100 << 10);
+        assert!(LogPeek::new(text.len() as u64, end(64 << 10)).is_of(extent, &state.heads));
+        assert!(LogPeek::new(text.len() as u64, text.as_bytes()).is_of(extent, &state.heads));
+    }
 }
 
 #[test]

@@ -263,7 +263,7 @@ impl Ended {
         self
     }
 
-    /// Asserts that stdout or stderr contains a text.
+    /// Asserts that stdout contains a text: the answer.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         self.holds("stdout", text)

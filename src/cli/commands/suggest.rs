@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::base::Diagnostic;
 use crate::drive::{self, Waited};
 use crate::survey::Workspace;
 use crate::view::layout::counted;

@@ -7,7 +7,12 @@ use std::fs;
 #[test]
 fn without_a_choice_it_is_the_pre_commit_hook() {
     let scene = Scene::new();
-    scene.world.orch(&["hook", "install"]).succeeds().says("pre-commit  installed\n").reports("in .git/hooks");
+    scene
+        .world
+        .orch(&["hook", "install"])
+        .succeeds()
+        .says("pre-commit  installed\n")
+        .reports("in .git/hooks");
     scene.commit().succeeds();
     assert_eq!(scene.seen(), "orch check --staged\n");
     assert_eq!(scene.world.dirty(), "");
@@ -37,7 +42,12 @@ fn a_directory_that_others_may_share_is_refused() {
     let shared = scene.beside("shared-hooks");
     fs::create_dir(&shared).expect("a directory");
     let refused = || {
-        scene.world.orch(&["hook", "install"]).ends(5).reports("shared-hooks").reports("core.hooksPath .githooks");
+        scene
+            .world
+            .orch(&["hook", "install"])
+            .ends(5)
+            .reports("shared-hooks")
+            .reports("core.hooksPath .githooks");
         assert_eq!(scene.world.orch_json(&["hook", "install"])["error"]["code"], "hooks-shared");
         assert_eq!(fs::read_dir(&shared).expect("listed").count(), 0);
         scene.world.orch(&["hook", "status"]).ends(1);

@@ -129,7 +129,10 @@ fn what_is_computed_on_a_list_is_computed_on_what_is_kept_of_it() {
 #[test]
 fn a_task_behind_a_link_is_left_alone() {
     let task = at_first(LOOP, "mv tasks/t elsewhere; ln -s ../elsewhere tasks/t");
-    task.run().ends(5).reports("tasks/t is a symbolic link").reports("replace the link with the directory itself");
+    task.run()
+        .ends(5)
+        .reports("tasks/t is a symbolic link")
+        .reports("replace the link with the directory itself");
     task.world.remove("tasks/t");
     std::fs::rename(task.world.path("elsewhere"), task.world.path("tasks/t")).expect("back again");
     task.run().succeeds();
