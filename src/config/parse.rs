@@ -339,7 +339,7 @@ mod tests {
             ("[watch]\nadopt = 1", "2:9: config-value: expected a list of strings, found an integer"),
             (
                 "[hook]\non_missing = 'blok'",
-                "2:12: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
+                "2:14: config-value: \"blok\" is unknown; did you mean \"block\"? The choices are \"pass\" and \"block\"",
             ),
             ("[hook]\ntimeout_seconds = 0", "2:19: config-value: 0 is out of range"),
             ("executor = 1", "1:12: config-value: expected a table, found an integer"),
