@@ -1,6 +1,7 @@
 //! File metadata that shows, without reading a file, that it is unchanged.
 
 use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +11,7 @@ use std::time::{Duration, SystemTime};
 /// clock: see [`FileStamp::is_recent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
-    /// Device and inode; zero where the system has none.
+    /// Device and inode.
     place: (u64, u64),
     length: u64,
     mode: u32,
@@ -27,7 +28,7 @@ impl FileStamp {
     #[must_use]
     pub fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
-        let (place, mode, changed) = details(metadata, modified);
+        let (place, mode, changed) = details(metadata);
         Some(Self { place, length: metadata.len(), mode, modified, changed })
     }
 
@@ -50,18 +51,12 @@ impl FileStamp {
     }
 }
 
-#[cfg(unix)]
-fn details(metadata: &Metadata, _modified: SystemTime) -> ((u64, u64), u32, SystemTime) {
-    use std::os::unix::fs::MetadataExt;
+/// The place of the file, its mode, and when anything about it changed.
+fn details(metadata: &Metadata) -> ((u64, u64), u32, SystemTime) {
     let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
     let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
     let changed = SystemTime::UNIX_EPOCH + seconds + rest;
     ((metadata.dev(), metadata.ino()), metadata.mode(), changed)
-}
-
-#[cfg(not(unix))]
-fn details(_metadata: &Metadata, modified: SystemTime) -> ((u64, u64), u32, SystemTime) {
-    ((0, 0), 0, modified)
 }
 
 #[cfg(test)]

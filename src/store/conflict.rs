@@ -4,7 +4,7 @@ use super::ls_files::{Listed, path_of};
 use super::{Error, Store, digest, durable, oid};
 use crate::base::{Digest, RepoPath};
 use git2::RepositoryState;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A git operation that waits to be continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,19 +126,5 @@ impl Store {
     #[must_use]
     pub fn has_merge_driver(&self, driver: &str) -> bool {
         self.repo.config().is_ok_and(|config| config.get_string(&format!("merge.{driver}.driver")).is_ok())
-    }
-
-    /// The attribute file of this clone, which takes precedence over committed ones.
-    #[must_use]
-    pub fn own_attributes(&self) -> PathBuf {
-        self.repo.commondir().join("info/attributes")
-    }
-
-    /// The value of a path's `merge` attribute.
-    #[must_use]
-    pub fn merge_attribute(&self, path: &RepoPath) -> Option<String> {
-        let flags = git2::AttrCheckFlags::default();
-        let value = self.repo.get_attr(Path::new(path.as_str()), "merge", flags).ok()??;
-        Some(value.to_owned())
     }
 }

@@ -159,7 +159,7 @@ impl Workspace {
     }
 
     fn look_so_far(&self, task: &TaskRef, head: Option<Head>, log_end: u64) -> Result<Sight, Error> {
-        let _span = tracing::debug_span!("judge", task = %task.id).entered();
+        let _span = tracing::debug_span!("look", task = %task.id).entered();
         let commit = head.as_ref().and_then(|head| head.commit);
         self.store.iter().for_each(Store::forget_attributes);
         let now = super::caller::present();

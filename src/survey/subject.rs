@@ -42,8 +42,6 @@ impl Workspace {
                 Runner::Stalled(why) => Some(view::RunnerView::Stalled(why)),
                 Runner::Interrupted => None,
             }),
-            extra_options: Vec::new(),
-            extra_diagnostics: Vec::new(),
         }
     }
 

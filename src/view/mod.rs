@@ -60,8 +60,8 @@ pub use text::suggestions;
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, Suggestions};
 
-use crate::base::{Diagnostic, RepoPath, Timestamp};
-use crate::decide::{Choice, Decision};
+use crate::base::{RepoPath, Timestamp};
+use crate::decide::Decision;
 use crate::workflow::{System, Workflow};
 use serde::Serialize;
 
@@ -86,10 +86,6 @@ pub struct Subject<'a> {
     pub system_dir: Option<&'a str>,
     /// What is known about a run of this task, if any.
     pub runner: Option<RunnerView<'a>>,
-    /// Commands that require knowledge of the environment, such as `git restore`; they come first.
-    pub extra_options: Vec<Choice>,
-    /// Findings that require knowledge of the environment.
-    pub extra_diagnostics: Vec<Diagnostic>,
 }
 
 /// What is known about a run of a task.

@@ -23,16 +23,11 @@ impl Suggestion {
             instructions: instructions_path(subject),
             inputs: EvidenceView::rows(&decision.inputs, subject.directory),
             expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
-            options: subject.extra_options.iter().chain(&decision.options).map(CommandView::of).collect(),
+            options: decision.options.iter().map(CommandView::of).collect(),
             moves: decision.moves.iter().map(Possible::of).collect(),
             evidence: EvidenceView::rows(&decision.evidence, subject.directory),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
-            diagnostics: decision
-                .diagnostics
-                .iter()
-                .chain(&subject.extra_diagnostics)
-                .map(Finding::of)
-                .collect(),
+            diagnostics: decision.diagnostics.iter().map(Finding::of).collect(),
             committed: subject.committed.clone(),
         }
     }

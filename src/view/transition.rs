@@ -55,13 +55,6 @@ pub struct TransitionLine {
 super::json::documents! { Transitions = "transitions" }
 
 impl Transitions {
-    /// Sets the diagnostics.
-    #[must_use]
-    pub fn noting(mut self, notes: &[Diagnostic]) -> Self {
-        self.diagnostics = notes.iter().map(Finding::of).collect();
-        self
-    }
-
     /// The envelope of these transitions.
     #[must_use]
     pub fn new(

@@ -7,7 +7,7 @@ use crate::config;
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
 use crate::view::{InitAnswer, pretty};
-use crate::workflow::{System, Workflow};
+use crate::workflow::Workflow;
 use std::path::Path;
 
 /// Set up a repository for orch.
@@ -160,7 +160,7 @@ fn write_system(workspace: &Workspace, made: &mut Made) -> Result<(), Failure> {
                 .hint(format!("orch workflow check {}", shell_word(&name)))
         })?;
         for path in texts_of(workflow) {
-            if let Some(text) = shipped_text(workspace.system(), &path) {
+            if let Some(text) = workspace.system().text(&path) {
                 made.file(&join(&directory, &path), text)?;
             }
         }
@@ -184,10 +184,6 @@ fn texts_of(workflow: &Workflow) -> Vec<String> {
     paths.sort();
     paths.dedup();
     paths
-}
-
-fn shipped_text<'s>(system: &'s System, path: &str) -> Option<&'s str> {
-    system.text(path)
 }
 
 /// Registers this program as the merge driver for task states if asked to. Returns whether one is registered

@@ -38,8 +38,6 @@ impl Sample {
             unmoved_since: None,
             system_dir: Some("system"),
             runner: self.runner,
-            extra_options: Vec::new(),
-            extra_diagnostics: Vec::new(),
         }
     }
 }
