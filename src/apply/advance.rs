@@ -431,8 +431,7 @@ fn refuse_unread(judged: &Sight) -> Result<(), Error> {
     if let Some(problem) = judged.observed.state.as_ref().and_then(|state| state.problems.first()) {
         // The state is written in place, and only a regular file can be replaced.
         let message = format!("{}: {}", judged.task.state_path(), problem.message);
-        let hint =
-            format!("remove it, and run the command again: {}", problem.hint.clone().unwrap_or_default());
+        let hint = "remove it, and run the command again; orch writes it from the log".to_owned();
         return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
     }
     if judged.observed.log == ObservedLog::Unreadable {

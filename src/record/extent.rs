@@ -2,19 +2,19 @@
 
 use crate::base::Digest;
 
-/// How many bytes at the end of a log its state vouches for. Reading twice as many is always enough, also
-/// where a checkout has converted line endings.
-const END: usize = 32 << 10;
+/// Up to how many bytes a state vouches for every line of its log.
+const SHORT: usize = 32 << 10;
 
-/// The size and the end of the log that a state was written with.
+/// The size of the log that a state was written with, and the digest of a short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogExtent {
     /// The number of lines.
     pub lines: u64,
     /// The number of bytes.
     pub bytes: u64,
-    /// The digest of the last 32 KiB, or of the whole log if it is shorter.
-    pub end: Digest,
+    /// The digest of the sorted lines, because merges may order them differently; `None` of a log that is
+    /// longer than 32 KiB.
+    pub digest: Option<Digest>,
 }
 
 impl Default for LogExtent {
@@ -30,29 +30,23 @@ impl LogExtent {
     pub fn of(log: &[u8]) -> Self {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let lines = log.iter().filter(|byte| **byte == b'\n').count();
-        Self { lines: count(lines), bytes: count(log.len()), end: end_of(log) }
-    }
-
-    /// Whether the end of a log vouches for all of it.
-    #[must_use]
-    pub fn is_whole(log: &[u8]) -> bool {
-        log.len() <= END
+        Self { lines: count(lines), bytes: count(log.len()), digest: digest_of(log) }
     }
 }
 
-/// The digest of the end of a log, without the carriage returns of a checkout.
-pub(super) fn end_of(log: &[u8]) -> Digest {
-    let plain: Vec<u8>;
-    let tail = &log[log.len().saturating_sub(2 * END)..];
-    let tail = if tail.contains(&b'\r') {
-        let pairs = tail.iter().zip(tail.iter().skip(1).map(Some).chain([None]));
-        plain = pairs
-            .filter(|(byte, next)| **byte != b'\r' || *next != Some(&b'\n'))
-            .map(|(byte, _)| *byte)
-            .collect();
-        plain.as_slice()
-    } else {
-        tail
-    };
-    Digest::of_blob(&tail[tail.len().saturating_sub(END)..])
+/// The digest of the sorted lines of a short log, without the carriage returns of a checkout.
+pub(super) fn digest_of(log: &[u8]) -> Option<Digest> {
+    if log.len() > 2 * SHORT {
+        return None;
+    }
+    let ends = log.split_inclusive(|byte| *byte == b'\n');
+    let mut lines: Vec<&[u8]> = ends
+        .map(|line| match line {
+            [text @ .., b'\r', b'\n'] | [text @ .., b'\n'] => text,
+            text => text,
+        })
+        .collect();
+    lines.sort_unstable();
+    let length = lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    (length <= SHORT).then(|| Digest::of_blob(&lines.join(&b'\n')))
 }

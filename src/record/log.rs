@@ -2,7 +2,7 @@
 //!
 //! The lines may be in any order and may repeat, because git's union merge produces such files.
 
-use super::extent::{LogExtent, end_of};
+use super::extent::{LogExtent, digest_of};
 use super::log_event::{LogEvent, NotAnEvent};
 use crate::base::{Code, Digest};
 use crate::decide::{HISTORY_WINDOW, HistoryEntry};
@@ -85,11 +85,17 @@ pub struct LogPeek<'t> {
 
 impl<'t> LogPeek<'t> {
     /// The peek of a log of `bytes` bytes. `tail` must contain at least the last line, and to compare it with
-    /// a state the last 64 KiB.
+    /// a state all of a log of up to 64 KiB.
     #[must_use]
     pub fn new(bytes: u64, tail: &'t [u8]) -> Self {
         let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         Self { bytes, last: std::str::from_utf8(last).ok().and_then(LogEvent::stated_id), tail }
+    }
+
+    /// Whether the last line has the id that its text hashes to.
+    fn is_last_intact(&self) -> bool {
+        let last = self.tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        std::str::from_utf8(last).is_ok_and(|line| LogEvent::read(line).is_ok())
     }
 
     /// Whether a state with these heads was written with this log. Line endings are ignored, because git may
@@ -99,7 +105,10 @@ impl<'t> LogPeek<'t> {
         let sizes = [extent.bytes, extent.bytes.saturating_add(extent.lines)];
         sizes.contains(&self.bytes)
             && self.last.is_some_and(|last| heads.contains(&last))
-            && end_of(self.tail) == extent.end
+            && match extent.digest {
+                Some(digest) => digest_of(self.tail) == Some(digest),
+                None => self.is_last_intact(),
+            }
     }
 }
 

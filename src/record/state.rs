@@ -30,11 +30,12 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
     if let Value::Object(own) = document(state, phase_key) {
         for (key, value) in own.into_iter().filter(|(key, _)| key != "$schema") {
             if key == "rev" && !state.foreign {
-                let LogExtent { lines, bytes, end } = log;
+                let LogExtent { lines, bytes, digest } = log;
+                let digest = digest.map(|digest| digest.to_string());
                 members.insert("heads".to_owned(), state.heads.iter().map(Digest::to_string).collect());
                 members.insert(
                     "transcript".to_owned(),
-                    json!({"lines": lines, "bytes": bytes, "end": end.to_string()}),
+                    json!({"lines": lines, "bytes": bytes, "digest": digest}),
                 );
             }
             members.insert(key, value);
@@ -48,8 +49,11 @@ pub fn write_state(state: &State, phase_key: &str, schema: &str, log: LogExtent)
 #[must_use]
 pub fn log_extent_in(value: &Value) -> Option<LogExtent> {
     let count = |key: &str| value.get("transcript")?.get(key)?.as_u64();
-    let end = Digest::parse(value.get("transcript")?.get("end")?.as_str()?)?;
-    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")?, end })
+    let digest = match value.get("transcript")?.get("digest")? {
+        Value::Null => None,
+        digest => Some(Digest::parse(digest.as_str()?)?),
+    };
+    Some(LogExtent { lines: count("lines")?, bytes: count("bytes")?, digest })
 }
 
 /// The name of the key that holds the phase in a state that `orch` wrote: the key after `workflow`.

@@ -1,6 +1,6 @@
 //! A record that is lost or broken: named, never reset, brought back on order.
 
-use crate::harness::World;
+use crate::harness::{World, started};
 
 fn walked() -> World {
     let world = World::ready();
@@ -157,4 +157,48 @@ fn a_task_of_which_only_the_transcript_is_left_is_not_forgotten() {
     assert_eq!(all["suggestions"][0]["task"], "t", "{all:#}");
     world.orch(&["recover", "t"]).succeeds();
     assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn a_log_that_was_edited_in_place_is_seen_by_every_command_also_where_head_holds_it() {
+    for committed in [false, true] {
+        let world = started("plan_review");
+        world.plan_review("t", true, 1);
+        let log = world.read("tasks/t/transcript.jsonl");
+        world.write("tasks/t/transcript.jsonl", log.replacen("was created", "Was created", 1));
+        if committed {
+            world.git(&["commit", "-q", "-a", "-m", "edited"]);
+        }
+        world.orch(&["check", "t"]).ends(1).says("log-changed").says("transcript.jsonl:1:1");
+        world.orch(&["next", "t"]).ends(1).reports("orch recover t");
+        world.orch(&["next", "t", "--dry-run"]).ends(1).reports("orch recover t");
+        let suggested = world.orch_json(&["suggest", "t"]);
+        assert_eq!(suggested["suggestions"][0]["kind"], "error", "{suggested:#}");
+        world.orch(&["recover", "t"]).succeeds();
+        world.orch(&["next", "t"]).succeeds();
+        assert_eq!(world.phase("t"), "codegen");
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_replaced_is_named_and_moves_nothing() {
+    let world = started("plan_review");
+    world.plan_review("t", true, 1);
+    world.remove("tasks/t/state.json");
+    std::fs::create_dir(world.path("tasks/t/state.json")).expect("a directory");
+    world.orch(&["check", "t"]).ends(1).says("is-a-directory").says("tasks/t/state.json");
+    world.orch(&["next", "t"]).ends(1).reports("tasks/t/state.json").reports("remove it");
+    std::fs::remove_dir(world.path("tasks/t/state.json")).expect("removed");
+    world.orch(&["next", "t"]).succeeds();
+}
+
+#[test]
+fn a_state_that_names_a_workflow_that_there_is_not_is_an_edited_one() {
+    let world = started("plan_review");
+    world.plan_review("t", true, 1);
+    let state = world.read("tasks/t/state.json");
+    world.write("tasks/t/state.json", state.replace("global-state-machine", "nonexistent"));
+    world.orch(&["suggest", "t"]).succeeds().says("state-edited");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "codegen");
 }

@@ -45,7 +45,7 @@ fn an_executor_that_prints_nothing_any_more_is_still_watched() {
     task.is_clean();
     let script = GOOD.replace("  polish)\n", "  polish)\n    exec 1>&- 2>&-; sleep 60\n");
     let task = Loop::with(&LOOP.replace("timeout = \"10s\"", "timeout = \"300ms\""), &script);
-    task.run().ends(1).says("polish failed: it took longer than 300ms");
+    task.run().ends(1).reports("polish failed: it took longer than 300ms");
     task.is_clean();
 }
 
@@ -64,7 +64,7 @@ fn nothing_that_an_executor_says_rules_the_terminal() {
   never)
 "#;
     let task = Loop::new(&GOOD.replace("  polish)\n", &format!("  polish)\n{fails}")));
-    let ended = task.run().ends(1).says("way");
+    let ended = task.run().ends(1).reports("way");
     assert!(!ended.stderr.contains('\u{1b}'), "{:?}", ended.stderr);
     task.is_clean();
 }
