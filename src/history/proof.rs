@@ -203,12 +203,7 @@ impl Proving<'_> {
         if is_merge && !is_one_side {
             return Ok(Some(Proof::forged(MERGED_AWAY)));
         }
-        let mut proof = dropped(self.returned(Proof::forged(self.what_is_lost()))?);
-        // The record of one side is honest by itself, but no one can tell whether the other had to go.
-        if is_merge && proof.standing == Standing::Restored {
-            proof.standing = Standing::Unverifiable;
-        }
-        Ok(Some(proof))
+        Ok(Some(dropped(self.returned(Proof::forged(self.what_is_lost()))?)))
     }
 
     fn what_is_lost(&self) -> String {

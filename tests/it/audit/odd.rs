@@ -229,17 +229,3 @@ fn a_task_that_is_older_than_its_repository_is_adopted_and_never_forged() {
         assert!(found.iter().skip(1).all(|standing| standing == "proven"), "{found:?}");
     }
 }
-
-#[test]
-fn a_merge_that_keeps_one_side_only_is_not_proven() {
-    let world = started("plan_review");
-    world.git(&["switch", "-q", "-c", "refused"]);
-    world.plan_review("t", false, 1);
-    world.orch(&["next", "t"]).succeeds();
-    world.git(&["switch", "-q", "main"]);
-    world.plan_review("t", true, 2);
-    world.orch(&["next", "t"]).succeeds();
-    world.git(&["merge", "-q", "--no-edit", "-s", "ours", "refused"]);
-    let change = last(&world, "unverifiable");
-    assert!(change["why"].as_str().expect("why").contains("drops the events"), "{change:#}");
-}
