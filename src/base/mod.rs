@@ -10,6 +10,7 @@ mod name;
 mod path;
 mod patterns;
 mod period;
+pub mod pointer;
 mod reason;
 mod shell;
 mod suggest;

@@ -1,6 +1,7 @@
 //! The workflow's own part of a state: changed by merge patches, compared, and kept within bounds.
 
 use crate::base::Reason;
+use crate::base::pointer::{child, unescape};
 use crate::workflow::{StateShape, is_within};
 use serde_json::{Map, Value};
 
@@ -54,7 +55,7 @@ pub fn patch(updates: &Map<String, Value>) -> Result<Vec<PatchOp>, Reason> {
 #[must_use]
 pub fn outside(ops: &[PatchOp], allowed: &[String]) -> Option<String> {
     ops.iter().find_map(|op| {
-        let pointer: String = op.path.iter().map(|key| format!("/{}", escape(key))).collect();
+        let pointer: String = op.path.iter().map(|key| child("", key)).collect();
         outside_at(pointer, &op.value, allowed)
     })
 }
@@ -64,9 +65,9 @@ fn outside_at(pointer: String, value: &Value, allowed: &[String]) -> Option<Stri
         return None;
     }
     match value {
-        Value::Object(members) if !members.is_empty() => members
-            .iter()
-            .find_map(|(key, value)| outside_at(format!("{pointer}/{}", escape(key)), value, allowed)),
+        Value::Object(members) if !members.is_empty() => {
+            members.iter().find_map(|(key, value)| outside_at(child(&pointer, key), value, allowed))
+        }
         _ => Some(pointer),
     }
 }
@@ -212,7 +213,7 @@ fn differs(
 ) -> Option<String> {
     let added = b.keys().filter(|key| !a.contains_key(*key));
     a.keys().chain(added).find_map(|key| {
-        let pointer = format!("{above}/{}", escape(key));
+        let pointer = child(above, key);
         if is_within(&pointer, allowed) {
             return None;
         }
@@ -241,14 +242,6 @@ pub(super) fn bound(shape: &StateShape, data: &mut Map<String, Value>) {
             set_pointer(data, pointer, last);
         }
     }
-}
-
-pub(super) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-fn unescape(segment: &str) -> String {
-    segment.replace("~1", "/").replace("~0", "~")
 }
 
 #[cfg(test)]

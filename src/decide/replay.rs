@@ -9,6 +9,7 @@ use super::{
     ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth,
     apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
+use crate::base::pointer::child;
 use crate::base::{Error, PhaseId};
 use crate::workflow::{Outcome, Workflow};
 use serde_json::Value;
@@ -247,7 +248,7 @@ pub fn difference(yielded: &Value, recorded: &Value, pointer: &str) -> Option<St
         (Value::Object(a), Value::Object(b)) => {
             let missing = b.keys().filter(|key| !a.contains_key(*key));
             a.keys().chain(missing).find_map(|key| {
-                let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                let pointer = child(pointer, key);
                 difference(a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null), &pointer)
             })
         }

@@ -4,6 +4,7 @@
 //! output is recorded. It also repeats a whole list to append one item, so the log of a task would grow with
 //! the square of its length.
 
+use crate::base::pointer::{child, escape, unescape};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
@@ -123,18 +124,6 @@ fn within(path: &mut String, key: &str, visit: impl FnOnce(&mut String)) {
     path.push_str(&escape(key));
     visit(path);
     path.truncate(length);
-}
-
-fn child(path: &str, key: &str) -> String {
-    format!("{path}/{}", escape(key))
-}
-
-fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-fn unescape(segment: &str) -> String {
-    segment.replace("~1", "/").replace("~0", "~")
 }
 
 /// Applies the operations to a document, in order.

@@ -88,14 +88,12 @@ impl<'t> LogPeek<'t> {
     /// a state all of a log of up to 64 KiB.
     #[must_use]
     pub fn new(bytes: u64, tail: &'t [u8]) -> Self {
-        let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        Self { bytes, last: std::str::from_utf8(last).ok().and_then(LogEvent::stated_id), tail }
+        Self { bytes, last: last_line(tail).and_then(LogEvent::stated_id), tail }
     }
 
     /// Whether the last line has the id that its text hashes to.
     fn is_last_intact(&self) -> bool {
-        let last = self.tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        std::str::from_utf8(last).is_ok_and(|line| LogEvent::read(line).is_ok())
+        last_line(self.tail).is_some_and(|line| LogEvent::read(line).is_ok())
     }
 
     /// Whether a state with these heads was written with this log. Line endings are ignored, because git may
@@ -110,6 +108,12 @@ impl<'t> LogPeek<'t> {
                 None => self.is_last_intact(),
             }
     }
+}
+
+/// The last line of a log that is not blank; `None` if it is not UTF-8.
+fn last_line(tail: &[u8]) -> Option<&str> {
+    let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    std::str::from_utf8(last).ok()
 }
 
 /// The sort key of events; every event sorts after those that it follows.

@@ -96,7 +96,7 @@ pub fn read_record(
     let own = OwnState::of(workflow, state);
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     // Of a long log the state vouches only for the size, so every line is read.
-    if LogExtent::of(bytes).digest.is_some()
+    if own.extent().is_some_and(|extent| extent.digest.is_some())
         && own.is_of(LogPeek::new(length, bytes))
         && let Some(state) = own.whole()
     {
@@ -162,10 +162,14 @@ impl<'t> OwnState<'t> {
         self.read.clone()
     }
 
+    /// What the state says of its log.
+    fn extent(&self) -> Option<LogExtent> {
+        self.file.and_then(|file| log_extent_in(file.value?))
+    }
+
     /// Whether the state was written with exactly this log.
     fn is_of(&self, log: LogPeek<'_>) -> bool {
-        let extent = self.file.and_then(|file| log_extent_in(file.value?));
-        extent.zip(self.read.as_ref()).is_some_and(|(extent, state)| log.is_of(extent, &state.heads))
+        self.extent().zip(self.read.as_ref()).is_some_and(|(extent, state)| log.is_of(extent, &state.heads))
     }
 
     fn defect(&self, workflow: &Workflow, folded: &State) -> StateDefect {

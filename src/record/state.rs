@@ -2,6 +2,7 @@
 
 use super::extent::LogExtent;
 use super::seal;
+use crate::base::pointer::child;
 use crate::base::{ActionName, ArtifactName, Code, Digest, PhaseId, Timestamp, WorkflowName};
 use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
@@ -236,7 +237,7 @@ impl StateReader {
     }
 
     fn actor(&mut self, name: &str, value: &Value, foreign: bool) -> Actor {
-        let pointer = format!("/actors/{}", escape(name));
+        let pointer = child("/actors", name);
         let Some(members) = value.as_object() else {
             if !foreign {
                 self.invalid(pointer, "an actor should be an object");
@@ -272,8 +273,7 @@ impl StateReader {
                 Ok(name) if digest.is_some() || value.is_null() => {
                     records.insert(name, digest);
                 }
-                _ => self
-                    .invalid(format!("{pointer}/{}", escape(name)), "the value should be a digest or null"),
+                _ => self.invalid(child(pointer, name), "the value should be a digest or null"),
             }
         }
         records
@@ -289,8 +289,7 @@ impl StateReader {
                 (Ok(name), Some(digests)) => {
                     spent.insert(name, digests);
                 }
-                _ => self
-                    .invalid(format!("{pointer}/{}", escape(name)), "the value should be a list of digests"),
+                _ => self.invalid(child(pointer, name), "the value should be a list of digests"),
             }
         }
         spent
@@ -363,10 +362,6 @@ pub(super) fn history_entry(value: &Value) -> Option<HistoryEntry> {
 
 fn text(members: &Map<String, Value>, key: &str) -> Option<String> {
     members.get(key)?.as_str().map(str::to_owned)
-}
-
-fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

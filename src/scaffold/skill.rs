@@ -4,6 +4,7 @@
 
 use super::fault::SkillFault;
 use super::field::{self, Field};
+use crate::base::pointer::child;
 use crate::base::{ActionName, Code, nearest};
 use crate::workflow::{Guard, RESERVED_KEYS};
 use serde_json::{Map, Value};
@@ -225,7 +226,7 @@ impl SkillReader {
                 && !object.contains_key(near)
             {
                 let fault =
-                    SkillFault::error(join(pointer, key), Code::SkillKey, format!("unknown key `{key}`"));
+                    SkillFault::error(child(pointer, key), Code::SkillKey, format!("unknown key `{key}`"));
                 self.faults.push(fault.hint(format!("did you mean `{near}`?")));
             }
         }
@@ -243,7 +244,7 @@ impl SkillReader {
         match object.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() || !needed => text.trim().to_owned(),
             Some(Value::String(_)) => {
-                self.error(&join(pointer, key), Code::SkillValue, format!("`{key}` is empty"));
+                self.error(&child(pointer, key), Code::SkillValue, format!("`{key}` is empty"));
                 String::new()
             }
             None | Some(Value::Null) => {
@@ -253,7 +254,7 @@ impl SkillReader {
                 String::new()
             }
             Some(_) => {
-                self.wrong(join(pointer, key), "a string");
+                self.wrong(child(pointer, key), "a string");
                 String::new()
             }
         }
@@ -263,7 +264,7 @@ impl SkillReader {
         match object.get(key) {
             None | Some(Value::Null) => 0,
             Some(value) => value.as_i64().unwrap_or_else(|| {
-                self.wrong(join(pointer, key), "a whole number");
+                self.wrong(child(pointer, key), "a whole number");
                 0
             }),
         }
@@ -278,7 +279,7 @@ impl SkillReader {
         match object.get(key) {
             Some(Value::Object(inner)) => Some(inner),
             Some(_) => {
-                self.wrong(join(pointer, key), "an object");
+                self.wrong(child(pointer, key), "an object");
                 None
             }
             None => {
@@ -298,7 +299,7 @@ impl SkillReader {
             Some(Value::Array(items)) => Some(items),
             None | Some(Value::Null) => None,
             Some(_) => {
-                self.wrong(join(pointer, key), "a list");
+                self.wrong(child(pointer, key), "a list");
                 None
             }
         }
@@ -316,7 +317,7 @@ impl SkillReader {
         }
         let mut found = Vec::new();
         for (index, item) in self.list(object, pointer, key).into_iter().flatten().enumerate() {
-            let at = format!("{}/{index}", join(pointer, key));
+            let at = format!("{}/{index}", child(pointer, key));
             match item.as_object() {
                 Some(item) => found.push((at, item)),
                 None => self.wrong(at, "an object"),
@@ -328,7 +329,7 @@ impl SkillReader {
     fn conditions(&mut self, object: &Map<String, Value>, pointer: &str, key: &str) -> Vec<Condition> {
         let mut found = Vec::new();
         for (index, item) in self.list(object, pointer, key).into_iter().flatten().enumerate() {
-            let pointer = format!("{}/{index}", join(pointer, key));
+            let pointer = format!("{}/{index}", child(pointer, key));
             match item.as_str() {
                 Some(text) => found.push(Condition { pointer, text: text.to_owned() }),
                 None => self.wrong(pointer, "a string"),
@@ -370,10 +371,6 @@ fn is_action(text: &str) -> bool {
 /// Whether two actions would share a prompt file on a file system that ignores case.
 fn is_same(one: &str, other: &str) -> bool {
     one.trim_end_matches('_').eq_ignore_ascii_case(other.trim_end_matches('_'))
-}
-
-fn join(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The members of an object as lines for people; empty for any other value.

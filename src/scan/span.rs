@@ -1,12 +1,13 @@
 //! Finds the bytes that a JSON pointer refers to; used only to show an error.
 
+use crate::base::pointer::unescape;
+
 /// The byte offset and length of the value at a pointer (RFC 6901) in a JSON text.
 ///
 /// `None` if the text has no such value or is not JSON.
 #[must_use]
 pub fn span(text: &str, pointer: &str) -> Option<(usize, usize)> {
-    let segments: Vec<String> =
-        pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
+    let segments: Vec<String> = pointer.split('/').skip(1).map(unescape).collect();
     let mut cursor = Cursor { bytes: text.as_bytes(), at: 0 };
     cursor.blank();
     for segment in &segments {
@@ -195,6 +196,7 @@ impl Cursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::pointer::child;
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
     use serde_json::Value;
 
@@ -239,8 +241,7 @@ mod tests {
                     .for_each(|(index, item)| pointers(item, &format!("{prefix}/{index}"), found));
             }
             Value::Object(members) => members.iter().for_each(|(key, item)| {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                pointers(item, &format!("{prefix}/{key}"), found);
+                pointers(item, &child(prefix, key), found);
             }),
             _ => {}
         }

@@ -136,16 +136,17 @@ impl Workspace {
     ///
     /// Returns an error if the source cannot be read or the workflow cannot be used.
     pub fn look(&self, task: &TaskRef) -> Result<Sight, Error> {
-        let store = self.store.as_ref().filter(|_| self.reads_work_dir());
-        let head = store.map(Store::head).transpose()?;
-        self.look_under(task, head)
+        self.look_under(task, self.head_to_look_at()?)
     }
 
     /// The same as [`Workspace::look`], but reads the whole log, however long it is.
     pub(crate) fn look_at_all(&self, task: &TaskRef) -> Result<Sight, Error> {
-        let store = self.store.as_ref().filter(|_| self.reads_work_dir());
-        let head = store.map(Store::head).transpose()?;
-        self.look_whole(task, head)
+        self.look_whole(task, self.head_to_look_at()?)
+    }
+
+    /// HEAD; `None` outside git, and if the workspace reads another source than the work tree.
+    fn head_to_look_at(&self) -> Result<Option<Head>, Error> {
+        self.store.as_ref().filter(|_| self.reads_work_dir()).map(Store::head).transpose()
     }
 
     /// Like [`Workspace::look`], with HEAD already read before any file of the task.

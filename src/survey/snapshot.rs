@@ -13,7 +13,8 @@ use crate::record::{
     TRANSCRIPT_FILE, believed_state, read_record, sides,
 };
 use crate::scan::{
-    Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe, parse_json,
+    Child, Entry, LogEnd, Observed, ObservedLog, ReadLimits, Source, ValidationCache, conflict, observe,
+    parse_json,
 };
 use crate::store::Store;
 use crate::workflow::Workflow;
@@ -110,30 +111,38 @@ impl Snapshot<'_> {
 
     /// The task in exactly this directory, if it is one.
     pub(crate) fn task_at(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
+        let Some(task) = self.possible_task(directory)? else { return Ok(None) };
+        let children = self.source.children(directory)?.unwrap_or_default();
+        Ok(self.holds_task(&task.workflow, directory, &children)?.then_some(task))
+    }
+
+    /// The task that this directory is if it contains a file of one.
+    fn possible_task(&self, directory: &RepoPath) -> Result<Option<TaskRef>, Error> {
         let roots = &self.setting.config.roots;
         let Some((root, id)) = roots.match_directory(directory) else { return Ok(None) };
         let Some(root) = roots.get(root) else { return Ok(None) };
-        if self.source.is_behind_link(directory)?
-            || self.source.other_repository(directory)?.is_some()
-            || !self.holds_task(&root.workflow, directory)?
-        {
+        if self.source.is_behind_link(directory)? || self.source.other_repository(directory)?.is_some() {
             return Ok(None);
         }
         Ok(TaskRef::new(id, directory.clone(), root.workflow.clone()).ok())
     }
 
-    /// Whether a directory contains a state, a log or an artifact.
-    fn holds_task(&self, workflow: &WorkflowName, directory: &RepoPath) -> Result<bool, Error> {
-        let Some(children) = self.source.children(directory)? else { return Ok(false) };
+    /// Whether a directory with these children contains a state, a log or an artifact.
+    fn holds_task(
+        &self,
+        workflow: &WorkflowName,
+        directory: &RepoPath,
+        children: &[Child],
+    ) -> Result<bool, Error> {
         Ok(children.iter().any(|child| is_record(&child.name))
             || self.holds_artifact(workflow, directory, children)?)
     }
 
     /// A finding if a directory in a place for tasks contains files of a task but has no valid name.
-    fn misnamed(&self, directory: &RepoPath) -> Result<Option<Diagnostic>, Error> {
+    fn misnamed(&self, directory: &RepoPath, children: &[Child]) -> Result<Option<Diagnostic>, Error> {
         let Some((root, error)) = self.setting.config.roots.misnamed(directory) else { return Ok(None) };
         let Some(root) = self.setting.config.roots.get(root) else { return Ok(None) };
-        if self.source.is_behind_link(directory)? || !self.holds_task(&root.workflow, directory)? {
+        if self.source.is_behind_link(directory)? || !self.holds_task(&root.workflow, directory, children)? {
             return Ok(None);
         }
         Ok(Some(misnamed(Code::BadTaskId, directory, &error.to_string())))
@@ -158,11 +167,13 @@ impl Snapshot<'_> {
             }
             children => children?.unwrap_or_default(),
         };
-        if let Some(task) = self.task_at(directory)? {
+        if let Some(task) = self.possible_task(directory)?
+            && self.holds_task(&task.workflow, directory, &children)?
+        {
             found.tasks.push(task);
             return Ok(());
         }
-        found.misnamed.extend(self.misnamed(directory)?);
+        found.misnamed.extend(self.misnamed(directory, &children)?);
         if depth >= MAX_DEPTH || self.source.other_repository(directory)?.is_some() {
             return Ok(());
         }
@@ -182,14 +193,14 @@ impl Snapshot<'_> {
         &self,
         workflow: &WorkflowName,
         directory: &RepoPath,
-        children: Vec<crate::scan::Child>,
+        children: &[Child],
     ) -> Result<bool, Error> {
         let Ok(loaded) = self.setting.workflow(workflow.as_str()) else { return Ok(false) };
         let Some(matcher) = loaded.matcher() else { return Ok(false) };
         let mut open: Vec<(String, bool)> = children
-            .into_iter()
+            .iter()
             .filter(|child| child.unnameable.is_none() && matcher.may_start_with(&child.name))
-            .map(|child| (child.name, child.is_directory))
+            .map(|child| (child.name.clone(), child.is_directory))
             .collect();
         while let Some((path, is_directory)) = open.pop() {
             if !is_directory {

@@ -50,14 +50,20 @@ fn watching(world: &World) -> (Watching, Counted) {
     (watching, counted)
 }
 
-#[test]
-fn one_artifact_and_one_commit_are_one_look() {
-    let world = world();
-    let (mut watching, before) = watching(&world);
+/// The same after a plan was written and its task has moved.
+fn watching_a_move(world: &World) -> (Watching, Counted) {
+    let (mut watching, before) = watching(world);
     world.plan("t1", 1);
     settle();
     let effects = watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
     assert!(matches!(effects.as_slice(), [WatchEffect::Moved(_)]), "one task has moved");
+    (watching, before)
+}
+
+#[test]
+fn one_artifact_and_one_commit_are_one_look() {
+    let world = world();
+    let (mut watching, before) = watching_a_move(&world);
     settle();
     // What git and the watch itself have written comes back as events.
     let effects = watching.take(vec![WatchEvent::Head, changed(&RECORD)]);
@@ -88,10 +94,7 @@ fn an_attribute_that_appears_between_two_looks_counts() {
 #[test]
 fn what_somebody_writes_beside_our_own_is_seen() {
     let world = world();
-    let (mut watching, _) = watching(&world);
-    world.plan("t1", 1);
-    settle();
-    watching.take(vec![changed(&["tasks/t1/planning/plan.json"])]);
+    let (mut watching, _) = watching_a_move(&world);
     // One event for both: our state, and a review of somebody else's.
     world.plan_review("t1", true, 1);
     settle();

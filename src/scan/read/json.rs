@@ -1,6 +1,7 @@
 //! Strict JSON: duplicate keys and inexact numbers are reported, and every problem has a position.
 
 use super::{ReadResult, conflict, text};
+use crate::base::pointer::escape;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use crate::scan::span::{key_span, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -176,7 +177,7 @@ impl Seed<'_> {
         {
             let mut noticed = self.0.borrow_mut();
             noticed.pointer.push('/');
-            noticed.pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
+            noticed.pointer.push_str(&escape(segment));
         }
         let result = inner();
         self.0.borrow_mut().pointer.truncate(before);

@@ -1,6 +1,7 @@
 //! TOML read as JSON; dates and times become text.
 
 use super::ReadResult;
+use crate::base::pointer::unescape;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::{Map, Number, Value};
 use std::ops::Range;
@@ -30,7 +31,7 @@ pub(super) fn locate(text: &str, pointer: &str, key: Option<&str>) -> Option<Ran
     let root = Spanned::new(table.span(), DeValue::Table(table.into_inner()));
     let mut here = &root;
     for segment in pointer.split('/').skip(1) {
-        let segment = segment.replace("~1", "/").replace("~0", "~");
+        let segment = unescape(segment);
         here = match here.get_ref() {
             DeValue::Table(table) => table.get(segment.as_str())?,
             DeValue::Array(items) => items.get(segment.parse::<usize>().ok()?)?,

@@ -4,6 +4,7 @@
 //! cannot exhaust the stack. Aliases are copied, up to a number of values in all.
 
 use super::ReadResult;
+use crate::base::pointer::child;
 use crate::base::{Code, Diagnostic, Place, RepoPath};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
@@ -211,10 +212,7 @@ impl Builder<'_> {
         // A mapping that expects a key stands for itself.
         let expects_key = matches!(self.open.last().map(|open| &open.kind), Some(OpenKind::Mapping(_, None)));
         let count = self.open.len() - usize::from(expects_key);
-        segments
-            .take(count)
-            .map(|segment| format!("/{}", segment.replace('~', "~0").replace('/', "~1")))
-            .collect()
+        segments.take(count).map(|segment| child("", &segment)).collect()
     }
 }
 

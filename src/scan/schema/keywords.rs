@@ -1,5 +1,6 @@
 //! The keywords of JSON Schema, and the schemas nested in a schema.
 
+use crate::base::pointer::child;
 use serde_json::{Map, Value};
 
 /// Every keyword of JSON Schema 2020-12 and its vocabularies.
@@ -80,7 +81,7 @@ pub(super) struct Subschema<'s> {
 pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Subschema<'s>> {
     let mut found = Vec::new();
     for (key, value) in schema.as_object().into_iter().flatten() {
-        let below = format!("{pointer}/{}", escaped(key));
+        let below = child(pointer, key);
         let same_value = matches!(
             key.as_str(),
             "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
@@ -89,7 +90,7 @@ pub(super) fn inner<'s>(schema: &'s Value, pointer: &str) -> Vec<Subschema<'s>> 
             "properties" | "patternProperties" | "$defs" | "dependentSchemas" | "definitions" => {
                 let members = value.as_object().into_iter().flat_map(Map::iter);
                 found.extend(members.map(|(name, schema)| Subschema {
-                    pointer: format!("{below}/{}", escaped(name)),
+                    pointer: child(&below, name),
                     schema,
                     same_value,
                 }));
@@ -128,9 +129,4 @@ pub(super) fn subschemas(schema: &Value) -> Vec<(String, &Value)> {
         found.push((pointer, schema));
     }
     found
-}
-
-/// A name as a segment of a JSON pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }

@@ -23,6 +23,12 @@ fn hide(world: &World) -> String {
     settings
 }
 
+/// Stages the settings that show the task again, with everything else.
+fn show(world: &World, settings: &str) {
+    world.write("orch.toml", settings);
+    world.git(&["add", "-A"]);
+}
+
 /// Expects that the hook refuses what is staged because of a commit, and commits it anyway. Expects the same of
 /// every other check of that commit.
 #[track_caller]
@@ -69,8 +75,7 @@ fn a_forgery_under_cover_of_the_settings_is_forged_when_the_task_is_shown_again(
         world.commit("hidden");
         skip(&world, "done", "accepted");
         world.commit("forged");
-        world.write("orch.toml", settings);
-        world.git(&["add", "-A"]);
+        show(&world, &settings);
         refused_everywhere(&world, "HEAD");
     }
 }
@@ -86,8 +91,7 @@ fn a_record_that_appears_out_of_sight_is_judged_when_it_is_shown() {
     world.plan("t", 1);
     skip(&world, "done", "accepted");
     world.commit("forged");
-    world.write("orch.toml", settings);
-    world.git(&["add", "-A"]);
+    show(&world, &settings);
     refused_everywhere(&world, "HEAD");
 }
 
@@ -120,8 +124,7 @@ fn a_merge_that_shows_a_task_shows_what_was_forged_on_the_other_side() {
     world.write("notes.md", "more\n");
     world.commit("elsewhere");
     world.git(&["merge", "-q", "--no-ff", "--no-commit", "work"]);
-    world.write("orch.toml", settings);
-    world.git(&["add", "-A"]);
+    show(&world, &settings);
     refused_everywhere(&world, "work");
 }
 
@@ -131,8 +134,7 @@ fn a_record_that_returns_unchanged_is_fine() {
     let settings = hide(&world);
     world.write("notes.md", "more\n");
     world.commit("elsewhere");
-    world.write("orch.toml", settings);
-    world.git(&["add", "-A"]);
+    show(&world, &settings);
     fine_everywhere(&world);
     world.orch(&["check", "--range", "HEAD"]).succeeds();
 }
@@ -145,8 +147,7 @@ fn steps_of_a_branch_that_shows_the_task_are_fine() {
     world.git(&["switch", "-q", "main"]);
     let settings = hide(&world);
     world.git(&["merge", "-q", "--no-ff", "-m", "merged", "work"]);
-    world.write("orch.toml", settings);
-    world.git(&["add", "-A"]);
+    show(&world, &settings);
     fine_everywhere(&world);
     world.orch(&["check", "--range", "HEAD"]).succeeds();
 }
@@ -160,8 +161,7 @@ fn honest_steps_that_were_committed_out_of_sight_are_proven() {
     world.git(&["switch", "-q", "main"]);
     let settings = hide(&world);
     world.git(&["cherry-pick", "main..work"]);
-    world.write("orch.toml", settings);
-    world.git(&["add", "-A"]);
+    show(&world, &settings);
     fine_everywhere(&world);
     // Recorded before the settings were committed.
     let world = World::ready();
@@ -181,8 +181,7 @@ fn a_record_forged_out_of_sight_is_no_record_to_go_back_to() {
     skip(&world, "done", "accepted");
     world.commit("forged");
     world.git(&["revert", "--no-edit", "HEAD"]);
-    world.write("orch.toml", settings);
-    world.git(&["add", "-A"]);
+    show(&world, &settings);
     fine_everywhere(&world);
     world.git(&["checkout", "-q", "HEAD~2", "--", "tasks"]);
     world.orch(&["check", "--staged"]).ends(1).says("is not what the rules yield");
