@@ -1,28 +1,17 @@
 //! Diagnostics: what is wrong, where, and what to type next. Every finding has this shape.
 
-use super::{Code, RepoPath};
+use super::{Code, RepoPath, words};
 use std::fmt;
 
-/// How serious a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Information; affects no verdict and no exit code.
-    Note,
-    /// Probably a mistake.
-    Warning,
-    /// Certainly wrong.
-    Error,
-}
-
-impl Severity {
-    /// The severity as printed: `note`, `warning` or `error`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+words! {
+    /// How serious a finding is.
+    pub enum Severity {
+        /// Information; affects no verdict and no exit code.
+        Note = "note",
+        /// Probably a mistake.
+        Warning = "warning",
+        /// Certainly wrong.
+        Error = "error",
     }
 }
 

@@ -2,7 +2,8 @@
 
 /// Declares an enum whose values files, documents and answers spell as the given texts.
 ///
-/// It has `ALL` (the list), `as_str` (value to text) and `named` (text to value).
+/// It has `ALL` (the list), `as_str` (value to text) and `named` (text to value). It serializes as its text, and
+/// tests describe it as an `enum` of a schema.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -26,6 +27,27 @@ macro_rules! words {
             #[must_use]
             pub fn named(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$word),)+ _ => None }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        #[cfg(test)]
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": [$($text),+] })
             }
         }
     };

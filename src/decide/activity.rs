@@ -131,7 +131,7 @@ pub fn pick(
     Ok(transition)
 }
 
-/// The transition of the rule that responds to this order in the current phase, if there is one.
+/// The transition of the rule that responds to this signal in the current phase, if there is one.
 #[must_use]
 pub fn signalled(
     workflow: &Workflow,
@@ -151,7 +151,7 @@ pub fn signalled(
     let fired = judge.lead(rule, to, &scope);
     Some(match fired.verdict {
         super::Verdict::Transition(transition) | super::Verdict::Handover { held: transition, .. } => {
-            Ok(Transition { kind: Kind::Order, ..*transition })
+            Ok(Transition { kind: Kind::Signal, ..*transition })
         }
         _ => Err(fired.reason.into()),
     })

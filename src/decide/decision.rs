@@ -201,7 +201,7 @@ words! {
         /// A question was answered, or an action picked.
         Answer = "answer",
         /// A person gave an order that a rule responds to.
-        Order = "order",
+        Signal = "signal",
         /// A run began.
         Start = "start",
         /// A run ended.

@@ -6,29 +6,12 @@
 //! added.
 
 use super::{Decision, Ending, ExpectState, Expectation, Verdict};
-use crate::base::{Code, PhaseId};
+use crate::base::{Code, PhaseId, words};
 use crate::workflow::{Owner, Workflow};
-
-/// A closed list of words with their spelling in JSON.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$word_meta:meta])* $word:ident = $text:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$word_meta])* $word),+ }
-
-        impl $name {
-            /// The word as JSON spells it.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$word => $text),+ }
-            }
-        }
-    };
-}
 
 words! {
     /// The kind of a decision.
-    DutyKind {
+    pub enum DutyKind {
         /// A transition is due.
         Transition = "transition",
         /// An action is due.
@@ -52,7 +35,7 @@ words! {
 
 words! {
     /// What has to be done.
-    Do {
+    pub enum Do {
         /// Write an artifact that is missing.
         Write = "write",
         /// Correct an artifact that is invalid.
@@ -76,7 +59,7 @@ words! {
 
 words! {
     /// The direction from one phase to another, in document order.
-    Direction {
+    pub enum Direction {
         /// The target is later.
         Advance = "advance",
         /// The target is the same phase.

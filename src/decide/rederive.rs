@@ -39,12 +39,12 @@ pub(super) fn rederive(
             let own = before_set(workflow, state, after, &ask.set);
             answered(workflow, state, facts, rule, ask, own, &entry.reason)
         }
-        (Kind::Order, Some(rule), _) => {
-            let signal = rule.on.ok_or_else(|| format!("rule `{}` responds to no order", rule.id))?;
+        (Kind::Signal, Some(rule), _) => {
+            let signal = rule.on.ok_or_else(|| format!("rule `{}` responds to no signal", rule.id))?;
             let moved =
-                signalled(workflow, state, facts, signal).ok_or("no rule responds to the order here")??;
+                signalled(workflow, state, facts, signal).ok_or("no rule responds to the signal here")??;
             if moved.rule.as_ref() != Some(&rule.id) || moved.to != entry.to {
-                return Err(format!("the order leads to `{}`, not to `{}`", moved.to, entry.to).into());
+                return Err(format!("the signal leads to `{}`, not to `{}`", moved.to, entry.to).into());
             }
             Ok(moved)
         }

@@ -122,7 +122,7 @@ fn follow(
         Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm | Kind::Merge => {
             ordered(workflow, state, facts, entry)?
         }
-        Kind::Run | Kind::Skip | Kind::Answer | Kind::Order | Kind::Start | Kind::End => {
+        Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => {
             let Some(after) = after else {
                 return Err(disproof(entry, "the state after the step is missing".to_owned()));
             };

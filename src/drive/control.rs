@@ -13,7 +13,7 @@ use crate::workflow::Signal;
 /// The outcome of a control request.
 pub enum Controlled {
     /// It was sent to the process that drives the task.
-    Told(Box<RunState>),
+    Sent(Box<RunState>),
     /// No process drives the task, so the request was executed at once: the run has ended, or a rule was
     /// applied.
     Done(Option<Box<Applied>>),
@@ -31,7 +31,7 @@ pub fn control(writer: &Writer<'_>, task: &TaskRef, request: ControlRequest) -> 
     let by = writer.stamp().by.name;
     for _ in 0..TRIES {
         let run = match files.send(Some(request), &by)? {
-            ControlOutcome::Sent(run) => return Ok(Controlled::Told(run)),
+            ControlOutcome::Sent(run) => return Ok(Controlled::Sent(run)),
             ControlOutcome::NoRunner(run) => run,
         };
         if !run.is_some_and(|run| concerns(request, &run)) {
@@ -81,7 +81,7 @@ pub fn resume(writer: &Writer<'_>, task: &TaskRef) -> Result<Controlled, Error> 
     let files = RunFiles::of(&writer.workspace.root, &task.directory);
     let by = writer.stamp().by.name;
     let run = match files.send(None, &by)? {
-        ControlOutcome::Sent(run) => return Ok(Controlled::Told(run)),
+        ControlOutcome::Sent(run) => return Ok(Controlled::Sent(run)),
         ControlOutcome::NoRunner(run) => run,
     };
     Ok(match answer_signal(writer, task, Signal::Resume)? {

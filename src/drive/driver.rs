@@ -171,7 +171,7 @@ impl Drive<'_> {
         let effect = self.machine.step(&now, event);
         if effect == RunEffect::Perform {
             let (number, started) = (self.machine.usage.turns, self.writer.now());
-            self.turn = Some(Turn { number, started, process: None });
+            self.turn = Some(Turn { number, started });
         }
         for news in std::mem::take(&mut self.machine.news) {
             match &news {

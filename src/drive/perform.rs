@@ -34,7 +34,7 @@ impl Drive<'_> {
         let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
         tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn started");
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
-        match self.listen(&executor, tell) {
+        match self.listen(&name, &executor, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
                 self.refuse_start(super::cannot_start(&why))
             }
@@ -74,7 +74,7 @@ impl Drive<'_> {
 
     /// Runs an executor. Its process group is recorded while it already works; if that fails, it works on,
     /// but a killed runner would leave it behind.
-    fn listen(&mut self, executor: &Executor, tell: &mut Tell<'_>) -> Result<Performed, Error> {
+    fn listen(&mut self, name: &str, executor: &Executor, tell: &mut Tell<'_>) -> Result<Performed, Error> {
         let (stop, files) = (self.stop.clone(), self.files.clone());
         let looked: Cell<Option<Instant>> = Cell::new(None);
         let wants_stop = || {
@@ -89,10 +89,7 @@ impl Drive<'_> {
         };
         let performed = executor.perform(&stop.running, &wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.process = Some(Process::new(group, at));
-                }
-                if let Err(error) = self.save() {
+                if let Err(error) = files.keep_process(name, &Process::new(group, at)) {
                     let message = format!("cannot record the start of the executor: {error}");
                     tell(&Happened::Note(&Diagnostic::warning(Code::RunUnrecorded, message)));
                 }
@@ -104,6 +101,7 @@ impl Drive<'_> {
                 tell(&Happened::Tick(Period::from_milliseconds(time)));
             }
         });
+        files.drop_process(name);
         performed.map_err(|source| io_error(&executor.log, source))
     }
 
@@ -145,8 +143,7 @@ impl Drive<'_> {
     /// Ends what an earlier runner left running, and reads the result it left.
     pub(super) fn look_back(&mut self, tell: &mut Tell<'_>) -> RunEffect {
         let name = self.work_name().unwrap_or_default();
-        let process = self.turn.as_mut().and_then(|turn| turn.process.take());
-        let process = process.filter(Process::is_of_this_boot);
+        let process = self.files.left_process(&name).filter(Process::is_of_this_boot);
         let (group, started) = process.map(|process| (process.group, process.started)).unzip();
         let was_running = end_leftovers(group, started.flatten(), &self.files.result(&name), GRACE);
         self.was_running |= was_running;

@@ -1,6 +1,6 @@
 //! The JSON documents `run.json` and `control.json`, and their conversion to and from the types of a run.
 
-use super::record::{Process, RunStanding, RunState, Turn, WorkState};
+use super::record::{RunStanding, RunState, Turn, WorkState};
 use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
 use crate::decide::{ControlRequest, Ending, Job, Mode, Precondition, Usage, Work, Worker};
 use serde::{Deserialize, Serialize};
@@ -53,10 +53,6 @@ struct WorkDocument {
     attempt: u32,
     turn: u32,
     started: Timestamp,
-    #[serde(deserialize_with = "Option::deserialize")]
-    group: Option<i32>,
-    group_started: Option<u64>,
-    boot: Option<String>,
     #[serde(with = "PreconditionDocument")]
     on: Precondition,
 }
@@ -155,7 +151,6 @@ impl WorkDocument {
             Job::Action { rule, .. } => ("action", Some(rule.clone())),
             Job::Agent(_) => ("agent", None),
         };
-        let process = state.turn.process.as_ref();
         Self {
             kind: kind.to_owned(),
             name: state.work.name().to_owned(),
@@ -163,9 +158,6 @@ impl WorkDocument {
             attempt: state.work.attempt,
             turn: state.turn.number,
             started: state.turn.started,
-            group: process.map(|process| process.group),
-            group_started: process.and_then(|process| process.started),
-            boot: process.and_then(|process| process.boot.clone()),
             on: state.work.precondition.clone(),
         }
     }
@@ -180,8 +172,6 @@ impl WorkDocument {
             ("agent", _) => Job::Agent(self.name),
             (kind, _) => return Err(unknown("kind of work", kind)),
         };
-        let (started, boot) = (self.group_started, self.boot);
-        let process = self.group.map(|group| Process { group, started, boot });
         Ok(WorkState {
             work: Work {
                 job,
@@ -190,7 +180,7 @@ impl WorkDocument {
                 again: None,
                 precondition: self.on,
             },
-            turn: Turn { number: self.turn, started: self.started, process },
+            turn: Turn { number: self.turn, started: self.started },
         })
     }
 }

@@ -8,7 +8,7 @@
 
 use super::document::{ControlDocument, RunDocument};
 use super::output::create_anew;
-use super::record::{RunStanding, RunState};
+use super::record::{Process, RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
 use crate::scan::{OWN_DIRECTORY, io_error, touch_regular};
@@ -140,6 +140,27 @@ impl RunFiles {
     #[must_use]
     pub fn left_result(&self, name: &str) -> Option<Result<Value, Reason>> {
         super::executor::read_result(&self.result(name))
+    }
+
+    fn process_file(&self, name: &str) -> PathBuf {
+        self.logs().join(format!("{name}.process.json"))
+    }
+
+    /// Stores the process group of a try, so that the next process can end it if this one is killed. It is not
+    /// synced, because a process does not outlive the machine. Returns an error if it cannot be written.
+    pub fn keep_process(&self, name: &str, process: &Process) -> Result<(), Error> {
+        self.replace(&self.process_file(name), process, false)
+    }
+
+    /// Removes the process group of a try that has ended.
+    pub fn drop_process(&self, name: &str) {
+        let _ = fs::remove_file(self.process_file(name));
+    }
+
+    /// The stored process group of a try; `None` if there is none.
+    #[must_use]
+    pub fn left_process(&self, name: &str) -> Option<Process> {
+        serde_json::from_slice(&durable::read_regular(&self.process_file(name))?).ok()
     }
 
     /// Takes the right to drive the task and writes the record that `make` derives from the last one. Drops

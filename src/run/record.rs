@@ -2,6 +2,7 @@
 
 use crate::base::Timestamp;
 use crate::decide::{Ending, Mode, Usage, Work};
+use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// The recorded state of a run.
@@ -59,19 +60,17 @@ pub struct Turn {
     pub number: u32,
     /// When the turn began.
     pub started: Timestamp,
-    /// The process group of the executor, once it is known.
-    pub process: Option<Process>,
 }
 
 /// A process group, distinguishable from later groups with the same id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// The id of the group.
     pub group: i32,
     /// The start time of its leader, in clock ticks after boot.
     pub started: Option<u64>,
     /// The id of the boot in which the group was started.
-    pub(super) boot: Option<String>,
+    boot: Option<String>,
 }
 
 impl Process {

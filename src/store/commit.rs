@@ -1,8 +1,8 @@
 //! Commits a batch: first builds the objects, then moves the branch, then updates files and index.
 
-use super::entries::Staged;
-use super::index::{IndexChange, IndexUpdate, refuse_unmerged};
-use super::journal::Journal;
+use super::durable::Prepared;
+use super::index::{IndexChange, refuse_unmerged};
+use super::journal::{Journal, JournalFile, PlacedFile};
 use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
@@ -10,11 +10,10 @@ use crate::base::{Class, Code, Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Index, IndexEntry, IndexTime, Oid, Tree};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -178,45 +177,41 @@ impl<'s> Transaction<'s> {
         }
         // Signing may wait for a person, so the index is not locked yet.
         let (built, objects) = self.build(planned, store.signs()?)?;
-        let journal = self.journal(planned, &built)?;
-        let written = store.write_journal(&journal, self.places_of(objects));
-        let (index, staged) = match written.and_then(|()| self.publish(planned, &built, &journal)) {
-            Ok(locked) => locked,
-            Err(error) => {
-                store.remove_journal()?;
-                return Err(error);
+        let mut journal = self.journal(planned, &built)?;
+        let published = self.publish(planned, &mut journal, objects).inspect_err(|_| {
+            if let Err(error) = store.take_back(&journal) {
+                tracing::warn!(error = error.logged(), "cannot take back an abandoned batch yet");
             }
-        };
+        });
+        let (prepared, left_staged) = published?;
         // The commits exist from here on; the next command completes whatever fails.
         let commits: Vec<Digest> = built.iter().copied().map(digest).collect();
         self.head.commit = commits.last().copied();
         for commit in &commits {
             tracing::info!(%commit, branch = self.head.branch.as_deref(), "committed");
         }
-        let own = placed(planned);
-        let bytes = |path: &RepoPath, _| match own.get(path) {
-            Some((bytes, _)) => Ok(Cow::Borrowed(*bytes)),
-            None => Err(Error::moved()),
-        };
-        let finished = store.finish_locked(&journal, &self.reference_places(), &bytes, (index, &staged));
-        let ((left_staged, placed), unfinished) = match finished {
-            Ok(done) => (done, store.remove_journal().err().map(|error| error.to_string())),
-            Err(error) => ((Vec::new(), Vec::new()), Some(error.to_string())),
+        let (placed, unfinished) = match self.place(&journal, prepared) {
+            Ok(placed) => (placed, store.remove_journal().err().map(|error| error.to_string())),
+            Err(error) => (Vec::new(), Some(error.to_string())),
         };
         if let Some(error) = &unfinished {
-            tracing::warn!(error, "committed, but could not update files or index yet");
+            tracing::warn!(error, "committed, but could not write the files yet");
         }
         Ok(Committed { commits, placed, left_staged, unfinished })
     }
 
-    /// Moves the branch if nothing has changed since it was evaluated. While the returned index is locked, no
-    /// other process can stage or check out anything.
+    /// Updates the index and moves the branch if nothing has changed since it was evaluated. Returns the
+    /// prepared files of the work tree, and the paths of which the user has staged another version.
+    ///
+    /// The lock of the branch is held while the index is written. A `git commit` that begins before the branch
+    /// moves therefore cannot move it, and one that begins after it finds the new index; otherwise it would
+    /// commit the old index on top of the new commit, which undoes it.
     fn publish(
         &self,
         planned: &[PlannedCommit],
-        built: &[Oid],
-        journal: &Journal,
-    ) -> Result<(IndexUpdate<'s>, Staged), Error> {
+        journal: &mut Journal,
+        objects: Vec<Oid>,
+    ) -> Result<(Prepared, Vec<RepoPath>), Error> {
         let store = self.store;
         let index = match store.begin_index_update() {
             Err(error) if error.class() == Class::Busy => return Err(Error::moved()),
@@ -224,14 +219,61 @@ impl<'s> Transaction<'s> {
         };
         let staged = store.staged_under(&index, &journal.index)?;
         refuse_unmerged(&staged)?;
+        let left_staged = staged.keep_due(&mut journal.index);
+        let prepared = self.prepare(planned, journal, objects)?;
         // Evaluating takes time; check again whether another operation has started.
         store.vet(&self.head)?;
         store.refuse_open_commit()?;
-        if store.head()? != self.head || !self.is_as_judged(planned) {
+        if store.head()? != self.head || !self.is_as_judged(journal) {
             return Err(Error::moved());
         }
-        self.move_branch(built.last(), planned)?;
-        Ok((index, staged))
+        let mut branch = self.lock_branch()?;
+        store.finish_index_update(index, &journal.index)?;
+        let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
+        let log = format!("commit: {subject}");
+        branch.set_target(&journal.reference, oid(journal.new)?, Some(&self.committer), &log)?;
+        branch.commit()?;
+        Ok((prepared, left_staged))
+    }
+
+    /// Writes the journal and the new files beside their targets, and syncs all of it together with the
+    /// objects.
+    fn prepare(
+        &self,
+        planned: &[PlannedCommit],
+        journal: &Journal,
+        objects: Vec<Oid>,
+    ) -> Result<Prepared, Error> {
+        let store = self.store;
+        // The journal is first, because the next command finds the temporary files by it.
+        let mut places = store.write_journal(journal)?.to_vec();
+        let own = placed(planned);
+        let files: Vec<_> = own.iter().map(|(path, (bytes, _))| (path.under(&store.root), *bytes)).collect();
+        if files.iter().any(|(path, _)| path.parent().is_some_and(|directory| !directory.is_dir())) {
+            // Someone has removed the task since it was evaluated.
+            return Err(Error::moved());
+        }
+        let prepared = Prepared::write(&files)?;
+        places.extend(prepared.temporaries());
+        places.extend(self.places_of(objects));
+        durable::sync(&places)?;
+        Ok(prepared)
+    }
+
+    /// Renames the prepared files to their targets, except those that someone has changed, and syncs them
+    /// together with the branch.
+    fn place(&self, journal: &Journal, prepared: Prepared) -> Result<Vec<PlacedFile>, Error> {
+        let store = self.store;
+        let is_judged = |file: &JournalFile| store.blob_on_disk(&file.path) == file.before;
+        let stamps = prepared.place(journal.files.iter().map(is_judged))?;
+        let reference = store.reference_file(&journal.reference);
+        let targets = journal.files.iter().map(|file| file.path.under(&store.root));
+        let changed: Vec<PathBuf> = targets.chain([reference.clone()]).collect();
+        let mut places = durable::directories_of(changed.iter().map(PathBuf::as_path));
+        places.push(reference);
+        durable::sync(&places)?;
+        let paths = journal.files.iter().map(|file| file.path.clone());
+        Ok(paths.zip(stamps).filter_map(|(path, stamp)| Some((path, stamp?))).collect())
     }
 
     /// Builds the chain of commits on the tree of HEAD. The cost depends on the depth of the paths, not on
@@ -327,14 +369,8 @@ impl<'s> Transaction<'s> {
     }
 
     /// Whether the files to be replaced still have the content that was evaluated.
-    fn is_as_judged(&self, planned: &[PlannedCommit]) -> bool {
-        planned.iter().flat_map(|one| &one.writes).all(|write| {
-            let present = || {
-                durable::read_regular(&write.path.under(&self.store.root))
-                    .map(|bytes| Digest::of_blob(&bytes))
-            };
-            write.place.is_none_or(|Replaces(judged)| present() == judged)
-        })
+    fn is_as_judged(&self, journal: &Journal) -> bool {
+        journal.files.iter().all(|file| self.store.blob_on_disk(&file.path) == file.before)
     }
 
     fn journal(&self, planned: &[PlannedCommit], built: &[Oid]) -> Result<Journal, Error> {
@@ -359,50 +395,60 @@ impl<'s> Transaction<'s> {
         }
         let files = placed(planned)
             .into_iter()
-            .map(|(path, (blob, judged))| (path.clone(), judged, Digest::of_blob(blob)))
+            .map(|(path, (blob, before))| JournalFile {
+                path: path.clone(),
+                before,
+                after: Digest::of_blob(blob),
+            })
             .collect();
         let reference = self.head.branch.clone().unwrap_or_else(|| "HEAD".to_owned());
         Ok(Journal { reference, new: digest(last), files, index: index.into_values().collect() })
     }
 
-    /// Moves the branch by compare-and-swap.
-    fn move_branch(&self, to: Option<&Oid>, planned: &[PlannedCommit]) -> Result<(), Error> {
+    /// Locks the branch, which must still be at the commit that was evaluated. While it is locked, no other
+    /// process can move it; dropping the lock leaves it where it is.
+    fn lock_branch(&self) -> Result<git2::Transaction<'s>, Error> {
         let repo = &self.store.repo;
-        let Some(to) = to else { return Ok(()) };
         let name = self.head.branch.as_deref().unwrap_or("HEAD");
-        let subject = planned.last().and_then(|one| one.message.lines().next()).unwrap_or_default();
-        let log = format!("commit: {subject}");
-        for attempt in 0..TRIES {
-            let moved = match self.head.commit {
-                Some(from) => repo.reference_matching(name, *to, true, oid(from)?, &log),
-                None => repo.reference(name, *to, false, &log),
-            };
-            match moved {
-                Ok(_) => return Ok(()),
-                Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
-                    return Err(Error::moved());
-                }
-                Err(error) if error.code() == ErrorCode::Locked && attempt + 1 < TRIES => {
+        let mut lock = repo.transaction()?;
+        let mut attempt = 0;
+        while let Err(error) = lock.lock_ref(name) {
+            attempt += 1;
+            match error.code() {
+                ErrorCode::Locked if attempt < TRIES => {
                     tracing::info!(attempt, "waiting: another git process holds the lock of the branch");
-                    sleep(Duration::from_millis(2 << attempt));
+                    sleep(Duration::from_millis(1 << attempt));
                 }
-                Err(error) if error.code() == ErrorCode::Locked => {
+                ErrorCode::Locked => {
                     return Err(Error::busy(format!("another git process holds the lock of {name}")));
                 }
-                Err(error) => return Err(error.into()),
+                _ => return Err(error.into()),
             }
         }
-        Err(Error::moved())
+        let now = match repo.find_reference(name) {
+            Ok(reference) => reference.target().map(digest),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                self.refuse_taken_name(name)?;
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if now == self.head.commit { Ok(lock) } else { Err(Error::moved()) }
     }
 
-    /// The files and directories to sync after the branch has moved.
-    fn reference_places(&self) -> Vec<PathBuf> {
-        let repo = &self.store.repo;
-        let path = match &self.head.branch {
-            Some(branch) => repo.commondir().join(branch),
-            None => repo.path().join("HEAD"),
-        };
-        path.parent().map(Path::to_owned).into_iter().chain([path.clone()]).collect()
+    /// Refuses a first commit on a branch whose name is a directory of another branch, or lies below one.
+    fn refuse_taken_name(&self, name: &str) -> Result<(), Error> {
+        let is_below =
+            |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+        for other in self.store.repo.references()?.names() {
+            let other = other?;
+            if is_below(other, name) || is_below(name, other) {
+                let message = format!("the branch {name} cannot be created, because {other} exists");
+                let hint = "switch to a branch with another name".to_owned();
+                return Err(Error::new(Code::BranchTaken, message).with_hint(hint));
+            }
+        }
+        Ok(())
     }
 }
 

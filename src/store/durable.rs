@@ -5,7 +5,9 @@ use crate::scan::{FileStamp, io_error, open_regular};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// The prefix of temporary file names; git and the watch ignore them.
 pub const TEMPORARY: &str = ".orch-tmp";
@@ -34,31 +36,46 @@ pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// Replaces several files, each atomically, and returns the stamp of each. Returns an error if one cannot be
 /// written.
 pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Option<FileStamp>>, Error> {
-    write_all_after(&[], files)
-}
-
-/// Like [`write_all`], but first syncs the files in `before`.
-pub fn write_all_after(
-    before: &[PathBuf],
-    files: &[(PathBuf, &[u8])],
-) -> Result<Vec<Option<FileStamp>>, Error> {
-    let mut written = Vec::new();
-    for (path, bytes) in files {
-        written.push((path, beside(path, bytes)?));
-    }
-    let mut places = before.to_vec();
-    places.extend(written.iter().map(|(_, file)| file.path().to_owned()));
-    sync(&places)?;
-    let mut stamps = Vec::new();
-    for (path, file) in written {
-        // Taken before other processes can see the file, because afterwards it may be replaced.
-        let ours = file.as_file().metadata().ok().as_ref().and_then(FileStamp::of);
-        file.persist(path).map_err(|error| io_error(path, error.error))?;
-        let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
-        stamps.push(FileStamp::at(path).filter(is_ours));
-    }
+    let prepared = Prepared::write(files)?;
+    sync(&prepared.temporaries())?;
+    let stamps = prepared.place(iter::repeat(true))?;
     sync(&directories_of(files.iter().map(|(path, _)| path.as_path())))?;
     Ok(stamps)
+}
+
+/// New contents of files, each written to a temporary file beside its target. Dropping it removes them.
+pub struct Prepared(Vec<(PathBuf, NamedTempFile)>);
+
+impl Prepared {
+    /// Writes the temporary files, without syncing them. Returns an error if one cannot be written.
+    pub fn write(files: &[(PathBuf, &[u8])]) -> Result<Self, Error> {
+        let each = |(path, bytes): &(PathBuf, &[u8])| Ok((path.clone(), beside(path, bytes)?));
+        files.iter().map(each).collect::<Result<_, Error>>().map(Self)
+    }
+
+    /// The paths of the temporary files.
+    #[must_use]
+    pub fn temporaries(&self) -> Vec<PathBuf> {
+        self.0.iter().map(|(_, file)| file.path().to_owned()).collect()
+    }
+
+    /// Renames the temporary files that are still wanted to their targets, without syncing the directories.
+    /// `wanted` yields one value for each file, in the order given to [`Self::write`]. Returns the stamp of
+    /// each file, or `None` for one that is not wanted or that someone has changed since, and an error if a
+    /// rename fails.
+    pub fn place(self, wanted: impl IntoIterator<Item = bool>) -> Result<Vec<Option<FileStamp>>, Error> {
+        let each = |((path, file), is_wanted): ((PathBuf, NamedTempFile), bool)| {
+            if !is_wanted {
+                return Ok(None);
+            }
+            // Taken before other processes can see the file, because afterwards it may be replaced.
+            let ours = file.as_file().metadata().ok().as_ref().and_then(FileStamp::of);
+            file.persist(&path).map_err(|error| io_error(&path, error.error))?;
+            let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
+            Ok(FileStamp::at(&path).filter(is_ours))
+        };
+        self.0.into_iter().zip(wanted).map(each).collect()
+    }
 }
 
 /// The parent directories of these files, without duplicates.
@@ -69,7 +86,7 @@ pub fn directories_of<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<PathBuf>
 }
 
 /// Writes the bytes to a temporary file beside `path`, without syncing it.
-fn beside(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, Error> {
+fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile, Error> {
     let fail = |source| io_error(path, source);
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(directory).map_err(fail)?;

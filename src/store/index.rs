@@ -1,7 +1,7 @@
-//! Updates the index after the branch has moved, without touching what the user has staged.
+//! Updates the index for a commit, without touching what the user has staged.
 //!
-//! git's index lock is taken before the branch moves, and the index is read under that lock; libgit2 reads
-//! before it locks and would lose concurrent changes. A plain index is written here, because starting git for
+//! git's index lock is taken, and the index is read under that lock; libgit2 reads before it locks and would
+//! lose concurrent changes. A plain index is written here, because starting git for
 //! that is the slowest step in a large repository. Any other index is written by git.
 
 use super::entries::{IndexEntry, IndexFile, Staged};
@@ -12,6 +12,7 @@ use super::update_index::GitUpdate;
 use super::{Error, Store};
 use crate::base::{Class, Code, Digest, RepoPath, command};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
+use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,7 +20,7 @@ use std::thread::sleep;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A change of one path by the commit: blob and mode before and after.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct IndexChange {
     pub path: RepoPath,
     pub before: Option<(Digest, i32)>,
@@ -37,7 +38,7 @@ pub(super) enum IndexUpdate<'s> {
     Ours(Box<PlainUpdate<'s>>),
     /// A git process.
     Git(GitUpdate),
-    /// Unknown: git keeps its lock elsewhere, so it is called last, when everything else is done.
+    /// No one: git keeps its lock elsewhere, and takes it when it writes.
     Unlocked,
 }
 
@@ -71,24 +72,30 @@ fn time_to_keep(index: &IndexFile, metadata: &Metadata) -> Option<FileTimes> {
     is_racy.then(|| FileTimes::new().set_modified(written))
 }
 
-/// The edits that bring these paths up to date, and the paths of which the user has staged another version.
-pub(super) fn edits_for<'c>(changes: &'c [IndexChange], staged: &Staged) -> (Vec<Edit<'c>>, Vec<RepoPath>) {
-    let mut edits = Vec::new();
-    let mut left = Vec::new();
-    for change in changes {
-        let entry = staged.entries.get(change.path.as_str());
-        let present = entry.map(|entry| (entry.blob, entry.mode));
-        let intended = change.before.is_none() && entry.is_some_and(|entry| entry.intended);
-        if present == change.after && !intended {
-            continue;
-        }
-        if present == change.before || intended {
-            edits.push(Edit { path: &change.path, entry: change.after });
-        } else {
-            left.push(change.path.clone());
-        }
+impl Staged {
+    /// Keeps the changes that must be written, and drops those that the index already has or of which the user
+    /// has staged another version. Returns the paths of the latter.
+    pub(super) fn keep_due(&self, changes: &mut Vec<IndexChange>) -> Vec<RepoPath> {
+        let mut left = Vec::new();
+        changes.retain(|change| {
+            let entry = self.entries.get(change.path.as_str());
+            let present = entry.map(|entry| (entry.blob, entry.mode));
+            let intended = change.before.is_none() && entry.is_some_and(|entry| entry.intended);
+            if present == change.after && !intended {
+                return false;
+            }
+            let is_due = present == change.before || intended;
+            if !is_due {
+                left.push(change.path.clone());
+            }
+            is_due
+        });
+        left
     }
-    (edits, left)
+}
+
+fn edits_of(changes: &[IndexChange]) -> Vec<Edit<'_>> {
+    changes.iter().map(|change| Edit { path: &change.path, entry: change.after }).collect()
 }
 
 impl Store {
@@ -145,45 +152,42 @@ impl Store {
         }
     }
 
-    /// Updates the entries of these paths, given as `staged` under the lock, and releases the lock. Returns
-    /// the paths of which the user has staged another version.
+    /// Writes these changes, which the index read under the lock does not have, and releases the lock.
     pub(super) fn finish_index_update(
         &self,
         update: IndexUpdate<'_>,
-        changes: &[IndexChange],
-        staged: &Staged,
-    ) -> Result<Vec<RepoPath>, Error> {
-        let (edits, left) = edits_for(changes, staged);
-        if edits.is_empty() {
-            return Ok(left);
+        due: &[IndexChange],
+    ) -> Result<(), Error> {
+        if due.is_empty() {
+            return Ok(());
         }
         let is_written = match update {
-            IndexUpdate::Ours(update) => update.write(&edits)?,
-            IndexUpdate::Git(process) => process.write(&edits).map(|()| true)?,
+            IndexUpdate::Ours(update) => update.write(&edits_of(due))?,
+            IndexUpdate::Git(process) => process.write(&edits_of(due)).map(|()| true)?,
             IndexUpdate::Unlocked => false,
         };
-        if is_written { Ok(left) } else { patiently(|| self.sync_by_git(changes)) }
+        if is_written { Ok(()) } else { patiently(|| self.sync_by_git(due.to_vec())) }
     }
 
-    /// Like [`Self::finish_index_update`], but takes the lock first.
+    /// Brings the index up to date with these changes. Returns the paths of which the user has staged another
+    /// version, and an error if the index cannot be read or written.
     pub(super) fn sync_index(&self, changes: &[IndexChange]) -> Result<Vec<RepoPath>, Error> {
-        let (edits, left) = edits_for(changes, &self.staged(changes)?);
-        if edits.is_empty() {
+        let mut due = changes.to_vec();
+        let left = self.staged(changes)?.keep_due(&mut due);
+        if due.is_empty() {
             return Ok(left);
         }
         patiently(|| {
             let update = self.begin_index_update()?;
-            let staged = self.staged_under(&update, changes)?;
-            self.finish_index_update(update, changes, &staged)
+            let mut due = changes.to_vec();
+            let left = self.staged_under(&update, changes)?.keep_due(&mut due);
+            self.finish_index_update(update, &due).map(|()| left)
         })
     }
 
-    fn sync_by_git(&self, changes: &[IndexChange]) -> Result<Vec<RepoPath>, Error> {
-        let (edits, left) = edits_for(changes, &self.staged(changes)?);
-        if !edits.is_empty() {
-            self.update_by_git(&edits)?;
-        }
-        Ok(left)
+    fn sync_by_git(&self, mut changes: Vec<IndexChange>) -> Result<(), Error> {
+        self.staged(&changes)?.keep_due(&mut changes);
+        if changes.is_empty() { Ok(()) } else { self.update_by_git(&edits_of(&changes)) }
     }
 
     /// The index entries of these paths.

@@ -1,30 +1,34 @@
-//! The journal of a commit in progress, from which the next command completes a killed one.
+//! The journal of a commit in progress, from which the next command completes or takes back a killed one.
 
-use super::entries::Staged;
-use super::index::{IndexChange, IndexUpdate};
+use super::index::IndexChange;
 use super::tree::blob_at;
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
 use crate::scan::{FileStamp, io_error};
-use serde_json::{Value, json};
-use std::borrow::Cow;
+use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// One batch: the new commit of the branch, and what must follow.
-#[derive(Debug, Clone, PartialEq)]
+/// One batch: the new commit of the branch, and the files and index entries that go with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub reference: String,
     pub new: Digest,
-    /// The files to write to the work tree: path, digest before, and blob after.
-    pub files: Vec<(RepoPath, Option<Digest>, Digest)>,
+    pub files: Vec<JournalFile>,
+    /// The index entries that this batch changes.
     pub index: Vec<IndexChange>,
 }
 
-/// Provides the bytes of a file to write, by path and blob.
-pub(super) type Bytes<'b> = dyn Fn(&RepoPath, Digest) -> Result<Cow<'b, [u8]>, Error> + 'b;
+/// A file to write to the work tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct JournalFile {
+    pub path: RepoPath,
+    /// The content that was evaluated; `None` if there was no file.
+    pub before: Option<Digest>,
+    pub after: Digest,
+}
 
 /// A file written to the work tree, with its stamp.
 pub(super) type PlacedFile = (RepoPath, FileStamp);
@@ -32,17 +36,17 @@ pub(super) type PlacedFile = (RepoPath, FileStamp);
 const FILE: &str = "journal.json";
 
 impl Store {
-    /// Writes the journal and syncs it together with `before`. Returns an error if that fails.
+    /// Writes the journal, and returns what must be synced before anything else is changed. Returns an error
+    /// if it cannot be written.
     ///
-    /// It need not be written atomically: an incomplete journal belongs to a batch whose branch has not moved
-    /// yet.
-    pub(super) fn write_journal(&self, journal: &Journal, before: Vec<PathBuf>) -> Result<(), Error> {
+    /// It need not be written atomically: an incomplete journal belongs to a batch that has not changed
+    /// anything yet.
+    pub(super) fn write_journal(&self, journal: &Journal) -> Result<[PathBuf; 2], Error> {
         let path = self.own(FILE);
-        fs::write(&path, journal.to_json().to_string()).map_err(|source| io_error(&path, source))?;
-        let mut places = before;
-        places.extend(path.parent().map(Path::to_owned));
-        places.push(path);
-        durable::sync(&places)
+        let fail = |source| io_error(&path, source);
+        let text = serde_json::to_vec(journal).map_err(|error| fail(error.into()))?;
+        fs::write(&path, text).map_err(fail)?;
+        Ok([self.repo.path().join("orch"), path])
     }
 
     /// Whether a batch is in progress, or was when its process died.
@@ -74,83 +78,81 @@ impl Store {
         }
     }
 
-    /// Completes or removes what a killed process left. The caller holds the lock.
+    /// Completes or takes back what a killed process left. The caller holds the lock.
     pub(super) fn finish_leftovers(&self) -> Result<(), Error> {
-        let Ok(text) = fs::read_to_string(self.own(FILE)) else { return Ok(()) };
-        let journal = serde_json::from_str(&text).ok().and_then(|value| Journal::from_json(&value));
-        if let Some(journal) = &journal {
-            self.clear_lock(journal);
+        let Ok(text) = fs::read(self.own(FILE)) else { return Ok(()) };
+        let Ok(journal) = serde_json::from_slice::<Journal>(&text) else { return self.remove_journal() };
+        self.clear_lock(&journal);
+        for file in &journal.files {
+            self.remove_temporary(&file.path);
         }
-        if let Some(journal) = journal
-            && self.has_happened(&journal)?
-        {
+        if self.has_happened(&journal)? {
             tracing::warn!(commit = %journal.new, "finishing what a killed process left");
-            for (path, ..) in &journal.files {
-                self.remove_temporary(path);
-            }
             self.finish(&journal)?;
+            self.remove_journal()
+        } else {
+            self.take_back(&journal)
         }
+    }
+
+    /// Restores the index of a batch whose branch has not moved, and removes the journal. Returns an error if
+    /// the index cannot be written; then the journal stays for the next command.
+    pub(super) fn take_back(&self, journal: &Journal) -> Result<(), Error> {
+        let head = self.head_tree()?;
+        let mut changes = Vec::new();
+        for IndexChange { path, before, after } in &journal.index {
+            // HEAD may be another branch by now, or the user may have committed what is staged.
+            if blob_in(head.as_ref(), path)? == before.map(|(blob, _)| blob) {
+                changes.push(IndexChange { path: path.clone(), before: *after, after: *before });
+            }
+        }
+        self.sync_index(&changes)?;
         self.remove_journal()
     }
 
-    /// Writes the files and updates the index after the branch has moved. Returns the paths of which the user
-    /// has staged another version.
+    /// Writes the files and updates the index after the branch has moved.
     ///
     /// Writes and stages only what HEAD contains: another branch may be checked out by now, or the user may
     /// have committed since.
-    pub(super) fn finish(&self, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
-        let stored = |_: &RepoPath, blob| Ok(Cow::Owned(self.repo.find_blob(oid(blob)?)?.content().to_vec()));
-        self.sync_index(&self.place(journal, &[], &stored)?.0)
-    }
-
-    /// Like [`Self::finish`], with the index lock already held; also syncs `before`, takes contents from
-    /// `bytes`, and returns the written files.
-    pub(super) fn finish_locked<'b>(
-        &self,
-        journal: &Journal,
-        before: &[PathBuf],
-        bytes: &Bytes<'b>,
-        (index, staged): (IndexUpdate<'_>, &Staged),
-    ) -> Result<(Vec<RepoPath>, Vec<PlacedFile>), Error> {
-        let (changes, placed) = self.place(journal, before, bytes)?;
-        Ok((self.finish_index_update(index, &changes, staged)?, placed))
-    }
-
-    /// Writes the files. Returns the index changes that HEAD still contains, and the written files.
-    fn place<'b>(
-        &self,
-        journal: &Journal,
-        before: &[PathBuf],
-        bytes: &Bytes<'b>,
-    ) -> Result<(Vec<IndexChange>, Vec<PlacedFile>), Error> {
+    fn finish(&self, journal: &Journal) -> Result<(), Error> {
         let head = self.head_tree()?;
-        let at_head = |path: &RepoPath| head.as_ref().map_or(Ok(None), |tree| blob_at(tree, path));
         let mut files = Vec::new();
-        for (path, judged, after) in &journal.files {
-            let target = path.under(&self.root);
-            let present = durable::read_regular(&target).map(|bytes| Digest::of_blob(&bytes));
-            if present == *judged && at_head(path)? == Some(*after) {
-                files.push((path, target, bytes(path, *after)?));
+        for JournalFile { path, before, after } in &journal.files {
+            if self.blob_on_disk(path) == *before && blob_in(head.as_ref(), path)? == Some(*after) {
+                let blob = self.repo.find_blob(oid(*after)?)?;
+                files.push((path.under(&self.root), blob));
             }
         }
-        let (paths, files): (Vec<&RepoPath>, Vec<(PathBuf, &[u8])>) =
-            files.iter().map(|(path, target, bytes)| (*path, (target.clone(), &**bytes))).unzip();
-        let stamps = durable::write_all_after(before, &files)?;
-        let placed = paths.into_iter().cloned().zip(stamps);
-        let placed = placed.filter_map(|(path, stamp)| Some((path, stamp?))).collect();
+        let files: Vec<_> = files.iter().map(|(path, blob)| (path.clone(), blob.content())).collect();
+        durable::write_all(&files)?;
         let mut changes = Vec::new();
         for change in &journal.index {
-            if at_head(&change.path)? == change.after.map(|(blob, _)| blob) {
+            if blob_in(head.as_ref(), &change.path)? == change.after.map(|(blob, _)| blob) {
                 changes.push(change.clone());
             }
         }
-        Ok((changes, placed))
+        self.sync_index(&changes).map(drop)
+    }
+
+    /// The digest of a regular file in the work tree, of the bytes as they are.
+    pub(super) fn blob_on_disk(&self, path: &RepoPath) -> Option<Digest> {
+        durable::read_regular(&path.under(&self.root)).map(|bytes| Digest::of_blob(&bytes))
+    }
+
+    /// The file of a branch, or of a detached HEAD.
+    pub(super) fn reference_file(&self, reference: &str) -> PathBuf {
+        match reference {
+            "HEAD" => self.repo.path().join(reference),
+            branch => self.repo.commondir().join(branch),
+        }
     }
 
     /// Removes the lock file of the branch if it belongs to the killed process: it contains the batch's last
     /// commit or nothing, and does not change.
     fn clear_lock(&self, journal: &Journal) {
-        let lock = self.repo.commondir().join(format!("{}.lock", journal.reference));
+        let mut lock = self.reference_file(&journal.reference).into_os_string();
+        lock.push(".lock");
+        let lock = PathBuf::from(lock);
         let is_ours = || {
             let held = fs::read_to_string(&lock).ok()?;
             (held.trim().is_empty() || held.trim() == journal.new.to_string()).then_some(())
@@ -183,46 +185,6 @@ impl Store {
     }
 }
 
-impl Journal {
-    fn to_json(&self) -> Value {
-        let id = |digest: &Digest| Value::from(digest.to_string());
-        let side = |side: &Option<(Digest, i32)>| match side {
-            Some((digest, mode)) => json!({"blob": id(digest), "mode": mode}),
-            None => Value::Null,
-        };
-        json!({
-            "ref": self.reference,
-            "new": id(&self.new),
-            "files": self.files.iter().map(|(path, before, after)| {
-                json!({"path": path.as_str(), "before": before.as_ref().map(id), "after": id(after)})
-            }).collect::<Vec<_>>(),
-            "index": self.index.iter().map(|change| {
-                json!({"path": change.path.as_str(), "before": side(&change.before), "after": side(&change.after)})
-            }).collect::<Vec<_>>(),
-        })
-    }
-
-    fn from_json(value: &Value) -> Option<Self> {
-        let path = |value: &Value| RepoPath::new(value["path"].as_str()?).ok();
-        let id = |value: &Value| value.as_str().and_then(Digest::parse);
-        let side = |value: &Value| Some((id(&value["blob"])?, i32::try_from(value["mode"].as_i64()?).ok()?));
-        let files = value["files"].as_array()?.iter();
-        let index = value["index"].as_array()?.iter();
-        Some(Self {
-            reference: value["ref"].as_str()?.to_owned(),
-            new: id(&value["new"])?,
-            files: files
-                .map(|file| Some((path(file)?, id(&file["before"]), id(&file["after"])?)))
-                .collect::<Option<_>>()?,
-            index: index
-                .map(|change| {
-                    Some(IndexChange {
-                        path: path(change)?,
-                        before: side(&change["before"]),
-                        after: side(&change["after"]),
-                    })
-                })
-                .collect::<Option<_>>()?,
-        })
-    }
+fn blob_in(tree: Option<&git2::Tree<'_>>, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    tree.map_or(Ok(None), |tree| blob_at(tree, path))
 }

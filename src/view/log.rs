@@ -60,7 +60,7 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
         Kind::Create | Kind::Advance | Kind::Run | Kind::Start | Kind::Answer => Style::Good,
         Kind::End => Style::Dim,
         Kind::Regress | Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => Style::Warn,
-        Kind::Skip | Kind::Order | Kind::Merge => Style::Warn,
+        Kind::Skip | Kind::Signal | Kind::Merge => Style::Warn,
     };
     let mut row = vec![styled(step.at.as_deref().unwrap_or_default(), Style::Dim)];
     if several {

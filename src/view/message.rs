@@ -87,7 +87,7 @@ impl Message<'_> {
             Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => true,
             Kind::Merge => transition.by_human,
             Kind::Create | Kind::Advance | Kind::Regress => false,
-            Kind::Run | Kind::Skip | Kind::Answer | Kind::Order | Kind::Start | Kind::End => false,
+            Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => false,
         };
         if ordered {
             trailers.push(("Orch-Override", one_line(&transition.reason)));

@@ -33,7 +33,6 @@ mod tests;
 mod text;
 mod transition;
 mod wire;
-mod words;
 
 pub use action_prompt::action_prompt;
 pub use answer::{

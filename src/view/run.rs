@@ -53,17 +53,17 @@ pub struct RunReport {
     pub options: Vec<Vec<String>>,
 }
 
-/// The result of an order to a run.
+/// The result of a control request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControlReport {
     /// The id of the task.
     pub task: String,
-    /// The order.
+    /// The request.
     #[cfg_attr(test, schemars(extend("enum" = ["pause", "resume", "stop"])))]
-    pub order: &'static str,
-    /// `told` if a process runs the task and was told, `done` if the order was carried out at once.
-    #[cfg_attr(test, schemars(extend("enum" = ["told", "done"])))]
+    pub request: &'static str,
+    /// `sent` if a process runs the task and received the request, `done` if it was executed at once.
+    #[cfg_attr(test, schemars(extend("enum" = ["sent", "done"])))]
     pub effect: &'static str,
     /// The recorded steps.
     pub transitions: Vec<TransitionLine>,

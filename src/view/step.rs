@@ -23,7 +23,7 @@ pub struct StepView {
     pub from: Option<String>,
     /// The phase that was entered.
     pub to: String,
-    /// The kind of step. `run`, `skip`, `answer`, `order`, `start` and `end` are recorded within a phase.
+    /// The kind of step. `run`, `skip`, `answer`, `signal`, `start` and `end` are recorded within a phase.
     pub kind: Kind,
     /// The action that the step records.
     pub action: Option<String>,

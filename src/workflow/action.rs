@@ -76,7 +76,7 @@ pub struct Limits {
 }
 
 words! {
-    /// An order of a person that a rule may respond to.
+    /// A start or a control request that a rule may respond to.
     pub enum Signal {
         /// `orch run`.
         Start = "start",

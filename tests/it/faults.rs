@@ -1,7 +1,8 @@
 //! Killed processes, several at once, a user at work beside: nothing is lost, nothing runs twice.
 
-use crate::harness::World;
+use crate::harness::{World, eventually, executable};
 use crate::setting;
+use serde_json::json;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -241,14 +242,7 @@ fn leftovers_do_not_reach_another_branch() {
     // As if killed right after the branch moved: the journal is there, nothing else is.
     let state = world.git(&["rev-parse", "HEAD:tasks/t1/state.json"]);
     let new = world.git(&["rev-parse", "HEAD"]);
-    let journal = format!(
-        "{{\"ref\": \"refs/heads/main\", \"new\": \"{}\", \
-         \"files\": [{{\"path\": \"tasks/t1/state.json\", \"before\": null, \"after\": \"{state}\"}}], \
-         \"index\": [{{\"path\": \"tasks/t1/state.json\", \"before\": null, \
-         \"after\": {{\"blob\": \"{state}\", \"mode\": 33188}}}}]}}",
-        new.trim(),
-        state = state.trim(),
-    );
+    let journal = journal(&new, &[("tasks/t1/state.json", &state)]);
     world.git(&["switch", "-q", "other"]);
     world.write(".git/orch/journal.json", &journal);
     world.orch(&["status"]).succeeds();
@@ -262,4 +256,95 @@ fn leftovers_do_not_reach_another_branch() {
     world.orch(&["status"]).succeeds().says("t1");
     assert_eq!(world.dirty(), "");
     assert!(!world.path(".git/orch/journal.json").exists());
+}
+
+/// The journal of a batch that adds these files, given as path and blob, with the commit `new`.
+fn journal(new: &str, files: &[(&str, &str)]) -> String {
+    let files = files.iter().map(|(path, blob)| (path, blob.trim()));
+    let (files, index): (Vec<_>, Vec<_>) = files
+        .map(|(path, blob)| {
+            let file = json!({"path": path, "before": null, "after": blob});
+            (file, json!({"path": path, "before": null, "after": [blob, 0o100_644]}))
+        })
+        .unzip();
+    json!({"reference": "refs/heads/main", "new": new.trim(), "files": files, "index": index}).to_string()
+}
+
+#[test]
+fn a_kill_between_the_index_and_the_branch_takes_the_index_back() {
+    let world = World::ready();
+    world.write("mine.txt", "staged by the user\n");
+    world.git(&["add", "mine.txt"]);
+    let before = world.git(&["ls-files", "-s"]);
+    world.orch(&["new", "t1"]).succeeds();
+    let new = world.git(&["rev-parse", "HEAD"]);
+    let names = ["tasks/t1/state.json", "tasks/t1/transcript.jsonl"];
+    let blobs = names.map(|name| world.git(&["rev-parse", &format!("HEAD:{name}")]));
+    // As if killed right after the index was written: the branch has not moved, no file is in place.
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    for name in names {
+        world.remove(name);
+    }
+    let files: Vec<(&str, &str)> = names.into_iter().zip(blobs.iter().map(String::as_str)).collect();
+    world.write(".git/orch/journal.json", journal(&new, &files));
+    world.write("tasks/t1/.orch-tmp1234", "half of a file");
+    world.orch(&["status"]).succeeds();
+    assert_eq!(world.git(&["ls-files", "-s"]), before, "what the user staged is staged, and nothing else");
+    assert!(!world.path(".git/orch/journal.json").exists());
+    assert!(!world.path("tasks/t1/.orch-tmp1234").exists());
+    world.orch(&["new", "t1"]).succeeds();
+    assert_eq!(world.dirty(), "A  mine.txt\n");
+}
+
+/// A `git commit` that reads HEAD before the branch moves and the index after it, or the other way round, must
+/// not undo the move.
+#[test]
+fn a_commit_that_begins_while_a_move_is_under_way_undoes_nothing() {
+    let world = World::ready();
+    world.orch(&["new", "t1"]).succeeds();
+    world.plan("t1", 1);
+    // git runs this hook when the new index is in place, and waits for it: the widest possible window.
+    world.write(
+        ".git/hooks/post-index-change",
+        "#!/bin/sh\n[ -e .git/tried ] && exit 0\ntouch .git/tried\n\
+         unset GIT_INDEX_FILE GIT_DIR\n\
+         git commit -q --allow-empty -m mine 2> .git/said && echo committed >> .git/said\n",
+    );
+    executable(&world.path(".git/hooks/post-index-change"));
+    world.orch(&["next", "t1"]).succeeds().says("planning -> plan_review");
+    let said = world.read(".git/said");
+    assert!(said.contains("cannot lock ref"), "{said}");
+    assert!(world.git(&["log", "-1", "--format=%s"]).contains("planning -> plan_review"));
+    assert_eq!(world.dirty(), "");
+    world.orch(&["audit"]).succeeds();
+}
+
+#[test]
+fn commits_beside_our_moves_undo_nothing() {
+    let world = World::ready();
+    let count = rounds(8);
+    for number in 0..count {
+        world.orch(&["new", &format!("t{number}")]).succeeds();
+        world.write(&format!("tasks/t{number}/planning/plan.json"), PLAN);
+    }
+    thread::scope(|scope| {
+        let ours = scope.spawn(|| {
+            for number in 0..count {
+                // orch refuses while a `git commit` is open.
+                eventually("orch may commit", || world.orch(&["next", &format!("t{number}")]).code == 0);
+            }
+        });
+        let mut made = 0;
+        while !ours.is_finished() {
+            // git refuses while orch holds a lock; what it accepts must leave the tasks alone.
+            made += u32::from(world.git_ended(&["commit", "-q", "--allow-empty", "-m", "mine"]).code == 0);
+        }
+        assert!(made > 0);
+    });
+    for number in 0..count {
+        assert_eq!(world.phase(&format!("t{number}")), "plan_review");
+    }
+    let touched = world.git(&["log", "--format=", "--name-only", "--grep=^mine$"]);
+    assert_eq!(touched.trim(), "", "an empty commit of the user changes nothing");
+    assert_eq!(world.dirty(), "");
 }

@@ -308,6 +308,12 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// Makes a file executable for everyone.
+pub fn executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
+}
+
 /// Prints why a test does nothing on this machine. Writes to stderr directly, because the test runner hides
 /// what a passing test prints.
 pub fn skipped(why: &str) {

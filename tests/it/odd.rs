@@ -49,8 +49,3 @@ fn sound(world: &World, at: &str) {
     let subjects = world.git(&["-C", at, "log", "-2", "--format=%s"]);
     assert_eq!(subjects, "orch(t): planning -> plan_review\norch(t): new -> planning\n", "{at}");
 }
-
-fn executable(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("executable");
-}

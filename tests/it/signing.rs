@@ -1,6 +1,6 @@
 //! Who commits, and signed commits, as git itself says it.
 
-use crate::harness::{Ended, World, missing};
+use crate::harness::{Ended, World, executable, missing};
 use orch::base::Digest;
 use orch::store::{Environment, Signature, Store};
 use std::fs;
@@ -270,9 +270,4 @@ fn without_an_identity_nothing_is_committed_and_a_sign_off_is_the_committers() {
     orch_as(&world, &names, &["new", "t"]).succeeds();
     let message = world.git(&["log", "-1", "--format=%an %cn %(trailers:key=Signed-off-by)"]);
     assert_eq!(message.trim(), "Al Cy Signed-off-by: Cy <cy@example.com>");
-}
-
-fn executable(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }

@@ -1,6 +1,6 @@
 //! Commits beside a user's own work, in real repositories, asked of git itself.
 
-use crate::harness::World;
+use crate::harness::{World, executable};
 use std::fs;
 
 mod bytes;
@@ -158,9 +158,4 @@ fn a_plain_index_is_kept_true_without_the_git_command() {
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(mine(&world), before);
     assert_eq!(world.git(&["status", "--porcelain", "--", "tasks"]), "");
-}
-
-fn executable(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }

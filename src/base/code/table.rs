@@ -38,6 +38,10 @@ codes! {
         "Nothing is committed on this branch.",
         "`[git] protected` in orch.toml matches the name of the branch that is checked out.",
         "Switch to another branch: `git switch -c NAME`. To allow commits here, change `[git] protected`.";
+    BranchTaken = "branch-taken", Held,
+        "The current branch has no commit yet, and git cannot create it.",
+        "Its name is a directory of another branch, as `a` is of `a/b`, or the other way round.",
+        "Switch to a branch with another name: `git switch -c BRANCH`.";
     Busy = "busy", Busy,
         "Another process holds a lock that orch needs.",
         "Another orch, a git command or an editor is writing to the same repository or runs the same task.",

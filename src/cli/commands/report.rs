@@ -132,11 +132,11 @@ pub(super) fn controlled(
     workspace: &Workspace,
     context: &Context,
     ui: &Ui,
-    (task, order): (&TaskRef, &'static str),
+    (task, request): (&TaskRef, &'static str),
     controlled: &Controlled,
 ) -> Result<ExitCode, Failure> {
     let (effect, transitions) = match controlled {
-        Controlled::Told(_) => ("told", Vec::new()),
+        Controlled::Sent(_) => ("sent", Vec::new()),
         Controlled::Done(applied) => {
             if let Some(applied) = applied {
                 context.writer(workspace).renew_suggestion(&applied.judged)?;
@@ -146,27 +146,27 @@ pub(super) fn controlled(
         Controlled::Nothing => {
             let judged = workspace.look(task)?;
             let text =
-                format!("`{}` has no active or interrupted run, so there is nothing to {order}", task.id);
+                format!("`{}` has no active or interrupted run, so there is nothing to {request}", task.id);
             nothing(context, ui, &judged.decision, &text)?;
             return Ok(ExitCode::Nothing);
         }
     };
     if context.global.json {
         let task = task.id.to_string();
-        ui.answer(&pretty(&ControlReport { task, order, effect, transitions }))?;
+        ui.answer(&pretty(&ControlReport { task, request, effect, transitions }))?;
         return Ok(ExitCode::Fine);
     }
     for line in &transitions {
         ui.answer(&line.text(ui.paint, ui.width))?;
     }
-    if let Controlled::Told(run) = controlled {
+    if let Controlled::Sent(run) = controlled {
         ui.answer(&format!(
-            "{}: sent the {order} request to process {}, which drives the run\n",
+            "{}: sent the {request} request to process {}, which drives the run\n",
             task.id, run.pid
         ))?;
     } else if transitions.is_empty() {
         ui.answer(&format!(
-            "{}: no process drives the task; executed the {order} request at once\n",
+            "{}: no process drives the task; executed the {request} request at once\n",
             task.id
         ))?;
     }

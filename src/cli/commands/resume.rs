@@ -23,7 +23,7 @@ pub fn run(args: &ResumeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let task = workspace.task(&args.task)?;
     context.keep_log(&workspace);
     let controlled = drive::resume(&context.writer(&workspace), &task)?;
-    if matches!(controlled, Controlled::Told(_) | Controlled::Nothing) {
+    if matches!(controlled, Controlled::Sent(_) | Controlled::Nothing) {
         return report::controlled(&workspace, context, ui, (&task, "resume"), &controlled);
     }
     let options = RunOptions { command: args.command.clone(), ..RunOptions::default() };

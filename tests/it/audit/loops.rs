@@ -296,11 +296,11 @@ fn every_invented_step_is_told() {
             Invented {
                 rule: Some("given-up"),
                 to: "failed",
-                ..Invented::new(Kind::Order, |state| {
+                ..Invented::new(Kind::Signal, |state| {
                     state.actors.insert("failed".to_owned(), Actor { attempt: 1, ..Actor::default() });
                 })
             },
-            "responds to no order",
+            "responds to no signal",
         ),
         (Invented::new(Kind::Start, |_| {}), "the step changes nothing"),
     ];

@@ -224,7 +224,7 @@ impl Simulation<'_> {
     /// A person gives an order; the error says why nothing answers to it.
     pub fn order(&mut self, signal: Signal) -> Result<(), String> {
         let moved = signalled(&self.machine.workflow, &self.state, &self.facts, signal);
-        self.record(&moved.ok_or("no rule responds to the order here")??)
+        self.record(&moved.ok_or("no rule responds to the signal here")??)
     }
 
     /// A person opens the task again.

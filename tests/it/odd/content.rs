@@ -1,7 +1,7 @@
 //! What git does to the bytes and names of files on their way in and out.
 
-use super::{Row, executable, works};
-use crate::harness::World;
+use super::{Row, works};
+use crate::harness::{World, executable};
 use std::fs;
 
 pub const ROWS: [Row; 11] = [

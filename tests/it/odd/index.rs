@@ -1,7 +1,7 @@
 //! Indexes and checkouts out of the ordinary: sparse, split, of another version, with extensions.
 
-use super::{Row, executable, works};
-use crate::harness::World;
+use super::{Row, works};
+use crate::harness::{World, executable};
 
 pub const ROWS: [Row; 9] = [
     ("sparse checkout", sparse_checkout),

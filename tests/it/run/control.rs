@@ -2,6 +2,8 @@
 
 use super::{GOOD, Loop, limited, processes_in};
 use crate::harness::{World, eventually};
+use serde_json::Value;
+use std::fs;
 use std::process::Child;
 
 /// A script whose `polish` says that it began, and goes on only when it may.
@@ -29,6 +31,21 @@ pub(super) fn begun_by(does: &str, limits: &str) -> (Loop, Child) {
     let child = task.world.orch_spawn(&["run", "t", "--auto"]);
     eventually("polish has begun", || task.world.path("began").exists());
     (task, child)
+}
+
+/// The process group of the executor that works now.
+pub fn executor_group(world: &World) -> i64 {
+    let logs = world.path("tasks/t/.orch/logs");
+    let mut group = None;
+    eventually("the executor's process group is recorded", || {
+        let mut files =
+            fs::read_dir(&logs).expect("a directory").map(|entry| entry.expect("an entry").path());
+        let file = files.find(|path| path.to_string_lossy().ends_with(".process.json"));
+        let text = file.and_then(|path| fs::read_to_string(path).ok());
+        group = text.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["group"].as_i64());
+        group.is_some()
+    });
+    group.expect("found")
 }
 
 pub fn may_end(world: &World) {
@@ -173,7 +190,7 @@ fn what_a_killed_run_left_running_is_ended_and_counts_as_a_failure() {
 #[test]
 fn a_killed_executor_is_a_failed_try() {
     let (task, child) = begun();
-    let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].clone();
+    let group = executor_group(&task.world);
     #[expect(clippy::disallowed_methods, reason = "tests send the signals that users send")]
     let sent = std::process::Command::new("kill").args(["-s", "KILL", &group.to_string()]).status();
     assert!(sent.expect("kill runs").success());

@@ -1,5 +1,6 @@
 //! What outlives an executor: it is asked to end, then ended, and nobody else is.
 
+use super::control::executor_group;
 use super::{GOOD, Loop, processes_in};
 use crate::harness::{World, eventually};
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +28,7 @@ fn killed_in_polish() -> Loop {
     let task = with_daemon("[ -e began ] || { touch began; sleep 60; }");
     let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
     eventually("polish has begun", || task.world.path("began").exists());
-    let group = task.world.json("tasks/t/.orch/run.json")["work"]["group"].to_string();
+    let group = executor_group(&task.world);
     child.kill().expect("killed");
     child.wait().expect("ends");
     kill(&format!("-{group}"));

@@ -218,7 +218,7 @@ impl Loop {
                 let kind = line["kind"].as_str().expect("a kind");
                 match (line["action"].as_str(), kind) {
                     (Some(action), _) => format!("{kind} {action}"),
-                    (None, "advance" | "regress" | "order") => {
+                    (None, "advance" | "regress" | "signal") => {
                         format!("to {}", line["to"].as_str().expect("a phase"))
                     }
                     _ => kind.to_owned(),

@@ -1,7 +1,7 @@
 //! Exactly the bytes that were judged: invalid ones, deletions, modes, line endings, filters.
 
-use super::executable;
 use crate::harness::World;
+use crate::harness::executable;
 
 fn at(phase: &str) -> World {
     let world = World::ready();

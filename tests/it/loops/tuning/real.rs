@@ -93,7 +93,7 @@ fn story(world: &World) -> Vec<String> {
                 Some(action) if kind == "skip" => Some(format!("skip {action}")),
                 Some(action) => Some(action.to_owned()),
                 None if kind == "answer" => Some("answer".to_owned()),
-                None if ["advance", "regress", "order"].contains(&kind) => {
+                None if ["advance", "regress", "signal"].contains(&kind) => {
                     Some(format!("to {}", line["to"].as_str().expect("a phase")))
                 }
                 None => None,
