@@ -1,7 +1,7 @@
 //! Content digests: git blob ids, computed without git.
 
 use sha1::{Digest as _, Sha1};
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// A git blob id, or a hash over several of them, in SHA-1 (20 bytes).
 ///
@@ -84,7 +84,11 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        self.0.iter().try_for_each(|byte| {
+            f.write_char(HEX[usize::from(byte >> 4)].into())?;
+            f.write_char(HEX[usize::from(byte & 15)].into())
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The result of replaying a change of a task's record.
 
 use super::HistoryEntry;
-use crate::base::words;
+use crate::base::{Digest, words};
 
 words! {
     /// The verdict on one change of a task's record, or on one step of it.
@@ -56,6 +56,8 @@ pub struct Proof {
 pub struct ProvenStep {
     /// The recorded step.
     pub entry: HistoryEntry,
+    /// The id of its event in the log.
+    pub event: Option<Digest>,
     /// The verdict on this step.
     pub standing: Standing,
     /// How certain it is that the recorded person acted, if the rule requires a person.

@@ -2,11 +2,11 @@
 
 use super::parallel::replay_all;
 use super::replay::Audited;
-use crate::base::Digest;
-use crate::decide::{Approval, Standing};
+use crate::base::{Code, Digest};
+use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::store::{Range, Signature, Store};
 use crate::survey::{Error, Workspace};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A replayed range of history.
 pub struct Audit {
@@ -16,29 +16,94 @@ pub struct Audit {
     pub changes: Vec<Audited>,
 }
 
-/// Replays a range of commits: `A..B`, everything reachable from a revision, or by default the history of
-/// HEAD.
+/// Which commits to replay.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AuditScope<'a> {
+    /// A range `A..B`, or a revision for everything reachable from it; by default HEAD.
+    pub range: Option<&'a str>,
+    /// Only commits that are not reachable from this revision.
+    pub since: Option<&'a str>,
+    /// Revisions whose history proves steps too, for example a branch that was squashed or rebased.
+    pub also: &'a [String],
+}
+
+/// Replays commits.
 ///
 /// # Errors
 ///
-/// There is no repository, the range names an unknown commit, or a commit cannot be read.
-pub fn audit(workspace: &Workspace, range: Option<&str>) -> Result<Audit, Error> {
+/// There is no repository, a revision is unknown, a commit cannot be read, or the clone is shallow and lacks
+/// history that a record in the range continues.
+pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Error> {
     let store = workspace.repository_or_refuse()?;
-    let range = match range {
-        Some(text) => store.range(text)?,
-        None => match store.head()?.commit {
-            Some(to) => Range { from: None, to },
-            None => return Ok(Audit { commits: 0, changes: Vec::new() }),
-        },
+    let range = match (scope.range, store.head()?.commit) {
+        (Some(text), _) => store.range(text)?,
+        (None, Some(to)) => Range { from: None, to },
+        (None, None) => return Ok(Audit { commits: 0, changes: Vec::new() }),
     };
-    let commits = store.commits(&range)?;
-    let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
-    let mut changes = replay_all(store, &commits, is_whole)?;
+    let since = scope.since.map(|since| store.resolve(since)).transpose()?;
+    let range = Range { from: since.or(range.from), ..range };
+    let (commits, mut changes) = replayed(store, &range)?;
     // A commit that hid a task is reported once, although several commits may show the task again.
     let mut reported = HashSet::new();
     changes.retain(|change| reported.insert((change.commit.id, change.task.directory.clone())));
+    if let Some(change) = changes.iter().find(|change| change.commit.is_boundary) {
+        return Err(shallow(change));
+    }
+    let mut elsewhere = Elsewhere::default();
+    for revision in scope.also {
+        let (_, found) = replayed(store, &Range { from: Some(range.to), to: store.resolve(revision)? })?;
+        found.iter().for_each(|change| elsewhere.note(revision, change));
+    }
+    changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
     verify(store, &mut changes)?;
-    Ok(Audit { commits: commits.len(), changes })
+    Ok(Audit { commits, changes })
+}
+
+/// The number of commits of a range, and what their replay found.
+fn replayed(store: &Store, range: &Range) -> Result<(usize, Vec<Audited>), Error> {
+    let commits = store.commits(range)?;
+    let is_whole = range.from.is_none() && !commits.iter().any(|commit| commit.is_boundary);
+    Ok((commits.len(), replay_all(store, &commits, is_whole)?))
+}
+
+fn shallow(change: &Audited) -> Error {
+    let (task, commit) = (&change.task.id, change.commit.id.short());
+    let message =
+        format!("this clone is shallow: the record of `{task}` begins before its first commit, {commit}");
+    let hint = format!("git fetch --unshallow; to audit only what is here: orch audit --since {commit}");
+    Error::new(Code::NotInClone, message).with_hint(hint)
+}
+
+/// Steps that are proven on other branches. The id of an event determines all events before it, so the proof
+/// holds wherever the event is.
+#[derive(Default)]
+struct Elsewhere(HashMap<Digest, ProvenStep>);
+
+impl Elsewhere {
+    fn note(&mut self, revision: &str, change: &Audited) {
+        for step in &change.proof.steps {
+            let Some(event) = step.event.filter(|_| step.standing < Standing::Unverifiable) else { continue };
+            let why = format!("{} in {}, of {revision}", step.standing.as_str(), change.commit.id.short());
+            self.0.insert(event, ProvenStep { why: Some(why), ..step.clone() });
+        }
+    }
+
+    /// Replaces unverifiable steps by their proof on another branch.
+    fn settle(&self, proof: &mut Proof) {
+        if proof.standing != Standing::Unverifiable {
+            return;
+        }
+        let mut is_changed = false;
+        for step in proof.steps.iter_mut().filter(|step| step.standing == Standing::Unverifiable) {
+            if let Some(known) = step.event.and_then(|event| self.0.get(&event)) {
+                *step = known.clone();
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            *proof = Proof::of(std::mem::take(&mut proof.steps));
+        }
+    }
 }
 
 /// Verifies the signatures of the commits that contain an approval.

@@ -5,6 +5,7 @@ use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::{Side, SideCache};
+use super::trailers::ToldStep;
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, Severity, TaskId, command};
 use crate::config;
 use crate::decide::{Proof, Standing, trouble};
@@ -116,7 +117,8 @@ impl<'w> Checker<'w> {
         }
         let differing =
             |before: &Side<'_>, directory: &RepoPath| store.staged_changes(&before.source, &index, directory);
-        let compared = Compared { befores: &befores, after, differing: &differing };
+        let told = message.map(ToldStep::all).unwrap_or_default();
+        let compared = Compared { befores: &befores, after, differing: &differing, told };
         let mut checked = Checked::default();
         checked.add(setting.findings.iter().cloned(), &after);
         let is_ours = |path: &&RepoPath| compared.bases().iter().any(|base| path.below(base).is_some());
@@ -227,8 +229,8 @@ impl<'w> Checker<'w> {
         }
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let compared =
-            Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
+        let (snapshot, told) = (after.snapshot(validations), ToldStep::all(&commit.message));
+        let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
         let touched = self.check_compared(&compared, &owner, Some(commit.id), sides, checked)?;
         for task in touched {
@@ -269,6 +271,11 @@ impl<'w> Checker<'w> {
             }
             checked.note(task);
             checked.add(within(commit, found), &compared.after);
+        }
+        for (task, proof) in compared.told_of_nothing(&recorded)? {
+            checked.note(&task);
+            let found = record_finding(&task, &proof, compared, commit);
+            checked.add(within(commit, vec![found]), &compared.after);
         }
         let changed: Vec<TaskRef> = touched.iter().chain(&recorded).cloned().collect();
         for task in compared.uncovered(&changed)? {

@@ -4,7 +4,8 @@
 use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
-use crate::base::{Digest, RepoPath};
+use super::trailers::ToldStep;
+use crate::base::{Digest, RepoPath, TaskId};
 use crate::decide::{Proof, Standing};
 use crate::record::{STATE_FILE, TRANSCRIPT_FILE};
 use crate::survey::snapshot::{Snapshot, first};
@@ -23,6 +24,8 @@ pub(super) struct Compared<'a, 's> {
     pub after: Snapshot<'a>,
     /// Lists the files below a directory that differ from one side.
     pub differing: &'a Differing<'a, 's>,
+    /// The steps that the commit message tells of.
+    pub told: Vec<ToldStep>,
 }
 
 impl Compared<'_, '_> {
@@ -120,12 +123,48 @@ impl Compared<'_, '_> {
         Ok(tasks)
     }
 
+    /// Each task of which the commit message tells a step while the commit changes no log of such a task, and
+    /// why that is wrong. `recorded` are the tasks whose record changed.
+    ///
+    /// # Errors
+    ///
+    /// A side cannot be listed.
+    pub(super) fn told_of_nothing(&self, recorded: &[TaskRef]) -> Result<Vec<(TaskRef, Proof)>, Error> {
+        let mut found = Vec::new();
+        for told in &self.told {
+            if recorded.iter().any(|task| task.id.as_str() == told.task) {
+                continue;
+            }
+            // The id of a task is the last part of its directory, at least.
+            let log = format!("{}/{TRANSCRIPT_FILE}", told.task);
+            let is_log =
+                |path: &RepoPath| path.as_str() == log || path.as_str().ends_with(&format!("/{log}"));
+            if self.changed(&RepoPath::root())?.iter().any(is_log) {
+                continue;
+            }
+            let roots = &self.after.setting.config.roots;
+            let directories = roots.bases().filter_map(|base| base.join(&told.task).ok());
+            let directories: Vec<RepoPath> = directories.collect();
+            let known = first(directories.iter(), |directory| self.after.task_at(directory))?;
+            let made_up = || {
+                let (id, directory) = (TaskId::new(&told.task).ok()?, directories.first()?.clone());
+                TaskRef::new(id, directory, roots.iter().next()?.workflow.clone()).ok()
+            };
+            let proof = Proof::forged(told.tells_of_nothing());
+            found.extend(known.or_else(made_up).map(|task| (task, proof)));
+        }
+        Ok(found)
+    }
+
     /// The verdict about the change of a task's record. `None` if the record is unchanged or `orch` did not
     /// write it.
     pub(super) fn prove(&self, task: &TaskRef, archive: &Archive<'_>) -> Option<Proof> {
         let befores: Vec<Snapshot<'_>> = self.befores.iter().map(|before| self.before(before)).collect();
         let parents: Vec<Digest> = self.befores.iter().filter_map(|before| before.source.commit()).collect();
-        let change = RecordChange { task, befores: &befores, parents: &parents, after: &self.after, archive };
+        let is_about = |told: &&ToldStep| told.task.is_empty() || told.task == task.id.as_str();
+        let told = self.told.iter().filter(is_about).collect();
+        let after = &self.after;
+        let change = RecordChange { task, befores: &befores, parents: &parents, after, archive, told };
         // An unreadable task must not hide the findings of the others.
         change.prove().unwrap_or_else(|error| Some(Proof::bare(Standing::Unverifiable, error.to_string())))
     }

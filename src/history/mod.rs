@@ -16,8 +16,9 @@ mod replay;
 mod side;
 mod steps;
 mod timeline;
+mod trailers;
 
-pub use audit::{Audit, audit};
+pub use audit::{Audit, AuditScope, audit};
 pub use check::{Checked, Checker};
 pub use replay::Audited;
 pub use timeline::{Story, stories};

@@ -5,8 +5,10 @@ use super::archive::Archive;
 use super::logs::{LogPool, ReadLog};
 use super::new_steps::NewSteps;
 use super::record::{StateCheck, TaskRecord, Unread, is_foreign, missing_end};
+use super::trailers::ToldStep;
 use crate::base::{Digest, command};
 use crate::decide::{Proof, Standing, State};
+use crate::record::LogEvent;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use std::collections::HashSet;
@@ -21,6 +23,8 @@ pub(super) struct RecordChange<'a> {
     pub parents: &'a [Digest],
     pub after: &'a Snapshot<'a>,
     pub archive: &'a Archive<'a>,
+    /// The steps of this task that the commit message tells of.
+    pub told: Vec<&'a ToldStep>,
 }
 
 impl RecordChange<'_> {
@@ -51,7 +55,21 @@ impl RecordChange<'_> {
         let old_logs: Vec<_> = olds.iter().map(|old| old.read(pool, None)).collect();
         let log = new.read(pool, olds.first());
         let (lost, added) = self.growth(&olds, &old_logs, &new, &log)?;
-        Proving { change: self, olds, old_logs, new, log, lost, added }.prove()
+        let contradiction = self.contradiction(&added);
+        let proof = Proving { change: self, olds, old_logs, new, log, lost, added }.prove()?;
+        let Some(why) = contradiction.filter(|_| !is_forged(proof.as_ref())) else { return Ok(proof) };
+        let steps = proof.map(|proof| proof.steps).unwrap_or_default();
+        Ok(Some(Proof { steps, ..Proof::forged(why) }))
+    }
+
+    /// Why the trailers of the commit are not those of the events that it adds.
+    fn contradiction(&self, added: &[Digest]) -> Option<String> {
+        if self.told.is_empty() {
+            return None;
+        }
+        let pool = self.archive.logs();
+        let events: Vec<LogEvent> = added.iter().filter_map(|id| Some(pool.event(id)?.clone())).collect();
+        self.told.iter().find_map(|told| told.contradicts(&self.task.id, &events))
     }
 
     /// The events of the sides that the log has lost, and the events that are new in it.
@@ -228,7 +246,7 @@ impl Proving<'_> {
         added: &[Digest],
         foreign: Option<&State>,
     ) -> Result<Proof, Error> {
-        let RecordChange { task, befores, parents, after, archive } = *self.change;
+        let RecordChange { task, befores, parents, after, archive, .. } = *self.change;
         // A step rests on the code of the parent commit.
         let after = Snapshot { code: before.code, ..*after };
         let (steps, held_after) = Default::default();
@@ -422,6 +440,10 @@ fn is_settled(proof: Option<&Proof>) -> bool {
     proof.is_some_and(|proof| {
         proof.standing == Standing::Forged || (proof.standing == Standing::Restored && proof.steps.is_empty())
     })
+}
+
+fn is_forged(proof: Option<&Proof>) -> bool {
+    proof.is_some_and(|proof| proof.standing == Standing::Forged)
 }
 
 fn restored_from(commit: Digest) -> Proof {

@@ -60,7 +60,10 @@ impl TaskRecord {
     pub(super) fn of(task: &TaskRef, source: &dyn Source) -> Result<Self, Unread> {
         let read = |path: RepoPath| -> Result<Option<RecordFile>, Unread> {
             match source.read(&path, u64::MAX - 1).map_err(Unread::Failed)? {
-                Content::Bytes(bytes) => Ok(Some(RecordFile { blob: Digest::of_blob(&bytes), bytes })),
+                Content::Bytes(bytes) => {
+                    let blob = source.blob_id(&path).unwrap_or_else(|| Digest::of_blob(&bytes));
+                    Ok(Some(RecordFile { blob, bytes }))
+                }
                 Content::Missing => Ok(None),
                 Content::Absent => Err(Unread::Elsewhere(format!("{path} is not in this clone"))),
                 Content::Unreadable(why) => Err(Unread::NoFile(format!("{path}: {why}"))),
@@ -94,8 +97,10 @@ impl TaskRecord {
 
     /// The state that another tool wrote, if there is no log. `phase_key` is the key of its phase.
     pub(super) fn foreign(&self, phase_key: &str) -> Option<State> {
-        let value = self.value().filter(|value| self.log.is_none() && is_foreign(value))?;
-        read_state(&value, "", phase_key).ok()
+        if self.log.is_some() {
+            return None;
+        }
+        read_state(&self.value().filter(is_foreign)?, "", phase_key).ok()
     }
 
     /// Whether the state contains conflict markers.
@@ -154,9 +159,9 @@ impl StateCheck<'_> {
                 "state.json is folded from event {lost}, which transcript.jsonl does not hold"
             ));
         }
-        let log = self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes));
+        let extent = || self.record.log.as_ref().map(|log| LogExtent::of(&log.bytes));
         // A reader trusts a state that names this size of the log, without folding the log.
-        if log_extent_in(value) == log && heads != pool.sorted(self.log.heads.iter().copied()) {
+        if heads != pool.sorted(self.log.heads.iter().copied()) && log_extent_in(value) == extent() {
             return Err("state.json claims to fold all of transcript.jsonl, but leaves out events".to_owned());
         }
         Ok(heads)

@@ -4,6 +4,7 @@ use super::archive::Archive;
 use super::compared::Compared;
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
+use super::trailers::ToldStep;
 use crate::decide::{Proof, Standing};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
@@ -36,9 +37,12 @@ pub(super) fn replay(
         let after = sides.of(commit.id)?;
         let befores = sides.before(commit)?;
         let differing = after.differing(store);
-        let compared =
-            Compared { befores: &befores, after: after.snapshot(validations), differing: &differing };
+        let (snapshot, told) = (after.snapshot(validations), ToldStep::all(&commit.message));
+        let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let (_, recorded) = compared.tasks()?;
+        for (task, proof) in compared.told_of_nothing(&recorded)? {
+            changes.push(Audited { commit: commit.clone(), task, proof });
+        }
         for task in compared.uncovered(&recorded)? {
             archive.note(&task, &after.source)?;
             for HiddenChange { commit, proof } in hidden_changes(&mut sides, &compared, &task)? {

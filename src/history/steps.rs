@@ -8,8 +8,8 @@ use crate::decide::{
     choose, refute, replay,
 };
 use crate::scan::{Observed, Source};
-use crate::survey::code::{Told, code_out_of_reach, told};
-use crate::survey::snapshot::Snapshot;
+use crate::survey::code::{Told, code_out_of_reach, guesses, told};
+use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, Loaded};
 use crate::workflow::{Artifact, Guard, Outcome, Workflow, is_tree_name};
 
@@ -19,8 +19,11 @@ const MOST_BRANCHES: usize = 6;
 impl NewSteps<'_> {
     /// The verdict about all new steps. Returns an error if git or the workflow cannot be read.
     pub(super) fn prove(&self) -> Result<Proof, Error> {
-        let steps = (0..self.steps.len()).map(|index| self.one(index));
-        Ok(Proof::of(steps.collect::<Result<Vec<_>, _>>()?))
+        let steps = (0..self.steps.len()).map(|index| {
+            let event = Some(self.steps[index].event.id);
+            Ok(ProvenStep { event, ..self.one(index)? })
+        });
+        Ok(Proof::of(steps.collect::<Result<Vec<_>, Error>>()?))
     }
 
     fn one(&self, index: usize) -> Result<ProvenStep, Error> {
@@ -84,12 +87,14 @@ impl NewSteps<'_> {
         let step = &self.steps[index];
         let line = self.line(index);
         let told = told(workflow, step.entry(), &step.state);
+        let guesses = guesses(workflow, step.before.as_ref(), &step.state);
         let mut attempts = Attempts {
             replaying: self,
             loaded,
             step,
             line: &line,
             told: &told,
+            guesses: &guesses,
             refused: None,
             excuse: None,
             impossible: None,
@@ -245,19 +250,21 @@ struct Attempts<'t> {
     /// The new steps that lead to the step, and the step as the last.
     line: &'t [&'t NewStep],
     told: &'t [Told],
+    guesses: &'t [Told],
     refused: Option<String>,
     excuse: Option<String>,
     impossible: Option<Disproof>,
 }
 
 impl Attempts<'_> {
-    /// Derives the step from some files, with the code of the parent commit or else the code that it
-    /// recorded.
+    /// Derives the step from some files, with the code of the parent commit, or else the code that it
+    /// recorded, or else code that it may have seen.
     fn on(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
-        match self.by(files, &[])? {
-            None if !self.told.is_empty() => self.by(files, self.told),
-            proven => Ok(proven),
+        if let Some(proven) = self.by(files, &[])? {
+            return Ok(Some(proven));
         }
+        let possible = std::iter::once(self.told).chain(self.guesses.chunks(1));
+        first(possible.filter(|told| !told.is_empty()), |told| self.by(files, told))
     }
 
     fn by(&mut self, source: &dyn Source, told: &[Told]) -> Result<Option<ProvenStep>, Error> {
@@ -324,7 +331,7 @@ impl Attempts<'_> {
 }
 
 fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> ProvenStep {
-    ProvenStep { entry: entry.clone(), standing, approval: None, is_judged: true, why }
+    ProvenStep { entry: entry.clone(), event: None, standing, approval: None, is_judged: true, why }
 }
 
 /// All expressions that may be evaluated for a task in a phase.

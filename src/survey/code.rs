@@ -12,6 +12,7 @@ use crate::store::{CodePart, Since, Start, Store};
 use crate::workflow::{Artifact, TreePart, TreeScope, Workflow, tree_name};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Snapshot<'_> {
@@ -32,10 +33,7 @@ impl Snapshot<'_> {
             CodeAt::Present(store, commit) => (store, commit, true),
             CodeAt::Commit(store, commit) => (store, commit, false),
         };
-        let state = match recorded {
-            Recorded::Known(state) => Some(&**state),
-            _ => None,
-        };
+        let state = state_of(recorded);
         for (artifact, scope) in trees(workflow) {
             let part =
                 |path: &_, is_directory| part_of(scope, &self.setting.config.roots, path, is_directory);
@@ -82,6 +80,11 @@ impl Snapshot<'_> {
             let files = observed.facts.artifacts.get_mut(&one.artifact).into_iter().flatten();
             for tree in files.filter(|file| file.is_tree && file.digest != Some(one.digest)) {
                 tree.digest = Some(one.digest);
+                let is_changed = |state, artifact| since(workflow, state, artifact, one.digest).is_some();
+                let (state, artifact) = (state_of(before), workflow.artifact(&one.artifact));
+                if !state.zip(artifact).is_some_and(|(state, artifact)| is_changed(state, artifact)) {
+                    tree.data = Some(Arc::new(FileFact::no_commits()));
+                }
                 untrue.push(one.clone());
             }
         }
@@ -97,9 +100,9 @@ impl Snapshot<'_> {
         parents: &[Digest],
         untrue: &[Told],
     ) -> Result<Option<String>, Error> {
-        for Told { artifact, digest, is_evidence } in untrue {
+        for Told { artifact, digest, use_of } in untrue {
             let name = tree_name(artifact.as_str());
-            if *is_evidence {
+            if *use_of != UseOf::Base {
                 let why = format!("{name}, {}, is not the code of the parent commit", digest.short());
                 return Ok(Some(why));
             }
@@ -128,7 +131,9 @@ impl Snapshot<'_> {
         let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) else {
             return Ok(None);
         };
-        for one in step.iter().filter(|one| one.is_evidence && phase.produces.contains(&one.artifact)) {
+        for one in
+            step.iter().filter(|one| one.use_of == UseOf::Evidence && phase.produces.contains(&one.artifact))
+        {
             let Some(scope) = workflow.artifact(&one.artifact).and_then(|artifact| artifact.tree.as_ref())
             else {
                 continue;
@@ -174,14 +179,31 @@ impl Snapshot<'_> {
 pub(crate) struct Told {
     artifact: ArtifactName,
     digest: Digest,
-    /// Whether the step rests on it; otherwise it is only what a phase was entered with.
-    is_evidence: bool,
+    use_of: UseOf,
+}
+
+/// What a step uses the code for that it tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UseOf {
+    /// The step rests on it.
+    Evidence,
+    /// A phase was entered with it, as a base for comparisons.
+    Base,
+    /// The record does not say so, but the step derives from it.
+    Guess,
 }
 
 impl Told {
     /// Whether it names this digest of an artifact.
     pub(crate) fn is(&self, artifact: &ArtifactName, digest: Digest) -> bool {
         self.artifact == *artifact && self.digest == digest
+    }
+}
+
+fn state_of(recorded: &Recorded) -> Option<&State> {
+    match recorded {
+        Recorded::Known(state) => Some(state),
+        _ => None,
     }
 }
 
@@ -204,10 +226,24 @@ pub(crate) fn told(workflow: &Workflow, entry: &HistoryEntry, after: &State) -> 
         Some(Told {
             artifact: artifact.name.clone(),
             digest: evidence.or(entered)?,
-            is_evidence: evidence.is_some(),
+            use_of: if evidence.is_some() { UseOf::Evidence } else { UseOf::Base },
         })
     };
     trees(workflow).filter_map(|(artifact, _)| told(artifact)).collect()
+}
+
+/// The code that may have been present when a step was taken, one guess each: what the records before and
+/// after the step name. A rebase, a squash or an import puts other code before the step.
+pub(crate) fn guesses(workflow: &Workflow, before: Option<&State>, after: &State) -> Vec<Told> {
+    let mut guesses = Vec::new();
+    for (artifact, _) in trees(workflow) {
+        let actors = before.iter().flat_map(|state| state.actors.values()).chain(after.actors.values());
+        let records = actors.flat_map(|actor| [&actor.entered_with, &actor.left_with]);
+        let digests: BTreeSet<Digest> = records.filter_map(|record| *record.get(&artifact.name)?).collect();
+        let guess = |digest| Told { artifact: artifact.name.clone(), digest, use_of: UseOf::Guess };
+        guesses.extend(digests.into_iter().map(guess));
+    }
+    guesses
 }
 
 /// The artifacts that may be code, each with its patterns.

@@ -355,7 +355,7 @@ impl Snapshot<'_> {
 /// The first of these that `find` finds.
 pub(crate) fn first<T, F>(
     mut of: impl Iterator<Item = T>,
-    find: impl Fn(T) -> Result<Option<F>, Error>,
+    mut find: impl FnMut(T) -> Result<Option<F>, Error>,
 ) -> Result<Option<F>, Error> {
     of.find_map(|one| find(one).transpose()).transpose()
 }

@@ -107,10 +107,10 @@ impl AuditReport {
         Self { repository, commits, counts, changes }
     }
 
-    /// Whether any change is forged.
+    /// Whether any change has this verdict.
     #[must_use]
-    pub fn finds_forgery(&self) -> bool {
-        self.counts.contains_key(Standing::Forged.as_str())
+    pub fn has(&self, standing: Standing) -> bool {
+        self.counts.contains_key(standing.as_str())
     }
 
     /// A summary such as `12 commits, 3 changes: 2 proven, 1 forged`.

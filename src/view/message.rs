@@ -1,9 +1,9 @@
 //! The commit message of a transition: subject, reason, and trailers that no text can forge.
 
 use super::layout::{one_line, wrap};
-use crate::base::{Digest, TaskId, WorkflowName};
+use crate::base::{ActionName, Digest, PhaseId, TaskId, WorkflowName};
 use crate::config::{CommitSubject, Placeholder};
-use crate::decide::{Evidence, Kind, Transition};
+use crate::decide::{ActorKind, Evidence, HistoryEntry, Kind, Transition, WorkflowRef};
 
 /// The customary width of the body of a git commit message.
 const WIDTH: usize = 72;
@@ -69,13 +69,20 @@ impl Message<'_> {
     #[must_use]
     pub fn trailers(&self) -> Vec<(&'static str, String)> {
         let transition = self.transition;
-        let mut trailers = vec![("Orch-Task", self.task.to_string())];
-        trailers.extend(transition.from.as_ref().map(|from| ("Orch-From", from.to_string())));
-        trailers.push(("Orch-To", transition.to.to_string()));
-        trailers.extend(transition.rule.as_ref().map(|rule| ("Orch-Rule", rule.to_string())));
-        trailers.push(("Orch-Kind", transition.kind.as_str().to_owned()));
-        trailers.extend(transition.action.as_ref().map(|action| ("Orch-Action", action.to_string())));
-        trailers.push(("Orch-Workflow", format!("{}@{}", self.workflow, self.workflow_digest)));
+        let step = StepTrailers {
+            task: self.task,
+            from: transition.from.as_ref(),
+            to: &transition.to,
+            rule: transition.rule.as_ref().map(|rule| rule.as_str()),
+            kind: transition.kind,
+            action: transition.action.as_ref(),
+            workflow: (self.workflow, self.workflow_digest),
+            reason: &transition.reason,
+            is_by_person: transition.by_human,
+        };
+        let mut trailers = step.list();
+        // What a person ordered stands last, after the evidence.
+        let order = trailers.pop_if(|(token, _)| *token == OVERRIDE);
         for proof in &transition.evidence {
             if proof.committed {
                 trailers.push(("Orch-Evidence", evidence(proof)));
@@ -83,16 +90,65 @@ impl Message<'_> {
                 trailers.extend(proof.files.iter().map(|(path, _)| ("Orch-Unproven", quoted(path))));
             }
         }
-        let ordered = match transition.kind {
+        trailers.extend(order);
+        trailers.extend(self.sign_off.map(|name| ("Signed-off-by", one_line(name))));
+        trailers
+    }
+}
+
+const OVERRIDE: &str = "Orch-Override";
+
+/// The trailers that tell of a step, apart from its evidence.
+#[derive(Debug, Clone, Copy)]
+pub struct StepTrailers<'a> {
+    task: &'a TaskId,
+    from: Option<&'a PhaseId>,
+    to: &'a PhaseId,
+    rule: Option<&'a str>,
+    kind: Kind,
+    action: Option<&'a ActionName>,
+    workflow: (&'a WorkflowName, Digest),
+    reason: &'a str,
+    is_by_person: bool,
+}
+
+impl<'a> StepTrailers<'a> {
+    /// The trailers of a recorded step.
+    #[must_use]
+    pub fn recorded(task: &'a TaskId, entry: &'a HistoryEntry, workflow: &'a WorkflowRef) -> Self {
+        Self {
+            task,
+            from: entry.from.as_ref(),
+            to: &entry.to,
+            rule: entry.rule.as_deref(),
+            kind: entry.kind,
+            action: entry.action.as_ref(),
+            workflow: (&workflow.name, workflow.digest),
+            reason: &entry.reason,
+            is_by_person: entry.actor.kind != ActorKind::Orch,
+        }
+    }
+
+    /// The trailers in order: token and value, each value on one line.
+    #[must_use]
+    pub fn list(&self) -> Vec<(&'static str, String)> {
+        let mut trailers = vec![("Orch-Task", self.task.to_string())];
+        trailers.extend(self.from.map(|from| ("Orch-From", from.to_string())));
+        trailers.push(("Orch-To", self.to.to_string()));
+        trailers.extend(self.rule.map(|rule| ("Orch-Rule", rule.to_owned())));
+        trailers.push(("Orch-Kind", self.kind.as_str().to_owned()));
+        trailers.extend(self.action.map(|action| ("Orch-Action", action.to_string())));
+        let (workflow, digest) = self.workflow;
+        trailers.push(("Orch-Workflow", format!("{workflow}@{digest}")));
+        let is_order = match self.kind {
             Kind::Override | Kind::Rollback | Kind::Reopen | Kind::Confirm => true,
-            Kind::Merge => transition.by_human,
+            Kind::Merge => self.is_by_person,
             Kind::Create | Kind::Advance | Kind::Regress => false,
             Kind::Run | Kind::Skip | Kind::Answer | Kind::Signal | Kind::Start | Kind::End => false,
         };
-        if ordered {
-            trailers.push(("Orch-Override", one_line(&transition.reason)));
+        if is_order {
+            trailers.push((OVERRIDE, one_line(self.reason)));
         }
-        trailers.extend(self.sign_off.map(|name| ("Signed-off-by", one_line(name))));
         trailers
     }
 }

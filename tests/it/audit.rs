@@ -7,6 +7,7 @@ mod loops;
 mod odd;
 mod random;
 pub mod records;
+mod rewritten;
 
 use crate::harness::{World, missing, started};
 use crate::terminal::Terminal;
@@ -164,16 +165,21 @@ fn a_rebase_and_a_cherry_pick_stay_proven() {
 }
 
 #[test]
-fn a_shallow_clone_says_what_it_cannot_verify() {
+fn a_shallow_clone_is_refused_with_the_command_that_deepens_it() {
     let world = started("codegen");
     let clone = world.path("../clone");
     let source = format!("file://{}", world.root().display());
     let clone = clone.to_str().expect("UTF-8");
     world.git(&["clone", "-q", "--depth", "2", &source, clone]);
-    let audit = world.orch_json(&["-C", clone, "audit"]);
-    let standings: Vec<&Value> =
-        audit["changes"].as_array().expect("changes").iter().map(|change| &change["standing"]).collect();
-    assert_eq!(standings, ["unverifiable", "proven"], "{audit:#}");
+    let refused = world.orch(&["-C", clone, "audit"]).reports("this clone is shallow");
+    assert_ne!(refused.code, 0);
+    let hint = refused.stderr.lines().find(|line| line.starts_with("hint:")).expect("a hint").to_owned();
+    assert!(hint.starts_with("hint: git fetch --unshallow; "), "{hint}");
+    let here = hint.rsplit(' ').next().expect("a commit");
+    let audit = world.orch_json(&["-C", clone, "audit", "--since", here]);
+    assert_eq!(audit["counts"], json!({"proven": 1}), "{audit:#}");
+    world.git(&["-C", clone, "fetch", "-q", "--unshallow"]);
+    world.orch(&["-C", clone, "audit"]).succeeds();
 }
 
 #[test]

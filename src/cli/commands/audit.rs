@@ -2,8 +2,9 @@
 
 use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
+use crate::decide::Standing;
 use crate::history;
-use crate::history::Checked;
+use crate::history::{AuditScope, Checked};
 use crate::survey::Workspace;
 use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
 
@@ -14,11 +15,24 @@ use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
 /// steps in one commit), restored (equal to an ancestor), merged, unverifiable (evidence is not in git),
 /// forged.
 ///
-/// Reads commits only and writes nothing. Exits with 1 if anything is forged.
+/// A step that was squashed or rebased may be unverifiable, because the files it rested on are gone. If the
+/// branch it came from is still there, `--also` proves it by that branch.
+///
+/// Reads commits only and writes nothing. Exits with 1 if anything is forged, and with `--strict` also if
+/// anything is unverifiable. A shallow clone is an error.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
     /// A range `A..B` or a revision; default: the whole history of HEAD.
     range: Option<String>,
+    /// Audit only commits that are not reachable from REV.
+    #[arg(long, value_name = "REV")]
+    since: Option<String>,
+    /// Prove steps by the history of REV too, for example a branch that was squashed.
+    #[arg(long, value_name = "REV")]
+    also: Vec<String>,
+    /// Exit with 1 if anything is unverifiable.
+    #[arg(long)]
+    strict: bool,
     /// The output format. `sarif` and `github` contain only the problems.
     #[arg(long, default_value = "text")]
     format: Form,
@@ -26,7 +40,8 @@ pub struct AuditArgs {
 
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.bare_workspace()?;
-    let report = report(&workspace, args.range.as_deref())?;
+    let scope = AuditScope { range: args.range.as_deref(), since: args.since.as_deref(), also: &args.also };
+    let report = report(&workspace, scope)?;
     match form(args.format, context)? {
         Form::Json => ui.answer(&pretty(&report))?,
         Form::Text => {
@@ -35,13 +50,13 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         }
         form => print(&Checked { findings: report.findings(), ..Checked::default() }, form, ui)?,
     }
-    Ok(if report.finds_forgery() { ExitCode::No } else { ExitCode::Fine })
+    let is_wrong = report.has(Standing::Forged) || (args.strict && report.has(Standing::Unverifiable));
+    Ok(if is_wrong { ExitCode::No } else { ExitCode::Fine })
 }
 
-/// Audits a range, or the whole history of HEAD. Returns an error if the range is not one, or git cannot read
-/// it.
-pub(super) fn report(workspace: &Workspace, range: Option<&str>) -> Result<AuditReport, Failure> {
-    let audit = history::audit(workspace, range)?;
+/// Audits these commits. Returns an error if a revision is unknown, or git cannot read the history.
+pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<AuditReport, Failure> {
+    let audit = history::audit(workspace, scope)?;
     let changes = audit.changes.iter().map(|change| {
         let parent = change.commit.parents.first().map(ToString::to_string);
         AuditChange::of(

@@ -6,6 +6,7 @@ use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command, Global};
 use crate::decide::Direction;
+use crate::history::AuditScope;
 use crate::store::Store;
 use crate::survey::{Caller, Workspace};
 use crate::view::{Explanations, Paint, Style, Suggestion};
@@ -150,7 +151,7 @@ impl<'a> Stage<'a> {
     /// Prints the audit, which re-derives every move from its commit.
     pub(super) fn audit(&self) -> Result<(), Failure> {
         self.typed("orch audit")?;
-        let report = super::super::audit::report(&self.workspace()?, None)?;
+        let report = super::super::audit::report(&self.workspace()?, AuditScope::default())?;
         for line in report.text(self.ui.paint, 0).lines() {
             self.say(&format!("  {line}"))?;
         }

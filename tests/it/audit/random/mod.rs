@@ -12,7 +12,7 @@ use crate::harness::World;
 use crate::setting::number;
 use orch::base::{Code, Digest};
 use orch::decide::{Kind, Proof, ProvenStep, Standing};
-use orch::history::{Audit, Checked, Checker, audit};
+use orch::history::{Audit, AuditScope, Checked, Checker, audit};
 use orch::record::LogEvent;
 use orch::survey::{Caller, Workspace};
 use past::Past;
@@ -110,7 +110,7 @@ fn together(world: &World, workspace: &Workspace, tips: &[String], alone: Verdic
     let mut arguments = vec!["commit-tree", &tree, "-m", "all"];
     tips.iter().for_each(|tip| arguments.extend(["-p", tip]));
     let all = world.git(&arguments);
-    let mut found = verdicts(&audit(workspace, Some(all.trim())).expect("an audit"));
+    let mut found = verdicts(&audit(workspace, reachable(all.trim())).expect("an audit"));
     let end = Digest::parse(all.trim()).expect("an id");
     found.retain(|(commit, _), _| *commit != end);
     assert_eq!(found, alone, "{tips:?}");
@@ -131,7 +131,7 @@ fn replay(
     let wrong = |what: &str, commit: usize| -> ! { panic!("{what}: commit {commit}\n{}", told()) };
     let forged: Vec<usize> = reached.iter().copied().filter(|one| past.commits[*one].is_forged).collect();
 
-    let audit = audit(workspace, Some(&ids[tip].to_string())).expect("an audit");
+    let audit = audit(workspace, reachable(&ids[tip].to_string())).expect("an audit");
     assert_eq!(audit.commits, reached.len(), "{}", told());
     let mut found = Vec::new();
     for change in &audit.changes {
@@ -186,7 +186,7 @@ fn ask_otherwise(
     let begin = reached.iter().copied().nth(reached.len() / 2).expect("a commit");
     let range = format!("{}..{}", ids[begin], ids[tip]);
     let before = past.ancestors(begin);
-    let part = orch::history::audit(workspace, Some(&range)).expect("an audit");
+    let part = orch::history::audit(workspace, reachable(&range)).expect("an audit");
     let validations = |audit: &Audit| -> Vec<(usize, String, Standing)> {
         let changes = audit.changes.iter();
         let mut validations: Vec<_> = changes
@@ -263,4 +263,9 @@ fn tell(seed: u64, past: &Past, ids: &[Digest]) -> String {
         let _ = writeln!(text, "{number:3} {} after {parents:?}: {forged}{}", id.short(), commit.what);
     }
     text
+}
+
+/// The commits of a range, or all that are reachable from a revision.
+fn reachable(range: &str) -> AuditScope<'_> {
+    AuditScope { range: Some(range), ..AuditScope::default() }
 }

@@ -1,0 +1,141 @@
+//! Honest histories that were rewritten, and the trailers that people read in them.
+
+use super::{last, standings};
+use crate::harness::{World, started};
+
+/// A task that went through `codegen` without code and was sent back from `review`, while others committed
+/// code, on the branch `work`.
+fn beside_others() -> World {
+    let world = World::ready();
+    world.write("src/a.rs", "0\n");
+    world.commit("some code");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "codegen");
+    world.orch(&["next", "t", "--override", "It needs no code."]).succeeds();
+    world.orch(&["rollback", "t", "--to", "planning", "--reason", "The plan is wrong."]).succeeds();
+    world.commit_code("1", None);
+    world.plan("t", 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.plan_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    world.write("src/other.rs", "elsewhere\n");
+    world.commit("elsewhere");
+    world
+}
+
+#[test]
+fn a_rebase_onto_the_code_of_others_is_not_forged() {
+    let world = beside_others();
+    world.git(&["switch", "-q", "work"]);
+    assert!(!standings(&world).contains(&"unverifiable".to_owned()));
+    world.git(&["rebase", "-q", "main"]);
+    let after = standings(&world);
+    assert!(!after.contains(&"forged".to_owned()), "{after:?}");
+    // The steps that did not rest on code are as certain as before.
+    assert_eq!(after[..3], ["proven", "proven", "proven"]);
+}
+
+#[test]
+fn a_squash_beside_the_code_of_others_is_not_forged() {
+    let world = beside_others();
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "squashed"]);
+    last(&world, "unverifiable");
+    world.orch(&["audit"]).succeeds();
+}
+
+#[test]
+fn an_import_in_one_commit_is_not_forged() {
+    let world = beside_others();
+    world.git(&["switch", "-q", "work"]);
+    world.git(&["switch", "-q", "--orphan", "imported"]);
+    world.git(&["checkout", "work", "--", "."]);
+    world.git(&["commit", "-q", "-m", "import"]);
+    last(&world, "unverifiable");
+}
+
+#[test]
+fn the_branch_of_a_squash_proves_its_steps() {
+    let world = beside_others();
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "-m", "squashed"]);
+    world.orch(&["audit", "--strict"]).ends(1).says("unverifiable");
+    let audit = world.orch_json(&["audit", "--strict", "--also", "work"]);
+    let change = &audit["changes"][0];
+    assert_eq!(change["standing"], "folded", "{change:#}");
+    let whys = change["steps"].as_array().expect("steps").iter().filter_map(|step| step["why"].as_str());
+    assert!(whys.clone().any(|why| why.contains("of work")), "{change:#}");
+    world.orch(&["audit", "--also", "nowhere"]).ends(2).reports("no commit `nowhere`");
+}
+
+#[test]
+fn a_branch_proves_no_step_that_is_forged_here() {
+    let world = started("plan_review");
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.git(&["switch", "-q", "main"]);
+    // The record of the step without the review that it rests on.
+    world.git(&["checkout", "-q", "work", "--", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);
+    world.git(&["commit", "-q", "-m", "as if it had been reviewed"]);
+    world.orch(&["audit", "--also", "work"]).ends(1).says("forged");
+}
+
+#[test]
+fn only_what_is_newer_is_audited() {
+    let world = started("codegen");
+    let audit = world.orch_json(&["audit", "--since", "HEAD~1"]);
+    assert_eq!((&audit["commits"], audit["changes"].as_array().map(Vec::len)), (&1.into(), Some(1)));
+    world.orch(&["audit", "--since", "nowhere"]).ends(2).reports("no commit `nowhere`");
+}
+
+#[test]
+fn trailers_say_what_the_record_says() {
+    let world = started("plan_review");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds();
+    let honest = world.git(&["log", "-1", "--format=%B"]);
+    last(&world, "proven");
+    let changed = [
+        ("Orch-To: codegen", "Orch-To: done", "Orch-To says \"done\""),
+        ("Orch-From: plan_review", "Orch-From: planning", "Orch-From says \"planning\""),
+        ("Orch-Rule: plan-accepted", "Orch-Rule: plan-final", "Orch-Rule says"),
+        ("Orch-Kind: advance", "Orch-Kind: override", "Orch-Kind says \"override\""),
+        ("Orch-Kind: advance\n", "", "Orch-Kind is missing"),
+        ("Orch-Kind: advance", "Orch-Kind: advance\nOrch-Override: I may.", "Orch-Override says \"I may.\""),
+        ("Orch-Evidence: review/", "Orch-Evidence: eval/", "Orch-Evidence says"),
+        ("Orch-Workflow: global", "Orch-Workflow: local", "Orch-Workflow says"),
+        ("Orch-Task: t\n", "Orch-Task: u\n", "a step of `u`"),
+        ("Orch-Task: t\n", "", "Orch-Task is missing"),
+    ];
+    for (from, to, why) in changed {
+        assert!(honest.contains(from), "{from} in {honest}");
+        world.git(&["commit", "-q", "--amend", "-m", &honest.replacen(from, to, 1)]);
+        world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
+        world.orch(&["audit"]).ends(1).says(why);
+    }
+    // Evidence that the message leaves out.
+    let without: Vec<&str> =
+        honest.lines().filter(|line| !line.starts_with("Orch-Evidence: review")).collect();
+    world.git(&["commit", "-q", "--amend", "-m", &without.join("\n")]);
+    world.orch(&["audit"]).ends(1).says("do not list the evidence review/plan-review.json");
+    // A message without any trailers tells nothing, as after a squash.
+    world.git(&["commit", "-q", "--amend", "-m", "reviewed"]);
+    last(&world, "proven");
+}
+
+#[test]
+fn trailers_of_a_commit_without_a_step_are_forged() {
+    let world = started("plan_review");
+    world.write("src/a.rs", "1\n");
+    world.git(&["add", "src"]);
+    // A commit of code names its task, and that alone tells of no step.
+    world.git(&["commit", "-q", "-m", "code\n\nOrch-Task: t"]);
+    world.orch(&["audit"]).succeeds();
+    let message = "code\n\nOrch-Task: t\nOrch-From: accept\nOrch-To: done\nOrch-Kind: advance";
+    world.git(&["commit", "-q", "--amend", "-m", message]);
+    world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("a step of `t`");
+}
