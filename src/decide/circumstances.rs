@@ -142,9 +142,14 @@ fn runner(
     }
 }
 
-/// For every missing or broken need that git has, the command that restores it.
+/// For every missing or broken need, and for lost evidence, that git has, the command that restores it.
 fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_>) -> Vec<Choice> {
-    let Verdict::Inconsistent { broken, .. } = &decision.verdict else { return Vec::new() };
+    let broken = match &decision.verdict {
+        Verdict::Inconsistent { broken, .. } => broken.as_slice(),
+        _ => &[],
+    };
+    let is_new = |lost: &&super::BrokenNeed| broken.iter().all(|one| one.artifact != lost.artifact);
+    let lost = decision.lost.iter().filter(is_new);
     let restore = |need: &super::BrokenNeed| {
         let path = facts.directory.join(&need.path).ok()?;
         let commit = (circumstances.remembered)(&path, need.recorded?)?;
@@ -152,5 +157,5 @@ fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_
         let effect = format!("restore the previous {}", need.artifact);
         Some(choice("restore", argv, Owner::Human, effect))
     };
-    broken.iter().filter_map(restore).collect()
+    broken.iter().chain(lost).filter_map(restore).collect()
 }

@@ -45,6 +45,8 @@ pub struct Decision {
     pub waived: Vec<ArtifactName>,
     /// The derived facts of every artifact.
     pub artifacts: Vec<Derived>,
+    /// Evidence of earlier phases that is gone.
+    pub lost: Vec<BrokenNeed>,
     /// Findings about the task, its state and its artifacts.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -376,6 +378,11 @@ impl Kind {
 }
 
 impl BrokenNeed {
+    /// `missing` or `invalid`.
+    pub(super) fn fault(&self) -> &'static str {
+        if self.missing { "missing" } else { "invalid" }
+    }
+
     /// The artifact and its path.
     pub(super) fn named(&self) -> String {
         if is_tree_name(&self.path) {

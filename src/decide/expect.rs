@@ -132,7 +132,7 @@ fn expectation(
 }
 
 /// The `of` map to copy: the needs of the phase that writes the artifact, as they are now.
-fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
+pub(super) fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
     let writer = if judge.phase.produces.contains(name) {
         Some(judge.phase)
     } else {

@@ -8,7 +8,7 @@ use super::{BrokenNeed, Facts, Kind, State, Transition};
 use crate::base::{ArtifactName, Code, Error, PhaseId, RuleId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
-fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
+pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
     Error::new(code, message).with_hint(hint.into())
 }
 
@@ -18,7 +18,7 @@ pub fn create(workflow: &Workflow, reason: &str) -> Transition {
     order(None, workflow.initial.clone(), Kind::Create, reason)
 }
 
-/// A transition against the rules, to `to` or else to the target of the first forward rule. Returns an error
+/// A transition against the rules, to `to` or else to the phase to which the work would go. Returns an error
 /// if the task is terminal, or `to` is unknown or unreachable.
 pub fn override_to(
     workflow: &Workflow,
@@ -37,11 +37,13 @@ pub fn override_to(
     let reachable = workflow.reachable(&from.id);
     let target = match to {
         Some(name) => reachable_phase(workflow, &reachable, &from.id, name)?,
-        None => forward_target(workflow, from)?,
+        None => forward_target(workflow, &reachable, from)?,
     };
     let seen = look(workflow, state, &from.id, facts);
-    let waive = waived_by(workflow, &seen, from, target);
     let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let mut waive = waived_by(workflow, &seen, from, target);
+    let lost = judge.hinders(target).into_iter().map(|lost| lost.artifact);
+    waive.extend(lost.filter(|lost| !waive.contains(lost)).collect::<Vec<_>>());
     let mut transition = order(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
     transition.evidence = judge.evidence(&rests_on(from, target));
     transition.waive = waive;
@@ -192,7 +194,7 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
 }
 
-fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Error> {
+pub(super) fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Error> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
     named_phase(workflow, name)
 }
@@ -226,21 +228,29 @@ fn reachable_phase<'w>(
     Err(refused(Code::Unreachable, message, listed))
 }
 
-fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Error> {
+/// The phase to which the work of a phase would go: the target of the first rule that leads forward, answers
+/// to no control request, and does not only lead to a failing end.
+pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Phase> {
     let start = workflow.position(&from.id);
-    let onward =
-        workflow.rules.iter().filter(|rule| rule.from.contains(&from.id)).find_map(|rule| {
-            match &rule.outcome {
-                Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
-                _ => None,
-            }
-        });
-    onward.ok_or_else(|| {
-        refused(
-            Code::Unreachable,
-            format!("no rule leads forward from `{}`", from.id),
-            "name the phase with --to",
-        )
+    let is_good = |phase: &&Phase| phase.terminal && phase.success;
+    let leads_well = |phase: &&Phase| {
+        let ends = workflow.reachable(&phase.id).into_iter().filter_map(|id| workflow.phase(&id));
+        // A workflow without a good end says nothing about which way is the work's.
+        let has_good = workflow.phases.iter().any(|phase| is_good(&phase));
+        is_good(phase) || (!phase.terminal && !has_good) || ends.into_iter().any(|end| is_good(&end))
+    };
+    let ahead = workflow.rules_from(&from.id).filter(|rule| rule.on.is_none());
+    let targets = ahead.filter_map(|rule| match &rule.outcome {
+        Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
+        _ => None,
+    });
+    targets.filter(leads_well).next()
+}
+
+fn forward_target<'w>(workflow: &'w Workflow, reachable: &[PhaseId], from: &Phase) -> Result<&'w Phase, Error> {
+    onward(workflow, from).ok_or_else(|| {
+        let message = format!("the work of `{}` leads to no later phase, so the override needs a target", from.id);
+        refused(Code::Unreachable, message, format!("name the phase with --to: {}", join(reachable)))
     })
 }
 

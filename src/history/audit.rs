@@ -3,7 +3,7 @@
 use super::parallel::replay_all;
 use super::replay::Audited;
 use crate::base::Digest;
-use crate::decide::{Approval, Standing};
+use crate::decide::{Approval, Proof, ProvenStep, Standing};
 use crate::store::{Range, Signature, Store};
 use crate::survey::{Error, Workspace};
 use std::collections::HashSet;
@@ -41,24 +41,40 @@ pub fn audit(workspace: &Workspace, range: Option<&str>) -> Result<Audit, Error>
     Ok(Audit { commits: commits.len(), changes })
 }
 
-/// Verifies the signatures of the commits that contain an approval.
+/// Verifies the signatures of the commits with steps that need a person.
 fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
-    let agreed = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
-    let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| agreed(change)).collect();
+    let ordered = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
+    let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| ordered(change)).collect();
     let commits: Vec<Digest> = asked.iter().map(|change| change.commit.id).collect();
     for (change, signature) in asked.iter_mut().zip(store.signatures(&commits)?) {
-        let approval = match signature {
-            Signature::Good { signer } => Approval::Verified { signer },
-            Signature::None | Signature::Unknown => Approval::Claimed,
-            Signature::Bad => {
-                change.proof.standing = Standing::Forged;
-                change.proof.why = Some("its signature does not match its contents".to_owned());
-                continue;
-            }
-        };
         for step in change.proof.steps.iter_mut().filter(|step| step.approval.is_some()) {
-            step.approval = Some(approval.clone());
+            signed(step, &signature);
         }
+        let steps = std::mem::take(&mut change.proof.steps);
+        let worst = Proof::of(steps);
+        let is_worse = worst.standing > change.proof.standing;
+        change.proof = if is_worse { worst } else { Proof { steps: worst.steps, ..change.proof.clone() } };
     }
     Ok(())
+}
+
+/// Completes the verdict about a step that needs a person by the signature of its commit.
+fn signed(step: &mut ProvenStep, signature: &Signature) {
+    let refused = match signature {
+        Signature::Good { signer } => {
+            step.approval = Some(Approval::Verified { signer: signer.clone() });
+            None
+        }
+        Signature::Bad => Some((Standing::Forged, "its signature does not match its contents")),
+        Signature::None if step.needs_signature => {
+            Some((Standing::Forged, "the settings require that a person signs it, and it is not signed"))
+        }
+        Signature::Unknown if step.needs_signature => {
+            Some((Standing::Unverifiable, "the settings require that a person signs it, and git does not trust the signer here"))
+        }
+        Signature::None | Signature::Unknown => None,
+    };
+    if let Some((standing, why)) = refused.filter(|(standing, _)| *standing > step.standing) {
+        (step.standing, step.why) = (standing, Some(why.to_owned()));
+    }
 }

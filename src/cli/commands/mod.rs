@@ -20,6 +20,7 @@ pub mod pause;
 mod prelude;
 pub mod prompt;
 pub mod recover;
+pub mod reject;
 mod reference_text;
 pub mod reopen;
 mod report;
@@ -63,6 +64,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Confirm(args)) => confirm::run(&args, context, ui),
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
+        Some(Command::Reject(args)) => reject::run(&args, context, ui),
         Some(Command::Recover(args)) => recover::run(&args, context, ui),
         Some(Command::Resolve(args)) => resolve::run(&args, context, ui),
         Some(Command::MergeDriver(args)) => merge_driver::run(&args, context, ui),

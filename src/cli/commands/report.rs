@@ -226,3 +226,30 @@ pub(super) fn carry_out(
     applied(&workspace, context, ui, &done, dry_run)?;
     Ok(ExitCode::Fine)
 }
+
+/// Executes a person's decision and prints what was applied, or why there is nothing to decide.
+pub(super) fn rule(
+    context: &Context,
+    ui: &Ui,
+    task: Option<&str>,
+    order: &Order,
+    dry_run: bool,
+) -> Result<ExitCode, Failure> {
+    let workspace = context.workspace(ui)?;
+    let task = meant(&workspace, context, task)?;
+    match context.writer(&workspace).order(&task, order, dry_run) {
+        Ok(done) => {
+            applied(&workspace, context, ui, &done, dry_run)?;
+            Ok(ExitCode::Fine)
+        }
+        Err(error) if error.code() == Code::NothingToApply => {
+            let judged = workspace.look(&task)?;
+            nothing(context, ui, &judged.decision, &error.to_string())?;
+            if let Some(hint) = error.hint() {
+                ui.status(&format!("hint: {hint}"));
+            }
+            Ok(ExitCode::Nothing)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
