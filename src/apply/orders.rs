@@ -57,13 +57,19 @@ impl Order {
             Self::Override { reason, .. } => {
                 (Kind::Override, false, vec!["next", task.id.as_str(), "--override", reason])
             }
-            Self::Rollback { reason, .. } => (Kind::Rollback, false, vec!["rollback", task.id.as_str(), "--reason", reason]),
-            Self::Reopen { reason, .. } => (Kind::Reopen, false, vec!["reopen", task.id.as_str(), "--reason", reason]),
+            Self::Rollback { reason, .. } => {
+                (Kind::Rollback, false, vec!["rollback", task.id.as_str(), "--reason", reason])
+            }
+            Self::Reopen { reason, .. } => {
+                (Kind::Reopen, false, vec!["reopen", task.id.as_str(), "--reason", reason])
+            }
             Self::Confirm { artifact, reason } => {
                 (Kind::Confirm, false, vec!["confirm", task.id.as_str(), artifact, "--reason", reason])
             }
             Self::Approve => (Kind::Advance, true, vec!["approve", task.id.as_str()]),
-            Self::Reject { reason, .. } => (Kind::Regress, true, vec!["reject", task.id.as_str(), "--reason", reason]),
+            Self::Reject { reason, .. } => {
+                (Kind::Regress, true, vec!["reject", task.id.as_str(), "--reason", reason])
+            }
         };
         if let Self::Override { to: Some(to), .. }
         | Self::Rollback { to: Some(to), .. }
@@ -81,7 +87,9 @@ impl Order {
         match self {
             Self::Approve => Some(((Ruling::Approve, None), None)),
             Self::Reject { to, reason } => Some(((Ruling::Reject, to.as_deref()), Some(reason))),
-            Self::Override { .. } | Self::Rollback { .. } | Self::Reopen { .. } | Self::Confirm { .. } => None,
+            Self::Override { .. } | Self::Rollback { .. } | Self::Reopen { .. } | Self::Confirm { .. } => {
+                None
+            }
         }
     }
 
@@ -94,7 +102,9 @@ impl Order {
     ) -> Result<(Transition, Cow<'f, Facts>), Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
         let transition = match self {
-            Self::Override { to, reason } => decide::override_to(workflow, state, facts, to.as_deref(), reason),
+            Self::Override { to, reason } => {
+                decide::override_to(workflow, state, facts, to.as_deref(), reason)
+            }
             Self::Rollback { to, reason } => decide::rollback(workflow, state, facts, to.as_deref(), reason),
             Self::Reopen { to, reason } => decide::reopen(workflow, state, facts, to.as_deref(), reason),
             Self::Confirm { artifact, reason } => decide::confirm(workflow, state, facts, artifact, reason),

@@ -44,7 +44,8 @@ impl Writer<'_> {
     fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
         let files = RunFiles::of(&self.workspace.root, &task.directory);
         let work = run.unsettled().map_or("the run", |work| work.work.name());
-        let why = format!("the executor of `{work}` ordered `{}`, which needs a person", command(&ordered.argv));
+        let why =
+            format!("the executor of `{work}` ordered `{}`, which needs a person", command(&ordered.argv));
         // The order is checked whether or not the run can be told.
         if let Err(error) = files.send(Some(ControlRequest::AskPerson), &why) {
             tracing::warn!(error = error.logged(), "cannot tell the run about an order of its executor");

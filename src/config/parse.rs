@@ -88,7 +88,10 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         roots: top.take("root").map_or(default.roots, |value| roots(reader, value)),
         git: reader.table(top, "git", GIT.title).map(|table| git(reader, table)).unwrap_or_default(),
         watch: reader.table(top, "watch", WATCH.title).map(|table| watch(reader, table)).unwrap_or_default(),
-        people: reader.table(top, "people", PEOPLE.title).map(|table| people(reader, table)).unwrap_or_default(),
+        people: reader
+            .table(top, "people", PEOPLE.title)
+            .map(|table| people(reader, table))
+            .unwrap_or_default(),
         hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
         executors: top.take("executor").map(|value| executors(reader, value)).unwrap_or_default(),
     };
@@ -210,10 +213,7 @@ fn people(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Peop
     });
     reader.finish(table);
     let default = People::default();
-    People {
-        orders: orders.unwrap_or(default.orders),
-        agents_may: agents_may.unwrap_or(default.agents_may),
-    }
+    People { orders: orders.unwrap_or(default.orders), agents_may: agents_may.unwrap_or(default.agents_may) }
 }
 
 fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {

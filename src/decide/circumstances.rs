@@ -2,6 +2,7 @@
 //!
 //! The rules do not see them. They determine which commands are available now, and which notes to add.
 
+use super::decision::is_order;
 use super::judge::choice;
 use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
@@ -116,6 +117,7 @@ pub fn conclude(
         let effect = format!("run `{action}` and everything due after it");
         decision.options.insert(0, choice("run", ["orch", "run", task], Owner::Orch, effect));
     }
+    decision.options.sort_by_key(|option| is_order(option.id));
     if runner == Some(Runner::Interrupted) {
         let message = "the process running this task exited; `orch run` resumes after the last recorded step";
         let hint = command(&["orch", "run", task]);

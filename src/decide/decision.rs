@@ -369,6 +369,12 @@ pub struct Choice {
     pub effect: String,
 }
 
+/// Whether the command with this id goes against the rules, so that only a person may be offered it.
+#[must_use]
+pub fn is_order(id: &str) -> bool {
+    matches!(id, "override" | "again" | "rollback" | "reopen" | "confirm")
+}
+
 impl Kind {
     /// Whether the task stays in its phase, so that only its record grows.
     #[must_use]

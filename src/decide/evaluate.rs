@@ -217,7 +217,8 @@ impl Judge<'_> {
     /// Adds the evidence of earlier phases that is gone, with a finding for each file.
     fn note_lost(&self, decision: &mut Decision) {
         for (phase, lost) in self.lost_evidence() {
-            let message = format!("{} is {}, although the task left `{phase}` with it", lost.path, lost.fault());
+            let message =
+                format!("{} is {}, although the task left `{phase}` with it", lost.path, lost.fault());
             let place = self.facts.directory.join(&lost.path);
             let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
             let hint = "restore it from git, or write it anew; the task cannot be finished without it";

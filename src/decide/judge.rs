@@ -46,7 +46,10 @@ impl Judge<'_> {
                     !phase.optional.contains(name) || !is_spent(self.workflow, self.state, name, digest)
                 };
                 let is_committed = self.workflow.artifact(name).is_some_and(|artifact| artifact.commit);
-                if is_committed && recorded.is_some_and(counts) && lost.iter().all(|(_, one)| one.artifact != *name) {
+                if is_committed
+                    && recorded.is_some_and(counts)
+                    && lost.iter().all(|(_, one)| one.artifact != *name)
+                {
                     let broken = self.broken_needs(std::slice::from_ref(name), &[]);
                     lost.extend(broken.into_iter().map(|one| (phase.id.clone(), one)));
                 }

@@ -247,9 +247,14 @@ pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Pha
     targets.filter(leads_well).next()
 }
 
-fn forward_target<'w>(workflow: &'w Workflow, reachable: &[PhaseId], from: &Phase) -> Result<&'w Phase, Error> {
+fn forward_target<'w>(
+    workflow: &'w Workflow,
+    reachable: &[PhaseId],
+    from: &Phase,
+) -> Result<&'w Phase, Error> {
     onward(workflow, from).ok_or_else(|| {
-        let message = format!("the work of `{}` leads to no later phase, so the override needs a target", from.id);
+        let message =
+            format!("the work of `{}` leads to no later phase, so the override needs a target", from.id);
         refused(Code::Unreachable, message, format!("name the phase with --to: {}", join(reachable)))
     })
 }

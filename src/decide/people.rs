@@ -90,7 +90,9 @@ impl People {
             (OrdersBy::Anyone, _) => None,
             (_, ActorKind::Agent) => Some("an agent"),
             (OrdersBy::Terminal, ActorKind::Human) if !sender.at_terminal => Some("a program"),
-            (OrdersBy::Signed, ActorKind::Human) if !sender.signs => Some("someone whose commits git does not verify"),
+            (OrdersBy::Signed, ActorKind::Human) if !sender.signs => {
+                Some("someone whose commits git does not verify")
+            }
             (OrdersBy::Terminal | OrdersBy::Signed, ActorKind::Human) => None,
         }
     }
@@ -156,6 +158,9 @@ mod tests {
         assert_eq!(terminal.refuses_record(Kind::Advance, true, ActorKind::Orch), Some("orch itself"));
         let signed = People { orders: OrdersBy::Signed, ..People::default() };
         assert!(signed.asks_for_signature(Kind::Rollback, false));
-        assert!(!signed.asks_for_signature(Kind::Advance, false) && !terminal.asks_for_signature(Kind::Rollback, false));
+        assert!(
+            !signed.asks_for_signature(Kind::Advance, false)
+                && !terminal.asks_for_signature(Kind::Rollback, false)
+        );
     }
 }

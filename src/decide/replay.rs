@@ -8,8 +8,8 @@ use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth,
-    apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth, apply,
+    confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Error, PhaseId};

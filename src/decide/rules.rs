@@ -249,7 +249,9 @@ impl Judge<'_> {
         let mut unmet: Vec<String> = false_parts.collect();
         if let Some(target) = self.workflow.phase(to) {
             let hindered = self.hinders(target);
-            unmet.extend(hindered.iter().map(|need| format!("`{to}` needs {} ({})", need.artifact, need.fault())));
+            unmet.extend(
+                hindered.iter().map(|need| format!("`{to}` needs {} ({})", need.artifact, need.fault())),
+            );
         }
         if let Some(signal) = rule.on {
             let verb = if signal == Signal::Start { "run" } else { signal.as_str() };

@@ -207,13 +207,17 @@ fn choices(schema: &Value) -> Vec<Map<String, Value>> {
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let is_choice = |key: &str| {
         properties.get(key).is_some_and(|shape| {
-            shape.get("enum").is_some() || shape.get("const").is_some() || shape.get("type") == Some(&"boolean".into())
+            shape.get("enum").is_some()
+                || shape.get("const").is_some()
+                || shape.get("type") == Some(&"boolean".into())
         })
     };
     let examples = schema.get("examples").and_then(Value::as_array).into_iter().flatten();
     let mut found: Vec<Map<String, Value>> = examples
         .filter_map(Value::as_object)
-        .map(|example| example.iter().filter(|(key, _)| is_choice(key)).map(|(k, v)| (k.clone(), v.clone())).collect())
+        .map(|example| {
+            example.iter().filter(|(key, _)| is_choice(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
+        })
         .collect();
     for example in found.clone() {
         for key in example.keys() {

@@ -69,9 +69,10 @@ fn signed(step: &mut ProvenStep, signature: &Signature) {
         Signature::None if step.needs_signature => {
             Some((Standing::Forged, "the settings require that a person signs it, and it is not signed"))
         }
-        Signature::Unknown if step.needs_signature => {
-            Some((Standing::Unverifiable, "the settings require that a person signs it, and git does not trust the signer here"))
-        }
+        Signature::Unknown if step.needs_signature => Some((
+            Standing::Unverifiable,
+            "the settings require that a person signs it, and git does not trust the signer here",
+        )),
         Signature::None | Signature::Unknown => None,
     };
     if let Some((standing, why)) = refused.filter(|(standing, _)| *standing > step.standing) {

@@ -4,8 +4,8 @@
 use super::new_steps::{NewStep, NewSteps};
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
-    Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State,
-    choose, refute, replay,
+    Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
+    refute, replay,
 };
 use crate::scan::{Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, told};
@@ -61,7 +61,8 @@ impl NewSteps<'_> {
         let people = &self.before.setting.config.people;
         let (kind, actor) = (step.entry.kind, &step.entry.actor);
         if let Some(who) = people.refuses_record(kind, by_human, actor.kind) {
-            let why = format!("`{}` needs a person, and the record names {who}: {}", kind.as_str(), actor.name);
+            let why =
+                format!("`{}` needs a person, and the record names {who}: {}", kind.as_str(), actor.name);
             return ProvenStep { standing: Standing::Forged, why: Some(why), ..step };
         }
         let approval = people.asks(kind, by_human).then_some(Approval::Claimed);
@@ -339,7 +340,14 @@ impl Attempts<'_> {
 }
 
 fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> ProvenStep {
-    ProvenStep { entry: entry.clone(), standing, approval: None, needs_signature: false, is_judged: true, why }
+    ProvenStep {
+        entry: entry.clone(),
+        standing,
+        approval: None,
+        needs_signature: false,
+        is_judged: true,
+        why,
+    }
 }
 
 /// All expressions that may be evaluated for a task in a phase.

@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic};
-use crate::decide::Decision;
+use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{
@@ -210,6 +210,12 @@ pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &st
         ui.answer(&format!("{text}\n"))?;
     }
     Ok(())
+}
+
+/// The commands to print for a decision: to an agent, none against the rules.
+pub(super) fn offered<'d>(context: &Context, decision: &'d Decision) -> impl Iterator<Item = &'d Choice> {
+    let is_agent = context.caller.kind == ActorKind::Agent;
+    decision.options.iter().filter(move |option| !(is_agent && is_order(option.id)))
 }
 
 /// Executes a person's order and prints what was applied.
