@@ -216,7 +216,9 @@ impl Judge<'_> {
 
     /// Adds the evidence of earlier phases that is gone, with a finding for each file.
     fn note_lost(&self, decision: &mut Decision) {
-        for (phase, lost) in self.lost_evidence() {
+        // A need of this phase is reported as such.
+        let is_other = |(_, lost): &(PhaseId, BrokenNeed)| !self.phase.needs.contains(&lost.artifact);
+        for (phase, lost) in self.lost_evidence().into_iter().filter(is_other) {
             let message =
                 format!("{} is {}, although the task left `{phase}` with it", lost.path, lost.fault());
             let place = self.facts.directory.join(&lost.path);

@@ -89,6 +89,7 @@ fn a_control_request_ends_any_wait_and_states_its_reason() {
     for (request, ending, told) in [
         (ControlRequest::Interrupt, Ending::Paused, "interrupt it"),
         (ControlRequest::Pause, Ending::Paused, "pause it"),
+        (ControlRequest::AskPerson, Ending::Waiting, "ask-person it"),
         (ControlRequest::Stop, Ending::Stopped, "stop it"),
     ] {
         // While a default answer is held, while a result is, and before a further try.
