@@ -268,6 +268,9 @@ impl Judge<'_> {
             }
             Verdict::Transition(transition) => {
                 decision.evidence.clone_from(&transition.evidence);
+                if transition.by_human {
+                    decision.reason = format!("a person decides: {}", decision.reason);
+                }
                 decision.verdict = Verdict::Transition(transition);
             }
             Verdict::Handover { held, attempts } => {

@@ -229,22 +229,26 @@ fn reachable_phase<'w>(
 }
 
 /// The phase to which the work of a phase would go: the target of the first rule that leads forward, answers
-/// to no control request, and does not only lead to a failing end.
+/// to no control request, and from which a good end can be reached by further such rules.
 pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Phase> {
-    let start = workflow.position(&from.id);
-    let is_good = |phase: &&Phase| phase.terminal && phase.success;
-    let leads_well = |phase: &&Phase| {
-        let ends = workflow.reachable(&phase.id).into_iter().filter_map(|id| workflow.phase(&id));
-        // A workflow without a good end says nothing about which way is the work's.
-        let has_good = workflow.phases.iter().any(|phase| is_good(&phase));
-        is_good(phase) || (!phase.terminal && !has_good) || ends.into_iter().any(|end| is_good(&end))
-    };
-    let ahead = workflow.rules_from(&from.id).filter(|rule| rule.on.is_none());
-    let targets = ahead.filter_map(|rule| match &rule.outcome {
-        Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
+    let mut ends_well = vec![false; workflow.phases.len()];
+    // A rule leads forward only to a later phase, whose entry is known.
+    for (position, phase) in workflow.phases.iter().enumerate().rev() {
+        let leads_on = ahead(workflow, phase).any(|(next, _)| ends_well[next]);
+        ends_well[position] = if phase.terminal { phase.success } else { leads_on };
+    }
+    ahead(workflow, from).find(|(position, _)| ends_well[*position]).map(|(_, target)| target)
+}
+
+/// The later phases to which rules lead by themselves, each with its position, in the order of the rules.
+fn ahead<'w>(workflow: &'w Workflow, from: &Phase) -> impl Iterator<Item = (usize, &'w Phase)> {
+    let (id, start) = (from.id.clone(), workflow.position(&from.id));
+    let rules = workflow.rules.iter().filter(move |rule| rule.on.is_none() && rule.from.contains(&id));
+    let targets = rules.filter_map(|rule| match &rule.outcome {
+        Outcome::To(to) => Some((workflow.position(to)?, workflow.phase(to)?)),
         _ => None,
     });
-    targets.filter(leads_well).next()
+    targets.filter(move |(position, _)| Some(*position) > start)
 }
 
 fn forward_target<'w>(

@@ -7,7 +7,7 @@
 use super::derive::look;
 use super::judge::Judge;
 use super::order::{current, given, refused};
-use super::{Facts, FileFact, Stamp, State, Transition};
+use super::{Decision, Facts, FileFact, Stamp, State, Transition, Verdict};
 use crate::base::{ArtifactName, Code, Digest, Error, PhaseId, command, words};
 use crate::workflow::{Artifact, Format, Owner, Workflow};
 use serde_json::{Map, Value};
@@ -77,7 +77,12 @@ pub fn rule_on(
 }
 
 fn nothing(judge: &Judge<'_>, wish: Wish<'_>) -> Error {
-    let decision = judge.decide_alone(Vec::new());
+    let now = judge.decide_alone(Vec::new());
+    // A decision that would be taken in vain says more than the missing file.
+    let drafted = judge.drafts(wish, Filling { reason: Some("WHY"), stamp: &Stamp::of_no_record() });
+    let hindered = drafted.into_iter().map(|(decision, _)| decision);
+    let mut hindered = hindered.filter(|decision| matches!(decision.verdict, Verdict::Inconsistent { .. }));
+    let decision = hindered.next().unwrap_or(now);
     let toward = wish.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
     let message = match decision.transition().filter(|due| !due.by_human) {
         Some(_) => format!("nothing to {}: the due transition requires no person", wish.ruling.as_str()),
@@ -100,7 +105,9 @@ impl Judge<'_> {
             return None;
         }
         let approval = self.draft(Wish { ruling: Ruling::Approve, to: None }, filling);
-        let due = self.decide_alone(Vec::new()).transition().filter(|due| due.by_human).cloned();
+        // In a phase that a person owns, the person may also take what a plain rule yields.
+        let is_persons = |due: &&Transition| due.by_human || self.phase.owner == Owner::Human;
+        let due = self.decide_alone(Vec::new()).transition().filter(is_persons).cloned();
         let due = due.filter(|due| {
             let approves = match &approval {
                 Some(approval) => approval.transition.to == due.to,
@@ -110,7 +117,7 @@ impl Judge<'_> {
         });
         match (due, wish.ruling) {
             (Some(mut transition), _) => {
-                if let Some(reason) = filling.reason {
+                if let Some(reason) = filling.reason.filter(|_| transition.by_human) {
                     transition.reason = format!("{}: {reason}", transition.reason);
                 }
                 Some(Ruled { transition, draft: None })
@@ -126,28 +133,37 @@ impl Judge<'_> {
 
     /// The first draft of an output that makes a transition due as it is wished.
     fn draft(&self, wish: Wish<'_>, filling: Filling<'_>) -> Option<Ruled> {
-        if self.phase.owner != Owner::Human {
-            return None;
-        }
-        let outputs = self.phase.produces.iter().filter(|name| !self.phase.optional.contains(name));
-        let artifacts = outputs.filter_map(|name| self.workflow.artifact(name));
-        artifacts.filter(|artifact| artifact.format == Format::Json).find_map(|artifact| {
-            let schema: Value = serde_json::from_str(&artifact.schema.as_ref()?.text).ok()?;
-            let drafts = choices(&schema).into_iter();
-            let mut ruled = drafts.filter_map(|choice| {
-                let value = self.filled(&schema, choice, &artifact.name, filling)?;
-                self.with_draft(artifact, &value)
-            });
-            ruled.find(|Ruled { transition, .. }| match (wish.ruling, wish.to) {
+        self.drafts(wish, filling).into_iter().find_map(|(decision, draft)| {
+            let transition = decision.transition().filter(|due| due.by_human)?.clone();
+            let is_wished = match (wish.ruling, wish.to) {
                 (Ruling::Approve, _) => self.leads_on(&transition.to),
                 (Ruling::Reject, None) => !self.leads_on(&transition.to),
                 (Ruling::Reject, Some(to)) => transition.to.as_str() == to,
-            })
+            };
+            is_wished.then_some(Ruled { transition, draft: Some(draft) })
         })
     }
 
-    /// The transition that a file with this value would make due, if it requires a person.
-    fn with_draft(&self, artifact: &Artifact, value: &Value) -> Option<Ruled> {
+    /// Every draft of an output of a phase that a person owns, with what the rules decide on it.
+    fn drafts(&self, wish: Wish<'_>, filling: Filling<'_>) -> Vec<(Decision, Draft)> {
+        if self.phase.owner != Owner::Human {
+            return Vec::new();
+        }
+        let outputs = self.phase.produces.iter().filter(|name| !self.phase.optional.contains(name));
+        let artifacts = outputs.filter_map(|name| self.workflow.artifact(name));
+        let json = artifacts.filter(|artifact| artifact.format == Format::Json);
+        json.flat_map(|artifact| {
+            let schema = artifact.schema.as_ref().and_then(|schema| serde_json::from_str(&schema.text).ok());
+            let schema: Value = schema.unwrap_or_default();
+            let choices = choices(&schema, wish.to.is_some()).into_iter();
+            let values = choices.filter_map(|choice| self.filled(&schema, choice, &artifact.name, filling));
+            values.map(|value| self.with_draft(artifact, value)).collect::<Vec<_>>()
+        })
+        .collect()
+    }
+
+    /// What the rules decide on a file with this value.
+    fn with_draft(&self, artifact: &Artifact, value: Value) -> (Decision, Draft) {
         let path = self.path_of(&artifact.name);
         let text = format!("{value:#}\n");
         let mut facts = self.facts.clone();
@@ -159,13 +175,12 @@ impl Judge<'_> {
             is_tree: false,
             path: path.clone(),
             digest: Some(Digest::of_blob(text.as_bytes())),
-            data: Some(Arc::new(value.clone())),
+            data: Some(Arc::new(value)),
             problems: Vec::new(),
         });
         let seen = look(self.workflow, self.state, &self.phase.id, &facts);
         let decision = Judge { facts: &facts, seen: &seen, ..*self }.decide_alone(Vec::new());
-        let transition = decision.transition().filter(|due| due.by_human)?.clone();
-        Some(Ruled { transition, draft: Some(Draft { path, text, facts }) })
+        (decision, Draft { path, text, facts })
     }
 
     /// The value of a decision with these choices; `None` if the schema marks no property.
@@ -201,8 +216,8 @@ impl Judge<'_> {
     }
 }
 
-/// The choices of each example of a schema, and those with another value of one enumeration.
-fn choices(schema: &Value) -> Vec<Map<String, Value>> {
+/// The choices of each example of a schema; `varied` adds those with another value of one enumeration.
+fn choices(schema: &Value, varied: bool) -> Vec<Map<String, Value>> {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let is_choice = |key: &str| {
@@ -219,7 +234,7 @@ fn choices(schema: &Value) -> Vec<Map<String, Value>> {
             example.iter().filter(|(key, _)| is_choice(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
         })
         .collect();
-    for example in found.clone() {
+    for example in if varied { found.clone() } else { Vec::new() } {
         for key in example.keys() {
             let others = properties.get(key).and_then(|shape| shape.get("enum")?.as_array());
             for other in others.into_iter().flatten() {
@@ -244,8 +259,9 @@ mod tests {
             "properties": {"verdict": {"enum": ["yes", "no"]}, "sure": {"type": "boolean"}, "why": {"type": "string"}},
             "examples": [{"verdict": "no", "why": "It fails.", "sure": true}],
         });
-        let found: Vec<Value> = choices(&schema).into_iter().map(Value::Object).collect();
+        let found: Vec<Value> = choices(&schema, true).into_iter().map(Value::Object).collect();
         assert_eq!(found, [json!({"verdict": "no", "sure": true}), json!({"verdict": "yes", "sure": true})]);
-        assert!(choices(&json!({})).is_empty());
+        assert_eq!(choices(&schema, false).len(), 1);
+        assert!(choices(&json!({}), true).is_empty());
     }
 }

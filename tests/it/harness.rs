@@ -102,6 +102,11 @@ impl World {
             .expect("orch starts")
     }
 
+    /// The terminal of the user, as the standard input of a program.
+    pub fn keyboard(&self) -> Stdio {
+        Stdio::from(self.terminal.1.try_clone().expect("cloned"))
+    }
+
     /// Runs `orch` as a program does, without a terminal.
     pub fn orch_by_program(&self, arguments: &[&str]) -> Ended {
         let mut command = self.orch_command(arguments);
@@ -116,7 +121,7 @@ impl World {
 
     pub fn orch_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_orch"));
-        command.args(arguments).stdin(self.terminal.1.try_clone().expect("cloned"));
+        command.args(arguments).stdin(self.keyboard());
         command
     }
 

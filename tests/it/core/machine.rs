@@ -140,7 +140,7 @@ fn what_is_refused_ends_the_run_instead_of_going_round() {
     type Which = fn(&RunCommand) -> bool;
     let refusals: [(Which, Ending, &str); 4] = [
         (|command| matches!(command, RunCommand::Start), Ending::Error, "no"),
-        (|command| matches!(command, RunCommand::Moves), Ending::Error, "no"),
+        (|command| matches!(command, RunCommand::Moves { .. }), Ending::Error, "no"),
         (
             |command| matches!(command, RunCommand::Answer(_)),
             Ending::Waiting,
