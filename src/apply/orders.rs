@@ -4,7 +4,9 @@ use super::Writer;
 use super::advance::{Applied, TaskOutcome};
 use super::people::OrderedStep;
 use crate::base::{Code, Diagnostic, command};
-use crate::decide::{self, Facts, Kind, Recorded, Ruling, Stamp, State, Step, Transition, initial_state};
+use crate::decide::{
+    self, Facts, Kind, Recorded, Ruling, RulingOrder, Stamp, State, Step, Transition, initial_state,
+};
 use crate::survey::{Error, Sight, TaskRef};
 use std::borrow::Cow;
 
@@ -82,11 +84,13 @@ impl Order {
         OrderedStep { kind, by_human, argv }
     }
 
-    /// Whether a person approves or rejects, and to which phase a rejection leads, with the reason.
-    pub(super) fn ruling(&self) -> Option<((Ruling, Option<&str>), Option<&str>)> {
+    /// What a person decides; `None` for an order against the rules.
+    pub(super) fn ruling(&self) -> Option<RulingOrder<'_>> {
         match self {
-            Self::Approve => Some(((Ruling::Approve, None), None)),
-            Self::Reject { to, reason } => Some(((Ruling::Reject, to.as_deref()), Some(reason))),
+            Self::Approve => Some(RulingOrder { ruling: Ruling::Approve, to: None, reason: None }),
+            Self::Reject { to, reason } => {
+                Some(RulingOrder { ruling: Ruling::Reject, to: to.as_deref(), reason: Some(reason) })
+            }
             Self::Override { .. } | Self::Rollback { .. } | Self::Reopen { .. } | Self::Confirm { .. } => {
                 None
             }
@@ -101,18 +105,20 @@ impl Order {
         stamp: &Stamp,
     ) -> Result<(Transition, Cow<'f, Facts>), Error> {
         let (workflow, facts) = (judged.workflow(), &judged.observed.facts);
+        if let Some(ruling) = self.ruling() {
+            let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
+            let drafted = ruled.draft.map(|draft| Cow::Owned(draft.facts));
+            return Ok((ruled.transition, drafted.unwrap_or(Cow::Borrowed(facts))));
+        }
         let transition = match self {
-            Self::Override { to, reason } => {
-                decide::override_to(workflow, state, facts, to.as_deref(), reason)
-            }
             Self::Rollback { to, reason } => decide::rollback(workflow, state, facts, to.as_deref(), reason),
             Self::Reopen { to, reason } => decide::reopen(workflow, state, facts, to.as_deref(), reason),
             Self::Confirm { artifact, reason } => decide::confirm(workflow, state, facts, artifact, reason),
+            Self::Override { to, reason } => {
+                decide::override_to(workflow, state, facts, to.as_deref(), reason)
+            }
             Self::Approve | Self::Reject { .. } => {
-                let ((ruling, to), reason) = self.ruling().unwrap_or(((Ruling::Approve, None), None));
-                let ruled = decide::rule_on(workflow, state, facts, (ruling, to), (reason, stamp))?;
-                let drafted = ruled.draft.map(|draft| Cow::Owned(draft.facts));
-                return Ok((ruled.transition, drafted.unwrap_or(Cow::Borrowed(facts))));
+                Err(Error::new(Code::NothingToApply, "nothing is decided"))
             }
         };
         Ok((transition?, Cow::Borrowed(facts)))

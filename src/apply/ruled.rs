@@ -29,12 +29,12 @@ impl Writer<'_> {
         order: &Order,
         stamp: &Stamp,
     ) -> Result<Option<WrittenDecision>, Error> {
-        let Some((wish, reason)) = order.ruling() else { return Ok(None) };
+        let Some(ruling) = order.ruling() else { return Ok(None) };
         let judged = self.workspace.look(task)?;
         self.refuse_link(&judged)?;
         let state = usable_state(&judged)?;
         let facts = &judged.observed.facts;
-        let ruled = decide::rule_on(judged.workflow(), &state, facts, wish, (reason, stamp))?;
+        let ruled = decide::rule_on(judged.workflow(), &state, facts, ruling, stamp)?;
         let Some(draft) = ruled.draft else { return Ok(None) };
         let path = task.file(&draft.path)?;
         let file = path.under(&self.workspace.root);

@@ -52,7 +52,7 @@ pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
-pub use ruling::{Draft, Ruled, Ruling, rule_on};
+pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
     Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,

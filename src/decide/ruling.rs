@@ -43,50 +43,46 @@ pub struct Draft {
     pub facts: Facts,
 }
 
-/// What the drafted file says, apart from the choices.
-#[derive(Clone, Copy)]
-struct Filling<'a> {
-    reason: Option<&'a str>,
-    stamp: &'a Stamp,
+/// What a person orders where a person decides.
+#[derive(Debug, Clone, Copy)]
+pub struct RulingOrder<'a> {
+    /// Approve or reject.
+    pub ruling: Ruling,
+    /// The phase to which a rejection leads; by default the one that the schema's examples name first.
+    pub to: Option<&'a str>,
+    /// The reason, which a rejection requires.
+    pub reason: Option<&'a str>,
 }
 
-/// What a person decides, and to which phase a rejection leads.
-#[derive(Clone, Copy)]
-struct Wish<'a> {
-    ruling: Ruling,
-    to: Option<&'a str>,
-}
-
-/// The transition by which a person approves or rejects. A reason is required to reject; `to` names the phase
-/// to which the task goes then. Returns [`Code::NothingToApply`] if nothing waits for such a decision, and an
-/// error if the reason is empty or the state names no phase.
+/// The transition by which a person approves or rejects, with the person and the time in `stamp`. Returns
+/// [`Code::NothingToApply`] if nothing waits for such a decision, and an error if the reason is empty or the
+/// state names no phase.
 pub fn rule_on(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
-    (ruling, to): (Ruling, Option<&str>),
-    (reason, stamp): (Option<&str>, &Stamp),
+    order: RulingOrder<'_>,
+    stamp: &Stamp,
 ) -> Result<Ruled, Error> {
-    let reason = reason.map(given).transpose()?;
+    let order = RulingOrder { reason: order.reason.map(given).transpose()?, ..order };
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
     let seen = look(workflow, state, &phase.id, facts);
     let judge = Judge { workflow, state, facts, phase, seen: &seen };
-    let ruled = judge.rule_on(Wish { ruling, to }, Filling { reason, stamp });
-    ruled.ok_or_else(|| nothing(&judge, Wish { ruling, to }))
+    judge.rule_on(order, stamp).ok_or_else(|| nothing(&judge, order, stamp))
 }
 
-fn nothing(judge: &Judge<'_>, wish: Wish<'_>) -> Error {
+fn nothing(judge: &Judge<'_>, order: RulingOrder<'_>, stamp: &Stamp) -> Error {
     let now = judge.decide_alone(Vec::new());
     // A decision that would be taken in vain says more than the missing file.
-    let drafted = judge.drafts(wish, Filling { reason: Some("WHY"), stamp: &Stamp::of_no_record() });
+    let drafted = judge.drafts(order, stamp);
     let hindered = drafted.into_iter().map(|(decision, _)| decision);
     let mut hindered = hindered.filter(|decision| matches!(decision.verdict, Verdict::Inconsistent { .. }));
     let decision = hindered.next().unwrap_or(now);
-    let toward = wish.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
+    let toward = order.to.map(|to| format!(" to `{to}`")).unwrap_or_default();
     let message = match decision.transition().filter(|due| !due.by_human) {
-        Some(_) => format!("nothing to {}: the due transition requires no person", wish.ruling.as_str()),
-        None => format!("nothing to {}{toward}: {}", wish.ruling.as_str(), decision.reason),
+        Some(_) => format!("nothing to {}: the due transition requires no person", order.ruling.as_str()),
+        None => format!("nothing to {}{toward}: {}", order.ruling.as_str(), decision.reason),
     };
     let next = if decision.transition().is_some_and(|due| !due.by_human) { "next" } else { "explain" };
     refused(Code::NothingToApply, message, command(&["orch", next, judge.facts.task.as_str()]))
@@ -95,16 +91,16 @@ fn nothing(judge: &Judge<'_>, wish: Wish<'_>) -> Error {
 impl Judge<'_> {
     /// The phase to which a decision of a person would lead now, if one can be made.
     pub(super) fn ruled_to(&self, ruling: Ruling) -> Option<PhaseId> {
-        let (reason, stamp) = (Some("WHY"), &Stamp::of_no_record());
-        let ruled = self.rule_on(Wish { ruling, to: None }, Filling { reason, stamp })?;
+        let order = RulingOrder { ruling, to: None, reason: None };
+        let ruled = self.rule_on(order, &Stamp::of_no_record())?;
         Some(ruled.transition.to)
     }
 
-    fn rule_on(&self, wish: Wish<'_>, filling: Filling<'_>) -> Option<Ruled> {
+    fn rule_on(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
         if self.phase.terminal {
             return None;
         }
-        let approval = self.draft(Wish { ruling: Ruling::Approve, to: None }, filling);
+        let approval = self.draft(RulingOrder { ruling: Ruling::Approve, to: None, ..order }, stamp);
         // In a phase that a person owns, the person may also take what a plain rule yields.
         let is_persons = |due: &&Transition| due.by_human || self.phase.owner == Owner::Human;
         let due = self.decide_alone(Vec::new()).transition().filter(is_persons).cloned();
@@ -113,17 +109,17 @@ impl Judge<'_> {
                 Some(approval) => approval.transition.to == due.to,
                 None => self.leads_on(&due.to),
             };
-            approves == (wish.ruling == Ruling::Approve) && wish.to.is_none_or(|to| due.to.as_str() == to)
+            approves == (order.ruling == Ruling::Approve) && order.to.is_none_or(|to| due.to.as_str() == to)
         });
-        match (due, wish.ruling) {
+        match (due, order.ruling) {
             (Some(mut transition), _) => {
-                if let Some(reason) = filling.reason.filter(|_| transition.by_human) {
+                if let Some(reason) = order.reason.filter(|_| transition.by_human) {
                     transition.reason = format!("{}: {reason}", transition.reason);
                 }
                 Some(Ruled { transition, draft: None })
             }
             (None, Ruling::Approve) => approval,
-            (None, Ruling::Reject) => self.draft(wish, filling),
+            (None, Ruling::Reject) => self.draft(order, stamp),
         }
     }
 
@@ -132,10 +128,10 @@ impl Judge<'_> {
     }
 
     /// The first draft of an output that makes a transition due as it is wished.
-    fn draft(&self, wish: Wish<'_>, filling: Filling<'_>) -> Option<Ruled> {
-        self.drafts(wish, filling).into_iter().find_map(|(decision, draft)| {
+    fn draft(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Option<Ruled> {
+        self.drafts(order, stamp).into_iter().find_map(|(decision, draft)| {
             let transition = decision.transition().filter(|due| due.by_human)?.clone();
-            let is_wished = match (wish.ruling, wish.to) {
+            let is_wished = match (order.ruling, order.to) {
                 (Ruling::Approve, _) => self.leads_on(&transition.to),
                 (Ruling::Reject, None) => !self.leads_on(&transition.to),
                 (Ruling::Reject, Some(to)) => transition.to.as_str() == to,
@@ -145,7 +141,7 @@ impl Judge<'_> {
     }
 
     /// Every draft of an output of a phase that a person owns, with what the rules decide on it.
-    fn drafts(&self, wish: Wish<'_>, filling: Filling<'_>) -> Vec<(Decision, Draft)> {
+    fn drafts(&self, order: RulingOrder<'_>, stamp: &Stamp) -> Vec<(Decision, Draft)> {
         if self.phase.owner != Owner::Human {
             return Vec::new();
         }
@@ -155,8 +151,9 @@ impl Judge<'_> {
         json.flat_map(|artifact| {
             let schema = artifact.schema.as_ref().and_then(|schema| serde_json::from_str(&schema.text).ok());
             let schema: Value = schema.unwrap_or_default();
-            let choices = choices(&schema, wish.to.is_some()).into_iter();
-            let values = choices.filter_map(|choice| self.filled(&schema, choice, &artifact.name, filling));
+            let choices = choices(&schema, order.to.is_some()).into_iter();
+            let values =
+                choices.filter_map(|choice| self.filled(&schema, choice, &artifact.name, (order, stamp)));
             values.map(|value| self.with_draft(artifact, value)).collect::<Vec<_>>()
         })
         .collect()
@@ -189,7 +186,7 @@ impl Judge<'_> {
         schema: &Value,
         mut value: Map<String, Value>,
         artifact: &ArtifactName,
-        filling: Filling<'_>,
+        (order, stamp): (RulingOrder<'_>, &Stamp),
     ) -> Option<Value> {
         let mut is_marked = false;
         for (key, shape) in schema.get("properties")?.as_object()? {
@@ -197,10 +194,10 @@ impl Judge<'_> {
             is_marked = true;
             let is_list = shape.get("type").and_then(Value::as_str) == Some("array");
             let filled = match mark {
-                "reason" if is_list => filling.reason.map(|reason| Value::from(vec![reason])),
-                "reason" => filling.reason.map(Value::from),
-                "name" => Some(Value::from(filling.stamp.by.name.as_str())),
-                "time" => Some(Value::from(filling.stamp.at.to_string())),
+                "reason" if is_list => order.reason.map(|reason| Value::from(vec![reason])),
+                "reason" => order.reason.map(Value::from),
+                "name" => Some(Value::from(stamp.by.name.as_str())),
+                "time" => Some(Value::from(stamp.at.to_string())),
                 "of" => Some(self.digests(artifact)),
                 _ => None,
             };
