@@ -232,10 +232,12 @@ fn reachable_phase<'w>(
 /// to no control request, and from which a good end can be reached by further such rules.
 pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Phase> {
     let mut ends_well = vec![false; workflow.phases.len()];
+    // A workflow without a good end does not tell the ways apart.
+    let has_good_end = workflow.phases.iter().any(|phase| phase.terminal && phase.success);
     // A rule leads forward only to a later phase, whose entry is known.
     for (position, phase) in workflow.phases.iter().enumerate().rev() {
         let leads_on = ahead(workflow, phase).any(|(next, _)| ends_well[next]);
-        ends_well[position] = if phase.terminal { phase.success } else { leads_on };
+        ends_well[position] = if phase.terminal { phase.success } else { leads_on || !has_good_end };
     }
     ahead(workflow, from).find(|(position, _)| ends_well[*position]).map(|(_, target)| target)
 }

@@ -370,7 +370,7 @@ revert#1 waits for agent: revert/record.json is missing
 //- revert/record.json
 {"reason": "regression"}
 //- settle
-revert#1 asks a person to agree: the revert is recorded
+revert#1 asks a person to agree: a person decides: the revert is recorded
   option orch approve t-1
 //- approve
 done#1 done: the task is in `done`, which is terminal
