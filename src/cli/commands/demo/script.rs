@@ -32,7 +32,7 @@ pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), F
 fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "A developer creates a task",
-        "A task is a directory. orch reads its progress from its files. (The demo plays every person itself.)",
+        "orch reads the progress of a task from its files. The demo plays every person itself.",
     )?;
     stage.file("src/login.rs", "pub fn login() -> bool { true }\n")?;
     init::run(&init::InitArgs::default(), &stage.context, &stage.ui.muted())?;
