@@ -8,10 +8,12 @@ mod conflicted;
 mod create;
 mod merge_driver;
 mod orders;
+mod people;
 mod preflight;
 mod record_files;
 mod recover;
 mod resolve;
+mod ruled;
 mod suggestion;
 
 pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};

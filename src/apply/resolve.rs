@@ -4,10 +4,11 @@
 //! side is committed.
 
 use super::conflicted::LogSides;
+use super::people::OrderedStep;
 use super::record_files::{RecordFiles, log_before};
 use super::{TaskOutcome, Writer};
 use crate::base::{Code, Diagnostic, Digest, Place};
-use crate::decide::{self, Conflict, HistoryEntry, State, Step};
+use crate::decide::{self, Conflict, HistoryEntry, Kind, Stamp, State, Step};
 use crate::record::{EventLog, FoldCache, FoldError, LogFault};
 use crate::scan::conflict;
 use crate::store::{Operation, durable, resolving};
@@ -94,12 +95,27 @@ struct UnitedLog {
     cache: FoldCache,
 }
 
+impl Chosen {
+    fn step(&self, task: &TaskRef) -> OrderedStep {
+        let side = match self.side {
+            MergeSide::Ours => "--ours",
+            MergeSide::Theirs => "--theirs",
+        };
+        let argv = ["orch", "resolve", task.id.as_str(), side, "--reason", &self.reason];
+        OrderedStep { kind: Kind::Merge, by_human: true, argv: argv.map(str::to_owned).to_vec() }
+    }
+}
+
 impl Writer<'_> {
     /// Resolves a task's record; `None` if there is nothing to resolve.
     ///
     /// Returns an error if the united log cannot be read, one side deleted the log, or the choice is refused.
     pub fn resolve(&self, task: &TaskRef, chosen: Option<&Chosen>) -> Result<Option<Resolved>, Error> {
         let unmerged = self.unmerged()?;
+        let stamp = match chosen {
+            Some(chosen) => self.stamp_of(&chosen.step(task))?,
+            None => self.stamp(),
+        };
         let is_conflicted = self.is_conflicted(task, &unmerged)?;
         let before = self.workspace.look_at_all(task)?;
         let mut united = self.united_log(task, &before, self.log_sides(task, &unmerged)?)?;
@@ -125,7 +141,7 @@ impl Writer<'_> {
         let chosen = chosen.filter(|_| !united.sides.iter().any(Vec::is_empty));
         let (how, commit) = match (chosen, folded) {
             (Some(chosen), _) => {
-                let state = self.chosen_state(workflow, &mut united, chosen)?;
+                let state = self.chosen_state(workflow, &mut united, chosen, &stamp)?;
                 (
                     ResolvedBy::Chosen(chosen.side),
                     self.record_choice(task, &united, workflow, state, pending)?,
@@ -193,13 +209,14 @@ impl Writer<'_> {
         workflow: &Workflow,
         united: &mut UnitedLog,
         chosen: &Chosen,
+        stamp: &Stamp,
     ) -> Result<State, Error> {
         let [ours, theirs] = &united.sides;
         let sides = match chosen.side {
             MergeSide::Ours => (ours.as_slice(), theirs.as_slice()),
             MergeSide::Theirs => (theirs.as_slice(), ours.as_slice()),
         };
-        let state = united.log.choose(workflow, sides, &chosen.reason, &self.stamp(), &mut united.cache);
+        let state = united.log.choose(workflow, sides, &chosen.reason, stamp, &mut united.cache);
         state.map_err(|error| Error::new(Code::BothFinished, error.to_string()))?
     }
 

@@ -65,6 +65,8 @@ pub enum Class {
     Busy,
     /// Another process was faster; read and decide again.
     Moved,
+    /// Only a person may order it.
+    Person,
     /// The state of one task forbids it now.
     NotNow,
     /// The state of the whole repository forbids it now.

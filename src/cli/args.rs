@@ -2,7 +2,7 @@
 
 use super::commands::{
     answer, approve, audit, check, completions, confirm, demo, explain, hook, init, log, merge_driver, new,
-    next, pause, prompt, recover, reopen, resolve, resume, rollback, run, runs, schema, status, stop,
+    next, pause, prompt, recover, reject, reopen, resolve, resume, rollback, run, runs, schema, status, stop,
     suggest, watch, workflow,
 };
 use super::ui::Colour;
@@ -64,6 +64,7 @@ pub enum Command {
     Runs(runs::RunsArgs),
     Check(check::CheckArgs),
     Approve(approve::ApproveArgs),
+    Reject(reject::RejectArgs),
     Audit(audit::AuditArgs),
     Next(next::NextArgs),
     Confirm(confirm::ConfirmArgs),

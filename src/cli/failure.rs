@@ -18,6 +18,8 @@ pub enum ExitCode {
     Busy = 4,
     /// The repository does not allow it now.
     NotNow = 5,
+    /// Only a person may order it.
+    Person = 6,
     /// A fault of `orch` or of the machine it runs on.
     Fault = 70,
     /// A signal interrupted the command.
@@ -26,13 +28,14 @@ pub enum ExitCode {
 
 impl ExitCode {
     /// Every code, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Fine,
         Self::No,
         Self::Usage,
         Self::Nothing,
         Self::Busy,
         Self::NotNow,
+        Self::Person,
         Self::Fault,
         Self::Interrupted,
     ];
@@ -51,6 +54,7 @@ impl ExitCode {
             Self::NotNow => {
                 "the repository does not allow it now (a merge in progress, a protected branch, no identity)"
             }
+            Self::Person => "only a person may order it: the hint says what to type",
             Self::Fault => "a fault of orch, or of the machine it runs on (full disk, no permission)",
             Self::Interrupted => "interrupted",
         }
@@ -64,6 +68,7 @@ impl From<Class> for ExitCode {
             Class::Finding | Class::Usage => Self::Usage,
             Class::Busy | Class::Moved => Self::Busy,
             Class::NotNow | Class::Held => Self::NotNow,
+            Class::Person => Self::Person,
             Class::Interrupted => Self::Interrupted,
             Class::Fault => Self::Fault,
         }

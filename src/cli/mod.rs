@@ -21,6 +21,7 @@ use crate::view::{self, Style};
 use clap::Parser;
 use logging::Logging;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -103,7 +104,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str
     let ui = Ui::new(cli.global.color, cli.global.quiet, no_color);
     let start = cli.global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     let logging = Arc::new(Logging::begin(cli.global.verbose, variable("ORCH_LOG"), &ui));
-    let caller = Caller::from_environment(variable);
+    let (at_terminal, process) = (std::io::stdin().is_terminal(), Some(std::process::id()));
+    let caller = Caller { at_terminal, process, ..Caller::from_environment(variable) };
     let interrupts = Interrupts::new(caller.environment.index_gate.clone());
     let context = Context { caller, start, global: cli.global, interrupts, logging };
     let result = commands::run(cli.command, &context, &ui);

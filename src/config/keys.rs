@@ -20,6 +20,7 @@ pub(super) const TOP: Section = Section {
         ("root", "[[root]]"),
         ("git", "[git]"),
         ("watch", "[watch]"),
+        ("people", "[people]"),
         ("hook", "[hook]"),
         ("executor", "[executor.default]"),
     ],
@@ -59,6 +60,12 @@ pub(super) const WATCH: Section = Section {
     ],
 };
 
+/// `[people]`.
+pub(super) const PEOPLE: Section = Section {
+    title: "`[people]`",
+    keys: &[("orders", "orders = \"terminal\""), ("agents_may", "agents_may = [\"confirm\"]")],
+};
+
 /// `[hook]`.
 pub(super) const HOOK: Section = Section {
     title: "`[hook]`",
@@ -78,7 +85,7 @@ pub(super) const EXECUTOR: Section = Section {
 };
 
 /// All tables.
-pub(super) const SECTIONS: [Section; 6] = [TOP, ROOT, GIT, WATCH, HOOK, EXECUTOR];
+pub(super) const SECTIONS: [Section; 7] = [TOP, ROOT, GIT, WATCH, PEOPLE, HOOK, EXECUTOR];
 
 /// The title of the table that a key belongs to, and an example of the key.
 fn known(key: &str) -> Option<(&'static str, &'static str)> {

@@ -21,6 +21,7 @@ pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
 use crate::base::{RepoPath, RuleId, TaskId, WorkflowName, words};
+use crate::decide::People;
 
 /// The name of the file at the root of the repository.
 pub const FILE: &str = "orch.toml";
@@ -46,6 +47,8 @@ pub struct Config {
     pub git: Git,
     /// `[watch]`: what `orch watch` may do on its own.
     pub watch: Watch,
+    /// `[people]`: who may order what.
+    pub people: People,
     /// `[hook]`: what the installed git hooks do when `orch` cannot run the check.
     pub hook: Hook,
     /// `[executor.NAME]`: the programs that perform actions and the work of agents.
@@ -174,6 +177,7 @@ impl Default for Config {
             limit_bytes: 8 * 1024 * 1024,
             git: Git::default(),
             watch: Watch::default(),
+            people: People::default(),
             hook: Hook::default(),
             executors: Executors::default(),
         }

@@ -1,7 +1,7 @@
 //! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
-use super::keys::{GIT, HOOK, ROOT, TOP, WATCH, example};
+use super::keys::{GIT, HOOK, PEOPLE, ROOT, TOP, WATCH, example};
 use super::reader::{SettingsDialect, SettingsReader, invalid};
 use super::{
     Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root, RootPath, Roots,
@@ -11,6 +11,7 @@ use crate::base::{
     Code, Diagnostic, RepoPath, RuleId, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue,
     WorkflowName, nearest,
 };
+use crate::decide::{AgentOrder, OrdersBy, People};
 use toml::de::{DeTable, DeValue};
 
 /// The version of the format that this program writes, and the highest that it reads.
@@ -87,6 +88,10 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         roots: top.take("root").map_or(default.roots, |value| roots(reader, value)),
         git: reader.table(top, "git", GIT.title).map(|table| git(reader, table)).unwrap_or_default(),
         watch: reader.table(top, "watch", WATCH.title).map(|table| watch(reader, table)).unwrap_or_default(),
+        people: reader
+            .table(top, "people", PEOPLE.title)
+            .map(|table| people(reader, table))
+            .unwrap_or_default(),
         hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
         executors: top.take("executor").map(|value| executors(reader, value)).unwrap_or_default(),
     };
@@ -194,6 +199,21 @@ fn adopt(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Adopt {
         Some(false) => Adopt::None,
         None => Adopt::Tasks(globs(reader, "adopt", value)),
     }
+}
+
+/// Values that cannot be read permit nothing more than the defaults.
+fn people(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> People {
+    let orders = reader.parsed_at(&mut table, "orders", |text| {
+        choice(text, OrdersBy::named, &OrdersBy::ALL.map(OrdersBy::as_str))
+    });
+    let agents_may = table.take("agents_may").map(|value| {
+        reader.items("agents_may", value, |text| {
+            choice(text, AgentOrder::named, &AgentOrder::ALL.map(AgentOrder::as_str))
+        })
+    });
+    reader.finish(table);
+    let default = People::default();
+    People { orders: orders.unwrap_or(default.orders), agents_may: agents_may.unwrap_or(default.agents_may) }
 }
 
 fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {

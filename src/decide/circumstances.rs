@@ -2,6 +2,7 @@
 //!
 //! The rules do not see them. They determine which commands are available now, and which notes to add.
 
+use super::decision::is_order;
 use super::judge::choice;
 use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
 use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
@@ -116,6 +117,7 @@ pub fn conclude(
         let effect = format!("run `{action}` and everything due after it");
         decision.options.insert(0, choice("run", ["orch", "run", task], Owner::Orch, effect));
     }
+    decision.options.sort_by_key(|option| is_order(option.id));
     if runner == Some(Runner::Interrupted) {
         let message = "the process running this task exited; `orch run` resumes after the last recorded step";
         let hint = command(&["orch", "run", task]);
@@ -142,9 +144,14 @@ fn runner(
     }
 }
 
-/// For every missing or broken need that git has, the command that restores it.
+/// For every missing or broken need, and for lost evidence, that git has, the command that restores it.
 fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_>) -> Vec<Choice> {
-    let Verdict::Inconsistent { broken, .. } = &decision.verdict else { return Vec::new() };
+    let broken = match &decision.verdict {
+        Verdict::Inconsistent { broken, .. } => broken.as_slice(),
+        _ => &[],
+    };
+    let is_new = |lost: &&super::BrokenNeed| broken.iter().all(|one| one.artifact != lost.artifact);
+    let lost = decision.lost.iter().filter(is_new);
     let restore = |need: &super::BrokenNeed| {
         let path = facts.directory.join(&need.path).ok()?;
         let commit = (circumstances.remembered)(&path, need.recorded?)?;
@@ -152,5 +159,5 @@ fn restores(facts: &Facts, decision: &Decision, circumstances: &Circumstances<'_
         let effect = format!("restore the previous {}", need.artifact);
         Some(choice("restore", argv, Owner::Human, effect))
     };
-    broken.iter().filter_map(restore).collect()
+    broken.iter().chain(lost).filter_map(restore).collect()
 }

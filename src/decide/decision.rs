@@ -45,6 +45,8 @@ pub struct Decision {
     pub waived: Vec<ArtifactName>,
     /// The derived facts of every artifact.
     pub artifacts: Vec<Derived>,
+    /// Evidence of earlier phases that is gone.
+    pub lost: Vec<BrokenNeed>,
     /// Findings about the task, its state and its artifacts.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -367,6 +369,12 @@ pub struct Choice {
     pub effect: String,
 }
 
+/// Whether the command with this id goes against the rules, so that only a person may be offered it.
+#[must_use]
+pub fn is_order(id: &str) -> bool {
+    matches!(id, "override" | "again" | "rollback" | "reopen" | "confirm")
+}
+
 impl Kind {
     /// Whether the task stays in its phase, so that only its record grows.
     #[must_use]
@@ -376,6 +384,11 @@ impl Kind {
 }
 
 impl BrokenNeed {
+    /// `missing` or `invalid`.
+    pub(super) fn fault(&self) -> &'static str {
+        if self.missing { "missing" } else { "invalid" }
+    }
+
     /// The artifact and its path.
     pub(super) fn named(&self) -> String {
         if is_tree_name(&self.path) {

@@ -176,6 +176,12 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
             DutyRow(DutyKind::Transition, Do::Apply, Owner::Orch, Some(&due.to), RunTurn::Apply)
         }
         Verdict::Run(_) => DutyRow(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
+        // A person decides by a command, which writes the file.
+        Verdict::Wait { owner: Owner::Human, .. }
+            if decision.options.iter().any(|option| option.id == "approve") =>
+        {
+            DutyRow(DutyKind::Wait, Do::Decide, Owner::Human, current, RunTurn::Work(Owner::Human))
+        }
         Verdict::Wait { owner, .. } => {
             DutyRow(DutyKind::Wait, work(&decision.expects, *owner), *owner, current, RunTurn::Work(*owner))
         }

@@ -6,7 +6,7 @@ use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::{BrokenNeed, Choice, Decision, Facts, Recorded, State, Verdict, expect};
-use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, command, nearest};
+use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, Place, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
 /// Evaluates one task. Total: every combination of values yields a decision.
@@ -115,6 +115,7 @@ fn broken(
         options,
         waived: Vec::new(),
         artifacts: Vec::new(),
+        lost: Vec::new(),
         diagnostics,
     }
 }
@@ -136,6 +137,16 @@ fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
 
 impl Judge<'_> {
     fn decide(&self, diagnostics: Vec<Diagnostic>) -> Decision {
+        let mut decision = self.decide_alone(diagnostics);
+        let is_in_order = decision.rule.is_some() || matches!(decision.verdict, Verdict::Wait { .. });
+        if is_in_order {
+            expect::options(self, &mut decision);
+        }
+        decision
+    }
+
+    /// The decision without the commands that are available, except those of a finished or inconsistent task.
+    pub(super) fn decide_alone(&self, diagnostics: Vec<Diagnostic>) -> Decision {
         let attempt = self.state.attempt(&self.phase.id).max(1);
         let scope =
             TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
@@ -157,12 +168,14 @@ impl Judge<'_> {
             options: Vec::new(),
             waived: self.state.waived.keys().cloned().collect(),
             artifacts: self.seen.iter().map(|seen| seen.derived.clone()).collect(),
+            lost: Vec::new(),
             diagnostics,
         };
         if self.phase.terminal {
             self.finished(&mut decision);
             return decision;
         }
+        self.note_lost(&mut decision);
         let unmet = self.broken_needs(&self.phase.needs, &[]);
         if !unmet.is_empty() {
             self.inconsistent(&mut decision, &self.phase.id, unmet);
@@ -173,7 +186,6 @@ impl Judge<'_> {
             Some(fired) => self.conclude(fired, &mut decision),
             None => expect::nothing_fired(self, &mut decision),
         }
-        expect::options(self, &mut decision);
         decision
     }
 
@@ -202,13 +214,39 @@ impl Judge<'_> {
         decision.verdict = Verdict::Done { changed };
     }
 
+    /// Adds the evidence of earlier phases that is gone, with a finding for each file.
+    fn note_lost(&self, decision: &mut Decision) {
+        // A need of this phase is reported as such.
+        let is_other = |(_, lost): &(PhaseId, BrokenNeed)| !self.phase.needs.contains(&lost.artifact);
+        for (phase, lost) in self.lost_evidence().into_iter().filter(is_other) {
+            let message =
+                format!("{} is {}, although the task left `{phase}` with it", lost.path, lost.fault());
+            let place = self.facts.directory.join(&lost.path);
+            let place = place.map_or_else(|_| Place::default(), |path| Place::file(&path));
+            let hint = "restore it from git, or write it anew; the task cannot be finished without it";
+            let finding = Diagnostic::warning(Code::EvidenceGone, message).at(place);
+            decision.diagnostics.push(finding.hint(hint));
+            decision.lost.push(lost);
+        }
+    }
+
     fn inconsistent(&self, decision: &mut Decision, phase: &PhaseId, unmet: Vec<BrokenNeed>) {
         let last_consistent = self.last_consistent();
-        let named: Vec<String> = unmet
-            .iter()
-            .map(|need| format!("{} is {}", need.named(), if need.missing { "missing" } else { "invalid" }))
-            .collect();
-        decision.reason = format!("the needs of `{phase}` are not met: {}", named.join("; "));
+        let needs = self.workflow.phase(phase).map(|phase| phase.needs.as_slice()).unwrap_or_default();
+        let (needed, lost): (Vec<_>, Vec<_>) =
+            unmet.iter().partition(|broken| needs.contains(&broken.artifact));
+        let named = |broken: &[&BrokenNeed]| {
+            let stated = broken.iter().map(|one| format!("{} is {}", one.named(), one.fault()));
+            stated.collect::<Vec<_>>().join("; ")
+        };
+        let mut reasons = Vec::new();
+        if !needed.is_empty() {
+            reasons.push(format!("the needs of `{phase}` are not met: {}", named(&needed)));
+        }
+        if !lost.is_empty() {
+            reasons.push(format!("the evidence of earlier phases is gone: {}", named(&lost)));
+        }
+        decision.reason = reasons.join("; ");
         decision.expects = unmet.iter().filter_map(|need| expect::for_need(self, need)).collect();
         if let Some(back) = &last_consistent {
             let argv =
@@ -230,6 +268,9 @@ impl Judge<'_> {
             }
             Verdict::Transition(transition) => {
                 decision.evidence.clone_from(&transition.evidence);
+                if transition.by_human {
+                    decision.reason = format!("a person decides: {}", decision.reason);
+                }
                 decision.verdict = Verdict::Transition(transition);
             }
             Verdict::Handover { held, attempts } => {

@@ -2,8 +2,9 @@
 
 use super::derive::SeenArtifact;
 use super::judge::{Judge, choice};
+use super::order::onward;
 use super::rules::{join, saw};
-use super::{BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Truth, Verdict};
+use super::{BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Ruling, Truth, Verdict};
 use crate::base::{ActionName, ArtifactName, Digest};
 use crate::workflow::{Outcome, Owner, Rule};
 use std::collections::BTreeMap;
@@ -132,7 +133,7 @@ fn expectation(
 }
 
 /// The `of` map to copy: the needs of the phase that writes the artifact, as they are now.
-fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
+pub(super) fn judged(judge: &Judge<'_>, name: &ArtifactName) -> BTreeMap<ArtifactName, Digest> {
     let writer = if judge.phase.produces.contains(name) {
         Some(judge.phase)
     } else {
@@ -175,10 +176,18 @@ fn part_reads(part: &GuardPart, artifact: &ArtifactName) -> bool {
     part.saw.iter().any(|(path, _)| path.split('.').next() == Some(artifact.as_str()))
 }
 
-/// The commands that are available now.
+/// The commands that are available now: those that advance the work first, orders against the rules last.
 pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
     let task = judge.facts.task.as_str();
-    let onward = judge.workflow.rules_from(&judge.phase.id).find(|rule| leads_on(judge, rule));
+    if let Some(transition) = decision.transition().filter(|due| !due.by_human) {
+        let effect = format!("move to `{}`", transition.to);
+        decision.options.push(choice("next", ["orch", "next", task], Owner::Orch, effect));
+        return;
+    }
+    if judge.rulings(decision) {
+        return;
+    }
+    judge.prompt_option(decision);
     match decision.verdict.clone() {
         Verdict::Transition(transition) => {
             let effect = format!("move to `{}`", transition.to);
@@ -216,14 +225,47 @@ pub(super) fn options(judge: &Judge<'_>, decision: &mut Decision) {
         let effect = format!("confirm that the unchanged {artifact} is still correct");
         decision.options.push(choice("confirm", argv, Owner::Human, effect));
     }
-    if let Some(Outcome::To(to)) = onward.map(|rule| &rule.outcome) {
+    if let Some(onward) = onward(judge.workflow, judge.phase) {
         let argv = ["orch", "next", task, "--override", "WHY"];
-        let effect = format!("move to `{to}` against the rules");
+        let effect = format!("move to `{}` against the rules", onward.id);
         decision.options.push(choice("override", argv, Owner::Human, effect));
     }
 }
 
 impl Judge<'_> {
+    /// The commands by which a person decides, one each way, the due one first. Returns whether there are any.
+    fn rulings(&self, decision: &mut Decision) -> bool {
+        let due = decision.transition().map(|due| due.to.clone());
+        if due.is_none() && self.phase.owner != Owner::Human {
+            return false;
+        }
+        let task = self.facts.task.as_str();
+        if let Some(to) = self.ruled_to(Ruling::Approve) {
+            let effect = format!("move to `{to}`");
+            decision.options.push(choice("approve", ["orch", "approve", task], Owner::Human, effect));
+        }
+        if let Some(to) = self.ruled_to(Ruling::Reject) {
+            let argv = ["orch", "reject", task, "--reason", "WHY"];
+            let reject = choice("reject", argv, Owner::Human, format!("send back to `{to}`"));
+            let at = if due == Some(to) { 0 } else { decision.options.len() };
+            decision.options.insert(at, reject);
+        }
+        !decision.options.is_empty()
+    }
+
+    /// The command that prints the instructions of the agent whose turn it is.
+    fn prompt_option(&self, decision: &mut Decision) {
+        let owner = match &decision.verdict {
+            Verdict::Wait { owner, .. } => *owner,
+            Verdict::Run(_) => self.phase.owner,
+            _ => return,
+        };
+        if owner == Owner::Agent {
+            let argv = ["orch", "prompt", self.facts.task.as_str()];
+            decision.options.push(choice("prompt", argv, Owner::Agent, "print the complete instructions"));
+        }
+    }
+
     /// The command that answers the question of a rule, if the rule asks one.
     fn ask_options(&self, decision: &mut Decision) {
         let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));

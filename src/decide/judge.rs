@@ -2,10 +2,11 @@
 
 use super::derive::{SeenArtifact, is_spent, last_recorded};
 use super::{BrokenNeed, Choice, Evidence, Facts, State};
-use crate::base::{ArtifactName, PhaseId};
+use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
 
 /// Everything that evaluating one task reads.
+#[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
     pub workflow: &'a Workflow,
     pub state: &'a State,
@@ -30,6 +31,42 @@ impl Judge<'_> {
                 })
             })
             .collect()
+    }
+
+    /// The outputs that earlier phases were left with and that are gone or invalid now, each with its phase.
+    /// Left out are waived outputs, those that a phase may do without if they were used up, and those that
+    /// transitions do not commit.
+    pub(super) fn lost_evidence(&self) -> Vec<(PhaseId, BrokenNeed)> {
+        let before = self.workflow.position(&self.phase.id).unwrap_or_default();
+        let mut lost: Vec<(PhaseId, BrokenNeed)> = Vec::new();
+        for phase in &self.workflow.phases[..before] {
+            let records = self.state.actor(&phase.id).into_iter().flat_map(|actor| &actor.left_with);
+            for (name, recorded) in records {
+                let counts = |digest: Digest| {
+                    !phase.optional.contains(name) || !is_spent(self.workflow, self.state, name, digest)
+                };
+                let is_committed = self.workflow.artifact(name).is_some_and(|artifact| artifact.commit);
+                if is_committed
+                    && recorded.is_some_and(counts)
+                    && lost.iter().all(|(_, one)| one.artifact != *name)
+                {
+                    let broken = self.broken_needs(std::slice::from_ref(name), &[]);
+                    lost.extend(broken.into_iter().map(|one| (phase.id.clone(), one)));
+                }
+            }
+        }
+        lost
+    }
+
+    /// What keeps a task from entering a phase: needs that do not hold, and at a successful end also the
+    /// evidence of earlier phases that is gone.
+    pub(super) fn hinders(&self, target: &Phase) -> Vec<BrokenNeed> {
+        let mut broken = self.broken_needs(&target.needs, &[]);
+        if target.terminal && target.success {
+            let lost = self.lost_evidence().into_iter().map(|(_, lost)| lost);
+            broken.extend(lost.filter(|lost| !target.needs.contains(&lost.artifact)));
+        }
+        broken
     }
 
     /// Whether a send-back has used up the present bytes of an artifact.

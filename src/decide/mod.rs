@@ -19,12 +19,14 @@ mod judge;
 mod merge;
 mod not_enabled;
 mod order;
+mod people;
 mod proof;
 mod rebuild;
 mod rederive;
 mod replay;
 mod result;
 mod rules;
+mod ruling;
 mod run;
 mod scope;
 mod settle;
@@ -37,7 +39,7 @@ pub use circumstances::{Circumstances, Judgement, LastRun, Runner, conclude, jud
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, Kind, Mode, Move, Transition, Tried, Truth, Verdict,
+    GuardPart, Kind, Mode, Move, Transition, Tried, Truth, Verdict, is_order,
 };
 pub use derive::derive;
 pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};
@@ -45,10 +47,12 @@ pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use merge::{Conflict, choose, join, merging};
 pub use order::{confirm, create, override_to, reopen, rollback};
+pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
 pub use rebuild::rebuild_from_files;
 pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
+pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
     Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,

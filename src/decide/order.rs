@@ -8,7 +8,7 @@ use super::{BrokenNeed, Facts, Kind, State, Transition};
 use crate::base::{ArtifactName, Code, Error, PhaseId, RuleId, nearest, shell_word};
 use crate::workflow::{Outcome, Phase, Workflow};
 
-fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
+pub(super) fn refused(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Error {
     Error::new(code, message).with_hint(hint.into())
 }
 
@@ -18,7 +18,7 @@ pub fn create(workflow: &Workflow, reason: &str) -> Transition {
     order(None, workflow.initial.clone(), Kind::Create, reason)
 }
 
-/// A transition against the rules, to `to` or else to the target of the first forward rule. Returns an error
+/// A transition against the rules, to `to` or else to the phase to which the work would go. Returns an error
 /// if the task is terminal, or `to` is unknown or unreachable.
 pub fn override_to(
     workflow: &Workflow,
@@ -37,11 +37,13 @@ pub fn override_to(
     let reachable = workflow.reachable(&from.id);
     let target = match to {
         Some(name) => reachable_phase(workflow, &reachable, &from.id, name)?,
-        None => forward_target(workflow, from)?,
+        None => forward_target(workflow, &reachable, from)?,
     };
     let seen = look(workflow, state, &from.id, facts);
-    let waive = waived_by(workflow, &seen, from, target);
     let judge = Judge { workflow, state, facts, phase: from, seen: &seen };
+    let mut waive = waived_by(workflow, &seen, from, target);
+    let lost = judge.hinders(target).into_iter().map(|lost| lost.artifact);
+    waive.extend(lost.filter(|lost| !waive.contains(lost)).collect::<Vec<_>>());
     let mut transition = order(Some(from.id.clone()), target.id.clone(), Kind::Override, reason);
     transition.evidence = judge.evidence(&rests_on(from, target));
     transition.waive = waive;
@@ -192,7 +194,7 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !is_blank && !is_escaped
 }
 
-fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Error> {
+pub(super) fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w Phase, Error> {
     let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
     named_phase(workflow, name)
 }
@@ -226,21 +228,40 @@ fn reachable_phase<'w>(
     Err(refused(Code::Unreachable, message, listed))
 }
 
-fn forward_target<'w>(workflow: &'w Workflow, from: &Phase) -> Result<&'w Phase, Error> {
-    let start = workflow.position(&from.id);
-    let onward =
-        workflow.rules.iter().filter(|rule| rule.from.contains(&from.id)).find_map(|rule| {
-            match &rule.outcome {
-                Outcome::To(to) if workflow.position(to) > start => workflow.phase(to),
-                _ => None,
-            }
-        });
-    onward.ok_or_else(|| {
-        refused(
-            Code::Unreachable,
-            format!("no rule leads forward from `{}`", from.id),
-            "name the phase with --to",
-        )
+/// The phase to which the work of a phase would go: the target of the first rule that leads forward, answers
+/// to no control request, and from which a good end can be reached by further such rules.
+pub(super) fn onward<'w>(workflow: &'w Workflow, from: &Phase) -> Option<&'w Phase> {
+    let mut ends_well = vec![false; workflow.phases.len()];
+    // A workflow without a good end does not tell the ways apart.
+    let has_good_end = workflow.phases.iter().any(|phase| phase.terminal && phase.success);
+    // A rule leads forward only to a later phase, whose entry is known.
+    for (position, phase) in workflow.phases.iter().enumerate().rev() {
+        let leads_on = ahead(workflow, phase).any(|(next, _)| ends_well[next]);
+        ends_well[position] = if phase.terminal { phase.success } else { leads_on || !has_good_end };
+    }
+    ahead(workflow, from).find(|(position, _)| ends_well[*position]).map(|(_, target)| target)
+}
+
+/// The later phases to which rules lead by themselves, each with its position, in the order of the rules.
+fn ahead<'w>(workflow: &'w Workflow, from: &Phase) -> impl Iterator<Item = (usize, &'w Phase)> {
+    let (id, start) = (from.id.clone(), workflow.position(&from.id));
+    let rules = workflow.rules.iter().filter(move |rule| rule.on.is_none() && rule.from.contains(&id));
+    let targets = rules.filter_map(|rule| match &rule.outcome {
+        Outcome::To(to) => Some((workflow.position(to)?, workflow.phase(to)?)),
+        _ => None,
+    });
+    targets.filter(move |(position, _)| Some(*position) > start)
+}
+
+fn forward_target<'w>(
+    workflow: &'w Workflow,
+    reachable: &[PhaseId],
+    from: &Phase,
+) -> Result<&'w Phase, Error> {
+    onward(workflow, from).ok_or_else(|| {
+        let message =
+            format!("the work of `{}` leads to no later phase, so the override needs a target", from.id);
+        refused(Code::Unreachable, message, format!("name the phase with --to: {}", join(reachable)))
     })
 }
 

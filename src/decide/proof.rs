@@ -60,8 +60,10 @@ pub struct ProvenStep {
     pub event: Option<Digest>,
     /// The verdict on this step.
     pub standing: Standing,
-    /// How certain it is that the recorded person acted, if the rule requires a person.
+    /// How certain it is that the recorded person acted, if the step needs a person.
     pub approval: Option<Approval>,
+    /// Whether the settings require that its commit is signed.
+    pub needs_signature: bool,
     /// Whether the workflow that decided was available for the replay.
     pub is_judged: bool,
     /// The reason, unless the verdict says everything.

@@ -3,11 +3,13 @@
 //! The hook and the audit use this. Of a record, only the time, the actor and a person's reason are taken on
 //! trust; everything else must result from the functions that made the record.
 
+use super::derive::look;
+use super::judge::Judge;
 use super::not_enabled::part_looks_at_files;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
-    ActorKind, Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth,
-    apply, confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
+    Facts, GuardPart, HistoryEntry, Kind, Recorded, Stamp, Standing, State, Transition, Truth, apply,
+    confirm, create, document, evaluate, initial_state, override_to, reopen, rollback,
 };
 use crate::base::pointer::child;
 use crate::base::{Error, PhaseId};
@@ -21,8 +23,10 @@ pub struct Replayed {
     pub state: State,
     /// Whose word the step rests on.
     pub standing: Standing,
-    /// Whether the rule requires the person who is recorded.
-    pub by_person: bool,
+    /// Whether the rule requires a person.
+    pub by_human: bool,
+    /// The paths of evidence of earlier phases that was gone.
+    pub lost: Vec<String>,
 }
 
 /// Why the rules do not yield a step.
@@ -93,18 +97,11 @@ pub fn refute(
         let message = format!("rule `{name}` makes the step `{kind}`, but the record says `{recorded}`");
         return Some(disproof(entry, message));
     }
-    if rule.by_human && entry.actor.kind != ActorKind::Human {
-        return Some(disproof(entry, asks_for_a_person(entry)));
-    }
     let decision = evaluate(workflow, before, facts);
     let tried = decision.tried.iter().find(|tried| tried.rule == rule.id)?;
     let is_fixed = |part: &&GuardPart| part.within.is_none() && !part_looks_at_files(workflow, &part.saw);
     let broken = tried.parts.iter().filter(is_fixed).find(|part| part.result == Truth::False)?;
     Some(disproof(entry, format!("rule `{name}` cannot have held, whatever the files were: {}", broken.text)))
-}
-
-fn asks_for_a_person(entry: &HistoryEntry) -> String {
-    format!("the rule requires a person, but the record names {}", entry.actor.name)
 }
 
 /// The state that follows from the step, if the step is the recorded one.
@@ -145,7 +142,18 @@ fn follow(
             return Err(disproof(entry, message));
         }
     }
-    Ok(Replayed { state: next, standing, by_person: transition.by_human })
+    let lost = lost_evidence(workflow, state, facts);
+    Ok(Replayed { state: next, standing, by_human: transition.by_human, lost })
+}
+
+/// The paths of evidence of earlier phases that is gone.
+fn lost_evidence(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<String> {
+    let state = &*state.under_own_names(workflow);
+    let name = state.phase.as_deref().unwrap_or(workflow.initial.as_str());
+    let Some(phase) = workflow.phase_named(name).filter(|phase| !phase.terminal) else { return Vec::new() };
+    let seen = look(workflow, state, &phase.id, facts);
+    let judge = Judge { workflow, state, facts, phase, seen: &seen };
+    judge.lost_evidence().into_iter().map(|(_, lost)| lost.path).collect()
 }
 
 /// The title is set at creation and recorded nowhere else.
@@ -209,10 +217,13 @@ fn due(
             format!("the rules lead to `{}` by `{named}` here, not to `{}`", transition.to, entry.to);
         return Err(disproof(entry, message));
     }
-    if transition.by_human && entry.actor.kind != ActorKind::Human {
-        return Err(disproof(entry, asks_for_a_person(entry)));
+    let mut transition = transition.clone();
+    // A person may add a reason to that of the rule.
+    let has_own_reason = |because: &str| entry.reason.strip_prefix(because)?.strip_prefix(": ");
+    if transition.by_human && has_own_reason(&transition.reason).is_some() {
+        transition.reason.clone_from(&entry.reason);
     }
-    Ok(transition.clone())
+    Ok(transition)
 }
 
 fn ordered(

@@ -173,7 +173,7 @@ impl Judge<'_> {
             let reason = format!("rule `{}` leads to unknown phase `{to}`", rule.id);
             return Fired { rule, verdict: Verdict::Error { code: Code::UnknownPhase }, reason };
         };
-        let unmet = self.broken_needs(&target.needs, &[]);
+        let unmet = self.hinders(target);
         if !unmet.is_empty() {
             let last_consistent = self.last_consistent();
             let verdict = Verdict::Inconsistent { phase: to.clone(), broken: unmet, last_consistent };
@@ -248,13 +248,10 @@ impl Judge<'_> {
             });
         let mut unmet: Vec<String> = false_parts.collect();
         if let Some(target) = self.workflow.phase(to) {
-            unmet.extend(self.broken_needs(&target.needs, &[]).iter().map(|need| {
-                format!(
-                    "`{to}` needs {} ({})",
-                    need.artifact,
-                    if need.missing { "missing" } else { "invalid" }
-                )
-            }));
+            let hindered = self.hinders(target);
+            unmet.extend(
+                hindered.iter().map(|need| format!("`{to}` needs {} ({})", need.artifact, need.fault())),
+            );
         }
         if let Some(signal) = rule.on {
             let verb = if signal == Signal::Start { "run" } else { signal.as_str() };

@@ -115,6 +115,8 @@ fn answer_signal(writer: &Writer<'_>, task: &TaskRef, signal: Signal) -> Result<
 fn concerns(request: ControlRequest, run: &RunState) -> bool {
     match request {
         ControlRequest::Stop => run.goes_on(),
-        ControlRequest::Pause | ControlRequest::Interrupt => run.ended().is_none(),
+        ControlRequest::Pause | ControlRequest::Interrupt | ControlRequest::AskPerson => {
+            run.ended().is_none()
+        }
     }
 }

@@ -343,8 +343,12 @@ impl Drive<'_> {
 
 /// A request together with its reason.
 pub(super) fn requested_by(request: ControlRequest, by: &str) -> (ControlRequest, String) {
-    let done = if request == ControlRequest::Stop { "stopped" } else { "paused" };
-    (request, format!("{by} {done} the run"))
+    let why = match request {
+        ControlRequest::Interrupt | ControlRequest::Pause => format!("{by} paused the run"),
+        ControlRequest::Stop => format!("{by} stopped the run"),
+        ControlRequest::AskPerson => by.to_owned(),
+    };
+    (request, why)
 }
 
 /// An evaluation without its runner, because that is this process.

@@ -111,7 +111,7 @@ pub(super) fn steps_for(
         is_there: &|path| is_there(writer.workspace.root(), judged, path),
     };
     let steps = command.steps(workflow, state, &judged.observed.facts, &recorder)?;
-    let asked = if *command == RunCommand::Moves { 1 + steps.len() } else { 0 };
+    let asked = if matches!(command, RunCommand::Moves { .. }) { 1 + steps.len() } else { 0 };
     writer.workspace.costs.evaluated(asked);
     Ok(steps)
 }

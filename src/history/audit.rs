@@ -51,7 +51,8 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     let mut elsewhere = Elsewhere::default();
     for revision in scope.also {
-        let (_, found) = replayed(store, &Range { from: Some(range.to), to: store.resolve(revision)? })?;
+        let (_, mut found) = replayed(store, &Range { from: Some(range.to), to: store.resolve(revision)? })?;
+        verify(store, &mut found)?;
         found.iter().for_each(|change| elsewhere.note(revision, change));
     }
     changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
@@ -84,7 +85,9 @@ impl Elsewhere {
         for step in &change.proof.steps {
             let Some(event) = step.event.filter(|_| step.standing < Standing::Unverifiable) else { continue };
             let why = format!("{} in {}, of {revision}", step.standing.as_str(), change.commit.id.short());
-            self.0.insert(event, ProvenStep { why: Some(why), ..step.clone() });
+            // The commit there is signed, if it must be; the one here was made by a merge.
+            let known = ProvenStep { why: Some(why), needs_signature: false, ..step.clone() };
+            self.0.insert(event, known);
         }
     }
 
@@ -106,24 +109,41 @@ impl Elsewhere {
     }
 }
 
-/// Verifies the signatures of the commits that contain an approval.
+/// Verifies the signatures of the commits with steps that need a person.
 fn verify(store: &Store, changes: &mut [Audited]) -> Result<(), Error> {
-    let agreed = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
-    let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| agreed(change)).collect();
+    let ordered = |change: &Audited| change.proof.steps.iter().any(|step| step.approval.is_some());
+    let mut asked: Vec<&mut Audited> = changes.iter_mut().filter(|change| ordered(change)).collect();
     let commits: Vec<Digest> = asked.iter().map(|change| change.commit.id).collect();
     for (change, signature) in asked.iter_mut().zip(store.signatures(&commits)?) {
-        let approval = match signature {
-            Signature::Good { signer } => Approval::Verified { signer },
-            Signature::None | Signature::Unknown => Approval::Claimed,
-            Signature::Bad => {
-                change.proof.standing = Standing::Forged;
-                change.proof.why = Some("its signature does not match its contents".to_owned());
-                continue;
-            }
-        };
         for step in change.proof.steps.iter_mut().filter(|step| step.approval.is_some()) {
-            step.approval = Some(approval.clone());
+            signed(step, &signature);
         }
+        let steps = std::mem::take(&mut change.proof.steps);
+        let worst = Proof::of(steps);
+        let is_worse = worst.standing > change.proof.standing;
+        change.proof = if is_worse { worst } else { Proof { steps: worst.steps, ..change.proof.clone() } };
     }
     Ok(())
+}
+
+/// Completes the verdict about a step that needs a person by the signature of its commit.
+fn signed(step: &mut ProvenStep, signature: &Signature) {
+    let refused = match signature {
+        Signature::Good { signer } => {
+            step.approval = Some(Approval::Verified { signer: signer.clone() });
+            None
+        }
+        Signature::Bad => Some((Standing::Forged, "its signature does not match its contents")),
+        Signature::None if step.needs_signature => {
+            Some((Standing::Forged, "the settings require that a person signs it, and it is not signed"))
+        }
+        Signature::Unknown if step.needs_signature => Some((
+            Standing::Unverifiable,
+            "the settings require that a person signs it, and git does not trust the signer here",
+        )),
+        Signature::None | Signature::Unknown => None,
+    };
+    if let Some((standing, why)) = refused.filter(|(standing, _)| *standing > step.standing) {
+        (step.standing, step.why) = (standing, Some(why.to_owned()));
+    }
 }

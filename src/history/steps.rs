@@ -4,8 +4,8 @@
 use super::new_steps::{NewStep, NewSteps};
 use crate::base::{ArtifactName, Digest, PhaseId};
 use crate::decide::{
-    ActorKind, Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State,
-    choose, refute, replay,
+    Approval, Disproof, HistoryEntry, Kind, Proof, ProvenStep, Replayed, Stamp, Standing, State, choose,
+    refute, replay,
 };
 use crate::scan::{Observed, Source};
 use crate::survey::code::{Told, code_out_of_reach, guesses, told};
@@ -45,7 +45,7 @@ impl NewSteps<'_> {
         let Some(workflow) = loaded.workflow() else { return Err(loaded.faulty()) };
         if entry.kind == Kind::Merge {
             return Ok(match self.chosen(step, workflow) {
-                true => verdict(entry, Standing::Overridden, None),
+                true => self.ordered(verdict(entry, Standing::Overridden, None), true),
                 false => told(Standing::Forged, "no two branches that it follows make this state".to_owned()),
             });
         }
@@ -58,10 +58,24 @@ impl NewSteps<'_> {
         self.derived(index, &loaded, workflow)
     }
 
+    /// The verdict about a step that the rules yield: whether its actor may have ordered it, as the settings
+    /// before the commit say.
+    fn ordered(&self, step: ProvenStep, by_human: bool) -> ProvenStep {
+        let people = &self.before.setting.config.people;
+        let (kind, actor) = (step.entry.kind, &step.entry.actor);
+        if let Some(who) = people.refuses_record(kind, by_human, actor.kind) {
+            let why =
+                format!("`{}` needs a person, and the record names {who}: {}", kind.as_str(), actor.name);
+            return ProvenStep { standing: Standing::Forged, why: Some(why), ..step };
+        }
+        let approval = people.asks(kind, by_human).then_some(Approval::Claimed);
+        ProvenStep { approval, needs_signature: people.asks_for_signature(kind, by_human), ..step }
+    }
+
     /// Whether the state of a step results from a person's choice among the branches that the step follows.
     fn chosen(&self, step: &NewStep, workflow: &Workflow) -> bool {
         let (entry, after, pool) = (step.entry(), &step.event.after, self.archive.logs());
-        if entry.actor.kind == ActorKind::Orch || after.len() > MOST_BRANCHES {
+        if after.len() > MOST_BRANCHES {
             return false;
         }
         let stamp = Stamp { at: entry.at, by: entry.actor.clone() };
@@ -313,10 +327,12 @@ impl Attempts<'_> {
         if code.is_some() {
             return Ok(verdict(entry, Standing::Unverifiable, code));
         }
-        let took_over = replayed.standing == Standing::Unverifiable;
-        let why = took_over.then(|| "the state that it took over is not in git".to_owned());
-        let approval = replayed.by_person.then_some(Approval::Claimed);
-        Ok(ProvenStep { approval, ..verdict(entry, replayed.standing, why) })
+        let why = match (replayed.standing, replayed.lost.as_slice()) {
+            (Standing::Unverifiable, _) => Some("the state that it took over is not in git".to_owned()),
+            (_, []) => None,
+            (_, lost) => Some(format!("evidence of earlier phases is gone: {}", lost.join(", "))),
+        };
+        Ok(at.ordered(verdict(entry, replayed.standing, why), replayed.by_human))
     }
 
     /// The verdict about a step that no attempt derived.
@@ -331,7 +347,15 @@ impl Attempts<'_> {
 }
 
 fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> ProvenStep {
-    ProvenStep { entry: entry.clone(), event: None, standing, approval: None, is_judged: true, why }
+    ProvenStep {
+        entry: entry.clone(),
+        event: None,
+        standing,
+        approval: None,
+        needs_signature: false,
+        is_judged: true,
+        why,
+    }
 }
 
 /// All expressions that may be evaluated for a task in a phase.

@@ -39,9 +39,9 @@ pub struct Lock(File);
 /// A pending control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    /// The request: pause or stop.
+    /// The request.
     pub request: ControlRequest,
-    /// The name of the sender.
+    /// The name of the sender; of a request for a person, the reason.
     pub by: String,
 }
 

@@ -7,7 +7,8 @@ use std::fs;
 pub(super) struct ProcessEntry {
     /// Whether the process has ended and only waits to be reaped by its parent.
     pub is_dead: bool,
-    parent: i32,
+    /// The id of its parent; 0 if it has none.
+    pub parent: i32,
     /// The id of the process group.
     pub group: i32,
     /// The start time, in clock ticks after boot.

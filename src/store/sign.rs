@@ -3,7 +3,7 @@
 //! libgit2 implements most of git's configuration. If a setting beyond that is present, git is asked.
 
 use super::error::{GitFault, no_identity, signing};
-use super::{Error, Store, oid};
+use super::{Error, Store, digest, oid};
 use crate::base::Digest;
 use git2::{ErrorCode, Oid, Time, Tree};
 use std::collections::HashMap;
@@ -89,6 +89,15 @@ impl Store {
             Err(GitFault::Refused { message, .. }) => Err(signing(&spoken(&message))),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether git trusts the signature that it would put on a commit now. Signs an empty commit that no branch
+    /// names. Returns an error if signing or git fails.
+    pub fn trusts_own_signature(&self) -> Result<bool, Error> {
+        let empty = self.repo.find_tree(self.repo.treebuilder(None)?.write()?)?;
+        let commit = self.signed_commit("orch: is this signature trusted?", &empty, None)?;
+        let told = self.signatures(&[digest(commit)])?;
+        Ok(matches!(told.first(), Some(Signature::Good { .. })))
     }
 
     /// git's verdict on the signatures of these commits. Starts git at most once. Returns an error if git

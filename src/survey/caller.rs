@@ -48,6 +48,10 @@ pub struct Caller {
     pub name: Option<String>,
     /// `ORCH_TASK`: the task that the caller works on.
     pub task: Option<TaskId>,
+    /// Whether the caller types at an interactive terminal.
+    pub at_terminal: bool,
+    /// The process that calls, if it runs on this machine.
+    pub process: Option<u32>,
     /// `PATH`, in which executors are searched.
     pub path: Option<String>,
     /// The source of the times in records.
@@ -60,7 +64,8 @@ impl Caller {
     /// Reads the caller from environment variables through a function.
     ///
     /// `ORCH_ACTOR` may be `agent:NAME` or `human:NAME`. A variable that a well-known agent command line sets
-    /// for its child processes makes the caller an agent.
+    /// for its child processes makes the caller an agent. The environment shows neither a terminal nor the
+    /// process, so the caller of this function adds them.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         const MARKS: [&str; 8] = [
@@ -89,7 +94,9 @@ impl Caller {
         };
         let task = variable("ORCH_TASK").and_then(|id| TaskId::new(id.trim()).ok());
         let path = variable("PATH");
-        Self { kind, name, task, path, clock, environment: Environment::read(variable) }
+        let (at_terminal, process) = (false, None);
+        let environment = Environment::read(variable);
+        Self { kind, name, task, at_terminal, process, path, clock, environment }
     }
 
     /// The stamp of a record made now for the caller. `identity` is the name from git.

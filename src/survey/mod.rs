@@ -10,6 +10,7 @@ mod costs;
 pub(crate) mod evidence;
 mod glance;
 mod loaded;
+mod people;
 pub(crate) mod setting;
 mod setup;
 mod sight;
@@ -186,14 +187,6 @@ impl Workspace {
     /// The value of `$schema` in a state.
     pub(crate) fn state_schema(&self) -> String {
         format!("{}/schemas/state.schema.json", self.setting.config.system)
-    }
-
-    /// Whether git signs the caller's commits. Returns an error if its configuration cannot be read.
-    pub fn signs_commits(&self) -> Result<bool, Error> {
-        match self.store.as_ref().filter(|_| self.commits()) {
-            Some(store) => Ok(store.signs()?),
-            None => Ok(false),
-        }
     }
 
     /// Whether transitions are committed to git.

@@ -75,7 +75,7 @@ pub struct AuditStep {
     pub standing: Standing,
     /// The reason, unless the verdict says everything.
     pub why: Option<String>,
-    /// If the rule requires a person: `claimed` by the record, or `verified` by a signature.
+    /// If the step needs a person: `claimed` by the record, or `verified` by a signature.
     #[cfg_attr(test, schemars(extend("enum" = ["claimed", "verified", null])))]
     pub approval: Option<&'static str>,
     /// The signer, if the approval is verified.
@@ -142,11 +142,9 @@ impl AuditReport {
             if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged) {
                 paragraph(&mut out, &format!("the change breaks the rule `{rule}`"), 4, 0, width);
             }
-            for step in &change.steps {
+            for step in change.steps.iter().filter(|step| !step.is_order()) {
                 if let Some(approval) = step.approval {
-                    let signed =
-                        step.signer.as_ref().map_or(String::new(), |signer| format!(", signed by {signer}"));
-                    let text = format!("approved by {} ({approval}{signed})", step.by().0);
+                    let text = format!("approved by {} ({approval}{})", step.by().0, step.signed());
                     paragraph(&mut out, &text, 4, 0, width);
                 }
             }
@@ -164,7 +162,8 @@ impl AuditReport {
             }
             for step in change.steps.iter().filter(|step| step.is_order()) {
                 let ((name, kind), StepView { reason, .. }) = (step.by(), &step.step);
-                let text = format!("{} by {name} ({kind}): {reason}", step.step.kind.as_str());
+                let text =
+                    format!("{} by {name} ({kind}{}): {reason}", step.step.kind.as_str(), step.signed());
                 paragraph(&mut out, &text, 4, 0, width);
             }
         }
@@ -268,6 +267,11 @@ impl AuditStep {
     /// The actor of the step: a name, and the kind of actor.
     fn by(&self) -> (&str, &'static str) {
         self.step.actor.as_ref().map_or(("unknown", "none"), |actor| (&actor.name, actor.kind.as_str()))
+    }
+
+    /// The signer, as an addition to the actor.
+    fn signed(&self) -> String {
+        self.signer.as_ref().map_or(String::new(), |signer| format!(", signed by {signer}"))
     }
 
     /// Whether an actor made the step without a rule.

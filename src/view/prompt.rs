@@ -5,7 +5,7 @@ use super::layout::{fenced, one_line};
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, Suggestion};
 use crate::base::command;
-use crate::decide::{Do, ExpectState};
+use crate::decide::{Do, ExpectState, is_order};
 use crate::workflow::is_tree_name;
 
 /// The complete instructions for the current phase: what to do, what to read, where to write the result, and
@@ -157,7 +157,9 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
         Do::Nothing => "Nothing has to be done.\n",
         Do::Write | Do::Fix | Do::Renew => "All outputs exist, but no rule accepts their content.\n",
     });
-    let mut commands: Vec<String> = suggestion.options.iter().map(|option| command(&option.argv)).collect();
+    // An agent reads this, so it is offered no order against the rules.
+    let offered = suggestion.options.iter().filter(|option| !is_order(&option.id));
+    let mut commands: Vec<String> = offered.map(|option| command(&option.argv)).collect();
     let apply = command(&["orch", "next", &suggestion.task.id]);
     if suggestion.duty.r#do == Do::Apply && !commands.contains(&apply) {
         commands.insert(0, apply);

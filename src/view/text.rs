@@ -178,13 +178,6 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
         rows.push(row(&apply, &headline(suggestion)));
     }
     rows.extend(suggestion.options.iter().map(|option| row(&option.argv, &option.effect)));
-    let writes = matches!(suggestion.duty.r#do, Do::Write | Do::Fix | Do::Renew | Do::Run);
-    if writes && suggestion.duty.owner == Owner::Agent {
-        let prompt = ["orch", "prompt", &suggestion.task.id].map(str::to_owned);
-        if !suggestion.options.iter().any(|option| option.argv == prompt) {
-            rows.push(row(&prompt, "the complete instructions"));
-        }
-    }
     if rows.is_empty() && suggestion.duty.owner == Owner::Human {
         let explain = ["orch", "explain", &suggestion.task.id].map(str::to_owned);
         rows.push(row(&explain, "every rule, and the values it read"));

@@ -10,7 +10,6 @@ pub mod records;
 mod rewritten;
 
 use crate::harness::{World, missing, started};
-use crate::terminal::Terminal;
 use orch::decide::HistoryEntry;
 use records::{LOG, put, relinked, retell, state, tell, tell_lines, without_last};
 use serde_json::{Value, json};
@@ -222,12 +221,15 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     );
     assert_eq!(suggestion["options"][0]["argv"], serde_json::json!(["orch", "approve", "t"]));
     world.orch(&["watch", "--once"]).succeeds();
-    world.orch(&["next", "t"]).ends(1).reports("orch approve t");
-    world.orch(&["next", "t", "--to", "plan_review"]).ends(1).reports("orch approve t");
-    world.orch(&["approve", "t"]).ends(1).reports("interactive terminal");
+    world.orch(&["next", "t"]).ends(6).reports("orch approve t");
+    world.orch(&["next", "t", "--to", "plan_review"]).ends(6).reports("orch approve t");
+    world
+        .orch_by_program(&["approve", "t"])
+        .ends(6)
+        .reports("ask a person to type at a terminal: orch approve t");
     assert_eq!(world.phase("t"), "planning");
-    let (code, shown) = Terminal::session(world.orch_command(&["approve", "t"]), &[]);
-    assert_eq!((code, world.phase("t").as_str()), (Some(0), "plan_review"), "{shown}");
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "plan_review");
     assert_eq!(last(&world, "proven")["steps"][0]["approval"], "claimed");
     // Signed by a key that is trusted here it is more than a claim.
     let key = world.path("../key");
@@ -258,7 +260,7 @@ fn what_a_rule_leaves_to_people_only_a_person_moves() {
     edit_last_entry(&world, |entry| entry.actor.kind = orch::decide::ActorKind::Orch);
     world.commit("nobody was asked");
     let change = last(&world, "forged");
-    assert!(change["why"].as_str().expect("why").contains("requires a person"), "{change:#}");
+    assert!(change["why"].as_str().expect("why").contains("needs a person"), "{change:#}");
 }
 
 /// A whole forged step: everything that `orch` writes, and no evidence that it was due.

@@ -79,7 +79,8 @@ fn committed_code_leads_a_task_to_its_end_and_the_audit_names_it() {
     world.moves_to("accept");
     let accepted = world.git(&["rev-parse", "HEAD"]);
     world.accept("t");
-    world.moves_to("done");
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
     world.commit_code("2", None);
     let reason = world.suggestion("t")["reason"].clone();
     assert_eq!(reason, "the task is in `done`, which is terminal", "code goes on, and that is no news");

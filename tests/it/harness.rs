@@ -1,5 +1,6 @@
 //! An isolated environment for one test, with its own home directory, repository and clock.
 
+use crate::terminal;
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct World {
     directory: tempfile::TempDir,
     seconds: AtomicU64,
+    /// The terminal at which `orch` is typed: what the user holds, and what `orch` reads.
+    terminal: (fs::File, fs::File),
 }
 
 /// The result of a command, with the repository's path replaced by `[ROOT]`.
@@ -36,7 +39,7 @@ impl World {
             tempfile::Builder::new().prefix("orch-it-").tempdir().expect("a directory of our own");
         fs::create_dir(directory.path().join("home")).expect("a home");
         fs::create_dir(directory.path().join("repo")).expect("a place for the repository");
-        Self { directory, seconds: AtomicU64::new(1_790_000_000) }
+        Self { directory, seconds: AtomicU64::new(1_790_000_000), terminal: terminal::sides() }
     }
 
     /// A world after `orch init`, committed.
@@ -74,7 +77,8 @@ impl World {
         serde_json::from_str(&self.read(path)).expect("JSON")
     }
 
-    /// Runs `orch` in the repository. Each command runs one minute later than the previous one.
+    /// Runs `orch` in the repository as a person types it: stdin is a terminal. Each command runs one minute
+    /// later than the previous one.
     pub fn orch(&self, arguments: &[&str]) -> Ended {
         self.end(self.orch_command(arguments).output().expect("orch runs"))
     }
@@ -98,9 +102,26 @@ impl World {
             .expect("orch starts")
     }
 
+    /// The terminal of the user, as the standard input of a program.
+    pub fn keyboard(&self) -> Stdio {
+        Stdio::from(self.terminal.1.try_clone().expect("cloned"))
+    }
+
+    /// Runs `orch` as a program does, without a terminal.
+    pub fn orch_by_program(&self, arguments: &[&str]) -> Ended {
+        let mut command = self.orch_command(arguments);
+        self.end(command.stdin(Stdio::null()).output().expect("orch runs"))
+    }
+
+    /// Runs `orch` as an agent does: it says so, even at a terminal.
+    pub fn orch_by_agent(&self, arguments: &[&str]) -> Ended {
+        let mut command = self.orch_command(arguments);
+        self.end(command.env("ORCH_ACTOR", "agent:x").output().expect("orch runs"))
+    }
+
     pub fn orch_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_orch"));
-        command.args(arguments);
+        command.args(arguments).stdin(self.keyboard());
         command
     }
 
@@ -236,7 +257,8 @@ impl World {
             }
             assert_eq!(self.phase(task), at);
             write(self, task);
-            self.orch(&["next", task]).succeeds();
+            let apply = if at == "accept" { "approve" } else { "next" };
+            self.orch(&[apply, task]).succeeds();
         }
         assert_eq!(self.phase(task), phase);
     }

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 /// Whoever calls in this process: nothing is set but where programs are.
 pub fn caller() -> Caller {
-    Caller::from_environment(|name| (name == "PATH").then(|| "/usr/local/bin:/usr/bin:/bin".to_owned()))
+    let unset =
+        Caller::from_environment(|name| (name == "PATH").then(|| "/usr/local/bin:/usr/bin:/bin".to_owned()));
+    Caller { at_terminal: true, ..unset }
 }
 
 /// A repository with one task, `t1`, in which this process may commit.

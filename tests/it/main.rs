@@ -17,6 +17,7 @@ mod model;
 mod observed;
 mod odd;
 mod outputs;
+mod people;
 mod readme;
 mod run;
 mod schemas;

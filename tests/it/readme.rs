@@ -54,7 +54,9 @@ fn shell(world: &World, script: &str, tools: &Path) -> String {
     let orch = Path::new(env!("CARGO_BIN_EXE_orch")).parent().expect("a directory");
     let rest = std::env::var_os("PATH").unwrap_or_default();
     let path = format!("{}:{}:{}", tools.display(), orch.display(), rest.display());
-    let output = world.command("sh").args(["-euc", script]).env("PATH", path).output().expect("a shell");
+    let mut command = world.command("sh");
+    command.args(["-euc", script]).env("PATH", path).stdin(world.keyboard());
+    let output = command.output().expect("a shell");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{script}\nstdout:\n{stdout}\nstderr:\n{stderr}");

@@ -27,7 +27,7 @@ fn run(mut command: Command) {
 
 /// A repository that signs by a new ssh key, which `ann@example.com` is known by; `None` where the tests
 /// are to do without.
-fn ssh() -> Option<World> {
+pub fn ssh() -> Option<World> {
     let world = World::ready();
     let key = world.path("../key");
     let mut keygen = world.command("ssh-keygen");

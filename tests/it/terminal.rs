@@ -17,21 +17,26 @@ pub struct Terminal {
     reader: JoinHandle<()>,
 }
 
+/// Both sides of a new terminal: what the user holds, and what programs read and write.
+pub fn sides() -> (File, File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).expect("granted");
+    unlockpt(&master).expect("unlocked");
+    let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("plain");
+    let slave = File::options().read(true).write(true).open(name).expect("the other side");
+    (File::from(master), slave)
+}
+
 impl Terminal {
     /// Starts a program with all three streams on a terminal of 80 columns.
     pub fn start(mut command: Command) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&master).expect("granted");
-        unlockpt(&master).expect("unlocked");
-        let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("plain");
-        let slave = File::options().read(true).write(true).open(name).expect("the other side");
+        let (keyboard, slave) = sides();
         let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&slave, size).expect("sized");
         command.stdin(slave.try_clone().expect("cloned")).stdout(slave.try_clone().expect("cloned"));
         let child = command.stderr(slave).spawn().expect("it starts");
         // The command holds the other side open as long as it is there.
         drop(command);
-        let keyboard = File::from(master);
         let screen = Arc::new(Mutex::new(Vec::new()));
         let (mut shown, kept) = (keyboard.try_clone().expect("cloned"), Arc::clone(&screen));
         let reader = std::thread::spawn(move || {

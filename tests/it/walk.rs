@@ -41,7 +41,13 @@ fn tests(world: &World, failures: u32, name: &str) {
 /// Applies one move and checks that it leads where it should and leaves nothing behind.
 #[track_caller]
 fn moves_to(world: &World, phase: &str) {
-    world.orch(&["next", "t1"]).succeeds();
+    moved_by(world, "next", phase);
+}
+
+/// The same by another command.
+#[track_caller]
+fn moved_by(world: &World, command: &str, phase: &str) {
+    world.orch(&[command, "t1"]).succeeds();
     assert_eq!(world.phase("t1"), phase);
     assert_eq!(world.dirty(), "", "git status shows something after the move to {phase}");
     let subject = world.git(&["log", "-1", "--format=%s"]);
@@ -67,7 +73,7 @@ fn from_planning_to_done() {
     tests(&world, 0, "one");
     moves_to(&world, "accept");
     report(&world, "accept/decision.json", json!({"verdict": "accepted", "reasons": ["it works"]}));
-    moves_to(&world, "done");
+    moved_by(&world, "approve", "done");
     world.orch(&["next", "t1"]).ends(3);
     world.orch(&["check"]).succeeds();
     let log = world.orch_json(&["log", "t1"]);

@@ -46,10 +46,10 @@ codes! {
         "Another process holds a lock that orch needs.",
         "Another orch, a git command or an editor is writing to the same repository or runs the same task.",
         "Try again. If no such process is left, the message names the lock file to remove.";
-    ByHuman = "by-human", No,
-        "A rule requires a person, and the command did not come from one.",
-        "The rule has `by = \"human\"`, and the caller is an agent or the plain `orch next`.",
-        "A person runs `orch approve TASK`.";
+    ByHuman = "by-human", Person,
+        "A step needs a person, and the command did not come from one.",
+        "The step goes against the rules, or its rule has `by = \"human\"`, and the caller is an agent, a program without a terminal, or the plain `orch next`.",
+        "A person types the command of the hint at a terminal. `[people]` in orch.toml says how a person is recognised.";
     ByteOrderMark = "byte-order-mark", Finding,
         "A file begins with a byte order mark.",
         "An editor saved it as UTF-8 with a signature.",
@@ -86,6 +86,10 @@ codes! {
         "A file is not a valid CSV table.",
         "A record has another number of fields than the first, or two columns have one name.",
         "Correct the record at the line that is named.";
+    DecisionReplaced = "decision-replaced", Finding,
+        "A decision replaced a file that git did not have.",
+        "`orch approve` or `orch reject` wrote the file of the decision where another version was.",
+        "Look at the version that was kept, `FILE.replaced`, and remove it.";
     DemoFailed = "demo-failed", Fault,
         "The demonstration could not be set up or played.",
         "The directory cannot be written, or a step of the demonstration was refused.",
@@ -106,6 +110,10 @@ codes! {
         "A file of an artifact is empty.",
         "It has no bytes, or only white space.",
         "Write it, or remove it.";
+    EvidenceGone = "evidence-gone", Finding,
+        "The output of an earlier phase is gone or no longer valid.",
+        "Someone deleted or damaged a file after the task had left its phase with it.",
+        "Restore the file: `git restore -s COMMIT -- FILE`, or write it anew. A person can waive it with an override.";
     EvidenceIgnored = "evidence-ignored", NotNow,
         "git ignores a file that a transition rests on.",
         "A rule in .gitignore or in the exclude file matches it, so the commit could not carry the proof.",

@@ -21,6 +21,7 @@ mod prelude;
 pub mod prompt;
 pub mod recover;
 mod reference_text;
+pub mod reject;
 pub mod reopen;
 mod report;
 pub mod resolve;
@@ -63,6 +64,7 @@ pub(super) fn run(command: Option<Command>, context: &Context, ui: &Ui) -> Resul
         Some(Command::Confirm(args)) => confirm::run(&args, context, ui),
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
+        Some(Command::Reject(args)) => reject::run(&args, context, ui),
         Some(Command::Recover(args)) => recover::run(&args, context, ui),
         Some(Command::Resolve(args)) => resolve::run(&args, context, ui),
         Some(Command::MergeDriver(args)) => merge_driver::run(&args, context, ui),

@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::{AdvancePlan, Order, TaskOutcome};
 use crate::base::{Code, PhaseId, command, nearest, shell_word};
-use crate::decide::{Decision, Transition, Verdict};
+use crate::decide::{ActorKind, Decision, Transition, Verdict};
 use crate::survey::{Sight, TaskRef, Workspace};
 
 /// Apply the transition that the rules decide, or override them with a reason.
@@ -130,7 +130,9 @@ fn refused(
         let because = if unmet.is_empty() { decision.reason.clone() } else { unmet.join(" / ") };
         let message = format!("the rules do not move the task to `{phase}` now: {because}");
         let task = shell_word(decision.task.as_str());
-        let hint = format!("orch explain {task}, or: orch next {task} --override WHY --to {phase}");
+        let by_order = format!(", or: orch next {task} --override WHY --to {phase}");
+        let by_order = if context.caller.kind == ActorKind::Agent { "" } else { &by_order };
+        let hint = format!("orch explain {task}{by_order}");
         return Err(Failure::new(Code::NotEnabled, message).hint(hint));
     }
     match &decision.verdict {

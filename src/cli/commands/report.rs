@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::apply::{Applied, Order};
 use crate::base::{Class, Code, Diagnostic};
-use crate::decide::Decision;
+use crate::decide::{ActorKind, Choice, Decision, is_order};
 use crate::drive::Controlled;
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{
@@ -212,6 +212,12 @@ pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &st
     Ok(())
 }
 
+/// The commands to print for a decision: to an agent, none against the rules.
+pub(super) fn offered<'d>(context: &Context, decision: &'d Decision) -> impl Iterator<Item = &'d Choice> {
+    let is_agent = context.caller.kind == ActorKind::Agent;
+    decision.options.iter().filter(move |option| !(is_agent && is_order(option.id)))
+}
+
 /// Executes a person's order and prints what was applied.
 pub(super) fn carry_out(
     context: &Context,
@@ -225,4 +231,31 @@ pub(super) fn carry_out(
     let done = context.writer(&workspace).order(&task, order, dry_run)?;
     applied(&workspace, context, ui, &done, dry_run)?;
     Ok(ExitCode::Fine)
+}
+
+/// Executes a person's decision and prints what was applied, or why there is nothing to decide.
+pub(super) fn rule(
+    context: &Context,
+    ui: &Ui,
+    task: Option<&str>,
+    order: &Order,
+    dry_run: bool,
+) -> Result<ExitCode, Failure> {
+    let workspace = context.workspace(ui)?;
+    let task = meant(&workspace, context, task)?;
+    match context.writer(&workspace).order(&task, order, dry_run) {
+        Ok(done) => {
+            applied(&workspace, context, ui, &done, dry_run)?;
+            Ok(ExitCode::Fine)
+        }
+        Err(error) if error.code() == Code::NothingToApply => {
+            let judged = workspace.look(&task)?;
+            nothing(context, ui, &judged.decision, &error.to_string())?;
+            if let Some(hint) = error.hint() {
+                ui.status(&format!("hint: {hint}"));
+            }
+            Ok(ExitCode::Nothing)
+        }
+        Err(error) => Err(error.into()),
+    }
 }

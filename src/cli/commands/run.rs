@@ -148,7 +148,7 @@ fn finish(
     } else {
         ui.answer(&report.text(ui.paint))?;
         if matches!(end.ending, Ending::Waiting | Ending::Stalled | Ending::Failed) && !goes_on {
-            for option in &end.judged.decision.options {
+            for option in report::offered(context, &end.judged.decision) {
                 ui.status(&format!("  {}  ({})", crate::base::command(&option.argv), option.effect));
             }
         }

@@ -3,6 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::Diagnostic;
+use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
 use crate::survey::Workspace;
 use crate::view::layout::counted;
@@ -72,7 +73,13 @@ fn tell(answer: &Answer, context: &Context, ui: &Ui) -> Result<(), Failure> {
     if context.global.json {
         ui.answer(&pretty(&answer.envelope))?;
     } else {
-        ui.answer(&view::suggestions(&answer.envelope, &answer.nothing, ui.paint, ui.width))?;
+        let mut envelope = answer.envelope.clone();
+        if context.caller.kind == ActorKind::Agent {
+            // An agent is offered no order against the rules. In JSON, `by` says that a person may give it.
+            let options = envelope.suggestions.iter_mut().map(|suggestion| &mut suggestion.options);
+            options.for_each(|options| options.retain(|option| !is_order(&option.id)));
+        }
+        ui.answer(&view::suggestions(&envelope, &answer.nothing, ui.paint, ui.width))?;
     }
     Ok(())
 }

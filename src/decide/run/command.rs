@@ -1,7 +1,8 @@
 //! The commands that record something for a run: each yields steps for the task as it is now, or is refused.
 
+use super::proposal::rests_on_proposal;
 use super::{ControlRequest, DefaultAnswer, FailedAction, Precondition};
-use crate::base::{ActionName, Reason, RuleId};
+use crate::base::{ActionName, ArtifactName, Reason, RuleId};
 use crate::decide::{
     ActionResult, ActorKind, By, Facts, Mode, Recorded, Stamp, State, Step, Transition, accept, answer,
     apply, end, give_up, settle, signalled, start,
@@ -11,8 +12,11 @@ use crate::workflow::{Signal, Workflow};
 /// Something that a run records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunCommand {
-    /// All transitions that are due.
-    Moves,
+    /// All transitions that are due, except by a person's word.
+    Moves {
+        /// The outputs of phases that a person owns that executors wrote in this run.
+        proposed: Vec<ArtifactName>,
+    },
     /// The response to the order to start.
     Start,
     /// The start of the run, with its way of treating questions.
@@ -59,7 +63,7 @@ impl RunCommand {
             Self::Start => answers(Signal::Start),
             Self::Order(request) => request.signal().is_some_and(answers),
             Self::Begin(_) | Self::End(_) => workflow.has_actions(),
-            Self::Moves | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
+            Self::Moves { .. } | Self::Result { .. } | Self::GiveUp(_) | Self::Answer(_) => true,
         }
     }
 
@@ -72,8 +76,8 @@ impl RunCommand {
         facts: &Facts,
         recorder: &Recorder<'_>,
     ) -> Result<Vec<Step>, Reason> {
-        let steps = if *self == Self::Moves {
-            moves(workflow, state, facts, recorder)?
+        let steps = if let Self::Moves { proposed } = self {
+            moves(workflow, state, facts, recorder, proposed)?
         } else {
             match self.transition(workflow, state, facts, recorder)? {
                 None => Vec::new(),
@@ -98,7 +102,7 @@ impl RunCommand {
     ) -> Result<Option<Transition>, Reason> {
         let ordered = |signal| signalled(workflow, state, facts, signal).transpose();
         match self {
-            Self::Moves => Ok(None),
+            Self::Moves { .. } => Ok(None),
             Self::Start => ordered(Signal::Start),
             Self::Order(request) => request.signal().map_or(Ok(None), ordered),
             Self::Begin(mode) if workflow.has_actions() => Ok(start(workflow, state, facts, *mode)),
@@ -125,7 +129,7 @@ impl RunCommand {
     fn stamp(&self, recorder: &Recorder<'_>) -> Stamp {
         match self {
             Self::Start | Self::Begin(_) | Self::Order(_) => recorder.caller.clone(),
-            Self::Moves | Self::GiveUp(_) | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
+            Self::Moves { .. } | Self::GiveUp(_) | Self::Answer(_) | Self::End(_) => recorder.own.clone(),
             Self::Result { action, .. } => {
                 let by = By { kind: ActorKind::Agent, name: action.to_string() };
                 Stamp { at: recorder.caller.at, by }
@@ -140,9 +144,11 @@ fn moves(
     state: &State,
     facts: &Facts,
     recorder: &Recorder<'_>,
+    proposed: &[ArtifactName],
 ) -> Result<Vec<Step>, Reason> {
     let recorded = Recorded::Known(Box::new(state.clone()));
-    let settled = settle(workflow, &recorded, facts, &recorder.own, &|due| !due.by_human);
+    let may = |due: &Transition| !due.by_human && !rests_on_proposal(workflow, due, proposed);
+    let settled = settle(workflow, &recorded, facts, &recorder.own, &may);
     match &settled.decision.verdict {
         crate::decide::Verdict::Livelock { .. } => Err(settled.decision.reason.into()),
         _ => Ok(settled.steps),

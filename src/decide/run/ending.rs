@@ -32,6 +32,8 @@ words! {
         Interrupt = "interrupt",
         /// End after the current action.
         Pause = "pause",
+        /// End after the current action, because its executor gave an order that needs a person.
+        AskPerson = "ask-person",
         /// End the current action too.
         Stop = "stop",
     }
@@ -51,6 +53,7 @@ impl ControlRequest {
     pub fn ending(self) -> Ending {
         match self {
             Self::Interrupt | Self::Pause => Ending::Paused,
+            Self::AskPerson => Ending::Waiting,
             Self::Stop => Ending::Stopped,
         }
     }
@@ -59,7 +62,7 @@ impl ControlRequest {
     #[must_use]
     pub fn signal(self) -> Option<Signal> {
         match self {
-            Self::Interrupt => None,
+            Self::Interrupt | Self::AskPerson => None,
             Self::Pause => Some(Signal::Pause),
             Self::Stop => Some(Signal::Stop),
         }

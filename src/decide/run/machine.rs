@@ -1,12 +1,13 @@
 //! The run machine: it consumes events and yields effects.
 
 use super::precondition::goal;
+use super::proposal::{PersonsFiles, awaited, persons_files};
 use super::{
     Blocker, Budget, ControlRequest, Ending, ExecutorExit, FailedAction, Job, JudgedTask, Leftover, News,
     NextStep, RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work,
     Worker, fingerprint, next,
 };
-use crate::base::{Digest, Period, Reason};
+use crate::base::{ArtifactName, Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
 
 /// One run in progress.
@@ -40,6 +41,10 @@ pub struct RunMachine {
     rest: Option<String>,
     /// The goal of the agent at work: a digest of what the decision asks for.
     goal: Option<Digest>,
+    /// The files of phases that a person owns, as they were when the executor started.
+    persons: Option<PersonsFiles>,
+    /// The outputs of such phases that executors wrote.
+    proposed: Vec<ArtifactName>,
     /// Finished work of an agent whose effect is not known yet.
     pending: Option<PendingWork>,
     /// The number of turns after which the run last waited before a try.
@@ -91,6 +96,8 @@ impl RunMachine {
             followed: None,
             rest: None,
             goal: None,
+            persons: None,
+            proposed: Vec::new(),
             pending: None,
             waited: None,
             refused: None,
@@ -134,6 +141,7 @@ impl RunMachine {
     }
 
     fn judged(&mut self, now: &Tick, case: &JudgedTask<'_>) -> RunEffect {
+        self.look_for_proposals(case);
         self.look_for_progress(case);
         if let Some(request) = &now.request {
             return self.end_on_request(request);
@@ -146,7 +154,10 @@ impl RunMachine {
         }
         match following {
             NextStep::End(ending, reason) => self.end(ending, reason),
-            NextStep::Apply => RunEffect::Record(RunCommand::Moves),
+            NextStep::Apply => match awaited(case, &self.proposed) {
+                Some(why) => self.end(Ending::Waiting, why),
+                None => RunEffect::Record(RunCommand::Moves { proposed: self.proposed.clone() }),
+            },
             NextStep::GiveUp(failed) => RunEffect::Record(RunCommand::GiveUp(failed)),
             NextStep::Answer(answer) => {
                 self.begin();
@@ -160,6 +171,7 @@ impl RunMachine {
             }
             NextStep::Perform(work) => {
                 self.begin();
+                self.persons = Some(persons_files(case.workflow, case.facts));
                 self.goal = work.action().is_none().then(|| goal(case.decision));
                 self.doing = Some(work);
                 RunEffect::Perform
@@ -182,6 +194,19 @@ impl RunMachine {
         let told = has_failed.then(|| case.decision.reason.clone());
         if let Some(why) = why.or(told) {
             self.news.push(News::Failed { work, why });
+        }
+    }
+
+    /// Notes which outputs of phases that a person owns have changed while the executor worked.
+    fn look_for_proposals(&mut self, case: &JudgedTask<'_>) {
+        let Some(before) = self.persons.take() else { return };
+        let now = persons_files(case.workflow, case.facts);
+        let written =
+            now.into_iter().filter(|(name, files)| !files.is_empty() && before.get(name) != Some(files));
+        for (name, _) in written {
+            if !self.proposed.contains(&name) {
+                self.proposed.push(name);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Why every run ends: a measure that decreases with each step.
 
-use super::{RunCommand, RunEffect, RunMachine};
+use super::{ControlRequest, RunCommand, RunEffect, RunMachine};
 
 impl RunMachine {
     /// What is left of the run before an effect: a list of natural numbers.
@@ -19,7 +19,8 @@ impl RunMachine {
     #[must_use]
     pub fn left(&self, effect: &RunEffect) -> [u64; 5] {
         if self.over.is_some() {
-            let requests = 3 - self.followed.map_or(0, |request| 1 + request as u64);
+            let all = ControlRequest::ALL.len() as u64;
+            let requests = all - self.followed.map_or(0, |request| 1 + request as u64);
             return [0, requests, 0, self.retry.0, self.rank(effect)];
         }
         let turns = u64::from(self.budget.turns.saturating_sub(self.usage.turns));

@@ -11,6 +11,7 @@ mod machine;
 mod measure;
 mod next;
 mod precondition;
+mod proposal;
 mod usage;
 
 pub use command::{Recorder, RunCommand};

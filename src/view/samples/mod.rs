@@ -174,6 +174,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         options: Vec::new(),
         waived: Vec::new(),
         artifacts: Vec::new(),
+        lost: Vec::new(),
         diagnostics: Vec::new(),
     };
     let system = System::empty().with("agents/plan-reviewer.md", "# Plan reviewer\n\nJudge the plan.\n");
@@ -203,6 +204,8 @@ pub fn write_missing() -> Sample {
     sample.decision.expects =
         vec![expected("patch", "code/diff.patch", Format::Patch, ExpectState::Missing, because)];
     sample.decision.waived = vec![artifact("plan_review")];
+    let effect = "print the complete instructions";
+    sample.decision.options = vec![choice("prompt", &["orch", "prompt", "t-42"], Owner::Agent, effect)];
     sample.decision.moves = vec![Move {
         to: phase("done"),
         rule: rule("patch-ready"),

@@ -37,7 +37,7 @@ t-42  codegen (attempt 2)  write code/diff.patch
     missing code/diff.patch (patch): nothing new since attempt 1 was sent
         back
     waived: plan_review
-    $ orch prompt t-42  # the complete instructions
+    $ orch prompt t-42  # print the complete instructions
 
 "#]],
     );

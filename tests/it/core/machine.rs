@@ -89,6 +89,7 @@ fn a_control_request_ends_any_wait_and_states_its_reason() {
     for (request, ending, told) in [
         (ControlRequest::Interrupt, Ending::Paused, "interrupt it"),
         (ControlRequest::Pause, Ending::Paused, "pause it"),
+        (ControlRequest::AskPerson, Ending::Waiting, "ask-person it"),
         (ControlRequest::Stop, Ending::Stopped, "stop it"),
     ] {
         // While a default answer is held, while a result is, and before a further try.
@@ -139,7 +140,7 @@ fn what_is_refused_ends_the_run_instead_of_going_round() {
     type Which = fn(&RunCommand) -> bool;
     let refusals: [(Which, Ending, &str); 4] = [
         (|command| matches!(command, RunCommand::Start), Ending::Error, "no"),
-        (|command| matches!(command, RunCommand::Moves), Ending::Error, "no"),
+        (|command| matches!(command, RunCommand::Moves { .. }), Ending::Error, "no"),
         (
             |command| matches!(command, RunCommand::Answer(_)),
             Ending::Waiting,

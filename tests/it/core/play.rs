@@ -142,7 +142,7 @@ impl<'p> Play<'p> {
         };
         let Some(last) = steps.last() else { return RecordOutcome::Nothing };
         match command {
-            RunCommand::Moves => self.story.push(format!("to {}", last.transition.to)),
+            RunCommand::Moves { .. } => self.story.push(format!("to {}", last.transition.to)),
             RunCommand::Answer(answer) => self.story.push(format!("answer {}", answer.ask)),
             RunCommand::GiveUp(failed) => self.story.push(format!("give up {}", failed.action)),
             RunCommand::Order(request) => self.story.push(request.as_str().to_owned()),

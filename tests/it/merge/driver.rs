@@ -42,14 +42,14 @@ fn the_driver_makes_what_resolve_makes() {
 fn what_the_driver_cannot_join_is_left_to_people() {
     fn ended(world: &World) {
         world.accept("t");
-        world.orch(&["next", "t"]).succeeds();
+        world.orch(&["approve", "t"]).succeeds();
     }
     fn ended_otherwise(world: &World) {
         world.write(
             "tasks/t/accept/decision.json",
             r#"{"verdict": "accepted", "reasons": ["Why not."], "decider": "Bob"}"#,
         );
-        world.orch(&["next", "t"]).succeeds();
+        world.orch(&["approve", "t"]).succeeds();
     }
     let world = forked("accept", ended, ended_otherwise);
     with_driver(&world);

@@ -216,7 +216,7 @@ fn picked_steps_are_replayed_on_what_they_recorded() {
             world.tests("t", 0, 1);
             world.orch(&["next", "t"]).succeeds();
             world.accept("t");
-            world.orch(&["next", "t"]).succeeds();
+            world.orch(&["approve", "t"]).succeeds();
         },
     );
     bring_together(&world, Way::CherryPick);

@@ -169,7 +169,7 @@ fn a_conflict_in_an_artifact_is_left_to_people() {
 fn two_ends_on_different_evidence_are_told_and_one_is_chosen() {
     fn ended(world: &World) {
         world.accept("t");
-        world.orch(&["next", "t"]).succeeds();
+        world.orch(&["approve", "t"]).succeeds();
     }
     fn ended_otherwise(world: &World) {
         world.orch(&["rollback", "t", "--to", "codegen", "--reason", "slow"]).succeeds();
@@ -218,7 +218,7 @@ fn two_ends_on_different_evidence_are_told_and_one_is_chosen() {
 fn the_same_end_twice_is_no_conflict() {
     fn ended(world: &World) {
         world.accept("t");
-        world.orch(&["next", "t"]).succeeds();
+        world.orch(&["approve", "t"]).succeeds();
     }
     let world = forked("accept", ended, ended);
     assert_ne!(Way::Merge.begin(&world).code, 0);

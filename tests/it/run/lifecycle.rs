@@ -56,7 +56,7 @@ fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_th
     let expected = ["plan_review", "codegen", "review", "test", "codegen", "review", "test", "accept"]
         .map(|to| format!("{to} true"));
     assert_eq!(moves, expected);
-    world.accept("t1");
+    world.orch(&["approve", "t1"]).succeeds();
     let report = run(&world);
     assert_eq!(
         (&report["ending"], &report["currentPhase"]),

@@ -3,6 +3,7 @@
 use super::super::init;
 use super::super::prelude::{Context, Failure, Ui};
 use super::stage::{Stage, TASK};
+use crate::apply::Order;
 use serde_json::json;
 use std::path::Path;
 
@@ -12,7 +13,6 @@ const PLAN_REVIEW: &str = "review/plan-review.json";
 const PATCH: &str = "code/diff.patch";
 const CODE_REVIEW: &str = "review/code-review.json";
 const TESTS: &str = "eval/junit.xml";
-const DECISION: &str = "accept/decision.json";
 
 /// Plays every scene in `directory`, which must be empty.
 pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), Failure> {
@@ -32,10 +32,11 @@ pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), F
 fn set_up(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "A developer creates a task",
-        "A task is a directory. orch reads its progress from its files.",
+        "orch reads the progress of a task from its files. The demo plays every person itself.",
     )?;
     stage.file("src/login.rs", "pub fn login() -> bool { true }\n")?;
     init::run(&init::InitArgs::default(), &stage.context, &stage.ui.muted())?;
+    stage.let_anyone_order()?;
     stage.commit_everything("Start the project, set up orch")?;
     stage.create(TITLE)
 }
@@ -126,23 +127,19 @@ fn override_review(stage: &mut Stage<'_>) -> Result<(), Failure> {
         "A person waives the code review",
         "A person can override the rules. The reason stays in the history.",
     )?;
-    stage.overrule("one line, reviewed while pairing")
+    let reason = "one line, reviewed while pairing".to_owned();
+    let typed = format!("orch next {TASK} --override '{reason}'");
+    stage.order(&typed, &Order::Override { to: None, reason })
 }
 
 fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.scene(
         "The tests pass, and a person accepts",
-        "`done` is final: the only way out is `orch reopen` with a reason.",
+        "Only a person can accept. The command writes the decision and takes the move.",
     )?;
     tests(stage, &[("accepts", true), ("rejects_blank", true), ("needs_session", true)])?;
     stage.settle()?;
-    let decider = json!({"kind": "human", "name": "Demo"});
-    stage.report(
-        "person",
-        DECISION,
-        json!({"verdict": "accepted", "reasons": ["the tests cover it"], "decider": decider}),
-    )?;
-    stage.settle()
+    stage.order(&format!("orch approve {TASK}"), &Order::Approve)
 }
 
 fn close(stage: &mut Stage<'_>) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use super::super::{next, report};
 use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command, Global};
+use crate::config;
 use crate::decide::Direction;
 use crate::history::AuditScope;
 use crate::store::Store;
@@ -137,13 +138,20 @@ impl<'a> Stage<'a> {
         self.say("  …")
     }
 
-    /// Overrides the rules as a person would.
-    pub(super) fn overrule(&self, reason: &str) -> Result<(), Failure> {
-        self.typed(&format!("orch next {TASK} --override '{reason}'"))?;
+    /// Permits orders without a person, because the demo plays every person itself.
+    pub(super) fn let_anyone_order(&self) -> Result<(), Failure> {
+        let path = self.directory.join(config::FILE);
+        let failed = |error: std::io::Error| Failure::new(Code::Io, format!("{}: {error}", config::FILE));
+        let text = std::fs::read_to_string(&path).map_err(failed)?;
+        std::fs::write(&path, text.replace("#orders = \"terminal\"", "orders = \"anyone\"")).map_err(failed)
+    }
+
+    /// Gives an order as a person would, by this command.
+    pub(super) fn order(&self, typed: &str, order: &Order) -> Result<(), Failure> {
+        self.typed(typed)?;
         let workspace = self.workspace()?;
         let task = workspace.task(TASK)?;
-        let order = Order::Override { to: None, reason: reason.to_owned() };
-        let applied = self.context.writer(&workspace).order(&task, &order, false)?;
+        let applied = self.context.writer(&workspace).order(&task, order, false)?;
         self.moved(&applied)?;
         self.stands(&workspace)
     }

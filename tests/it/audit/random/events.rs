@@ -134,8 +134,7 @@ fn order(past: &mut Past, task: &str, commit: bool) {
         }
     };
     if let Ok(transition) = given {
-        let by = *past.chance.pick(&[ActorKind::Human, ActorKind::Agent]);
-        let stamp = past.stamp(by);
+        let stamp = past.stamp(ActorKind::Human);
         past.record(task, &[apply(&LIFECYCLE, &before, &facts, &transition, &stamp)], commit);
     }
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
 
 /// Forgeries in a commit of their own.
-const OWN: [(&str, Forge); 23] = [
+const OWN: [(&str, Forge); 24] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
@@ -29,6 +29,7 @@ const OWN: [(&str, Forge); 23] = [
     ("a state that says it folds more than it does", hide_behind_size),
     ("a skipped phase, with its whole record", skip),
     ("an approval by an agent", approve_as_agent),
+    ("an order by an agent", order_as_agent),
     ("an order that would be refused", order_refused),
     ("several steps, one of them a skip", fold_a_skip),
     ("a line altered", alter_line),
@@ -313,16 +314,31 @@ fn approve_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
     let record = passing("revert_record", past.chance.below(1 << 20), &BTreeMap::new());
     write(&mut tree, task, "revert/record.json", record);
     let facts = look(&tree, task).facts;
-    // Ordering it to be reverted is everybody's right; saying that it was, a person's.
     let order = override_to(&LIFECYCLE, &state, &facts, Some("revert"), "away with it").ok()?;
-    let stamp = past.stamp(ActorKind::Agent);
+    let stamp = past.stamp(ActorKind::Human);
     let ordered = apply(&LIFECYCLE, &state, &facts, &order, &stamp);
+    let stamp = past.stamp(ActorKind::Agent);
     let ordered = tell(&mut tree, task, &transcript, &state, &ordered)?;
     let transcript = text(&tree, task, "transcript.jsonl")?;
     let decision = evaluate(&LIFECYCLE, &Recorded::Known(Box::new(ordered.clone())), &facts);
     let transition = decision.transition().filter(|due| due.by_human)?;
     let state = apply(&LIFECYCLE, &ordered, &facts, transition, &stamp);
     tell(&mut tree, task, &transcript, &ordered, &state)?;
+    Some(tree)
+}
+
+/// An order that the rules permit, in the name of somebody who may give none.
+fn order_as_agent(past: &mut Past, task: &str) -> Option<Tree> {
+    let (state, transcript) = recorded(past, task)?;
+    let facts = look(past.tree(), task).facts;
+    let ordered = match past.chance.below(2) {
+        0 => override_to(&LIFECYCLE, &state, &facts, None, "no time"),
+        _ => rollback(&LIFECYCLE, &state, &facts, Some("planning"), "again"),
+    };
+    let by = *past.chance.pick(&[ActorKind::Agent, ActorKind::Orch]);
+    let after = apply(&LIFECYCLE, &state, &facts, &ordered.ok()?, &past.stamp(by));
+    let mut tree = past.tree().clone();
+    tell(&mut tree, task, &transcript, &state, &after)?;
     Some(tree)
 }
 

@@ -8,6 +8,7 @@
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- records
@@ -20,6 +21,7 @@ rev 2 rounds=0
 planning -> plan_review (planned) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 
@@ -31,6 +33,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 
@@ -45,6 +48,7 @@ plan_review -> planning (plan-refused) on plan_review
 planning -> plan_review (planned) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 
@@ -57,6 +61,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -65,6 +70,7 @@ codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 //- settle
 codegen#2 waits for agent: code/tasks.md is stale: unchanged since attempt 1 was sent back
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
 //- code/tasks.md
@@ -73,6 +79,7 @@ codegen#2 waits for agent: code/tasks.md is stale: unchanged since attempt 1 was
 codegen -> review (coded) on plan, patch, tasks
 review#2 waits for agent: review/code/ann.json is stale: unchanged since attempt 1 was sent back
   expects review/code/ann.json stale, of patch, plan
+  option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
 
@@ -84,6 +91,7 @@ review#2 waits for agent: review/code/ann.json is stale: unchanged since attempt
 review -> planning (plan-flawed) on code_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- records
@@ -102,6 +110,7 @@ test -> codegen (failed) on plan, test_report
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -116,6 +125,7 @@ rev 5 rounds=1
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -128,6 +138,7 @@ codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 test -> test (flaky) on patch, test_report
 test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 //- eval/report.json
@@ -146,11 +157,13 @@ accept#1 waits for human: accept/decision.json is missing
 test -> test (flaky) on patch, test_report
 test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 //- settle
 test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 
@@ -162,6 +175,7 @@ test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was
 test -> test (flaky) on patch, test_report
 test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 //- eval/report.json
@@ -170,6 +184,7 @@ test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was
 test -> test (flaky) on patch, test_report
 test#3 waits for agent: eval/report.json is stale: unchanged since attempt 2 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 //- eval/report.json
@@ -200,6 +215,7 @@ move -> codegen by failed: rule `flaky` comes first
 test -> test (override) on patch, test_report
 test#4 waits for agent: eval/report.json is stale: unchanged since attempt 3 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 //- eval/report.json
@@ -219,6 +235,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -234,6 +251,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#3 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 2 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -249,6 +267,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#4 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 3 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -264,6 +283,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#5 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 4 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -283,6 +303,7 @@ review -> codegen (rollback) on plan, patch, code_review
 codegen#6 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 5 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -294,6 +315,7 @@ codegen#6 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review#6 waits for agent: review/code/ann.json is stale: unchanged since attempt 5 was sent back
   expects review/code/ann.json stale, of patch, plan
+  option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
 
@@ -306,6 +328,7 @@ accept -> codegen (rework) on plan, decision
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -318,6 +341,7 @@ codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 accept -> test (retest) on patch, decision
 test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 
@@ -329,6 +353,7 @@ test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was
 accept -> planning (replan) on decision
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 
@@ -340,11 +365,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 accept -> revert (revert-asked) on decision
 revert#1 waits for agent: revert/record.json is missing
   expects revert/record.json missing, of decision
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- revert/record.json
 {"reason": "regression"}
 //- settle
-revert#1 asks a person to agree: the revert is recorded
+revert#1 asks a person to agree: a person decides: the revert is recorded
   option orch approve t-1
 //- approve
 done#1 done: the task is in `done`, which is terminal
@@ -358,6 +384,7 @@ done#1 done: the task is in `done`, which is terminal
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan.json
@@ -366,6 +393,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 planning -> plan_review (planned) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- review/plan-review.json
@@ -374,6 +402,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since
 plan_review -> planning (plan-refused) on plan_review
 planning#3 waits for agent: planning/plan.json is stale: unchanged since attempt 2 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan.json

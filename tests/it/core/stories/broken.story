@@ -12,6 +12,7 @@ test -> codegen (rollback) on plan
 codegen#2 waits for agent: code/tasks.md is stale: unchanged since attempt 1 was sent back; code/diff.patch is missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
 //- records
@@ -58,6 +59,7 @@ refused: no-earlier-phase: no earlier phase has its needs met
 planning -> plan_review (planned) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: done #3, left with no notes, plan, substate "formalizing"
@@ -78,6 +80,7 @@ test -> codegen (failed) on plan, test_report
 codegen#1 waits for agent: code/diff.patch is stale: unchanged since it was used up; code/tasks.md is missing
   expects code/diff.patch stale, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch next t-1 --override WHY
 //- records
@@ -101,6 +104,7 @@ rev 1 ticket="A-1" rounds=1
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a lost log is an error
@@ -226,6 +230,7 @@ one#1 inconsistent, last was none: it is there, but the needs of `two` are not m
 //- settle
 one -> two (on) on a, b
 two#1 waits for agent: no rule of `two` fires: the phase has no rules
+  option orch prompt t-1
 
 ## a rule waits, a rule lets a person choose, a rule runs
 //- machine
@@ -258,6 +263,7 @@ because = "it is there"
 //- show
 one#1 waits for agent: it is not there
   expects a.json missing
+  option orch prompt t-1
 //- a.json
 {}
 //- show
@@ -268,6 +274,7 @@ one#1 choose of left, right: it is there
 {
 //- show
 one#1 run right: it cannot be read
+  option orch prompt t-1
   unreadable: EOF while parsing an object at line 2 column 0
 
 ## where nothing can be expected, every rule says what it saw
@@ -298,6 +305,7 @@ approved = false
 {}
 //- settle
 one#1 waits for agent: no rule of `one` fires: on: `state.approved == true` (state.approved is false); over: `attempt > 2` (attempt is 1)
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a workflow edited since decides, says so, and is recorded with the next transition
@@ -330,6 +338,7 @@ because = "it is over"
 one -> two (on) on a
 two#1 waits for agent: no rule of `two` fires: end: `a.data.over` (a.data.over is false)
   expects a.json unmet
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- amend
 ```toml orch
@@ -393,6 +402,7 @@ because = "it is over"
 one -> two (on) on a
 two#1 waits for agent: no rule of `two` fires: end: `a.data.over` (a.data.over is false)
   expects a.json unmet
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- amend
 ```toml orch
@@ -447,6 +457,7 @@ because = "it is over"
 //- show
 second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.over is false)
   expects a.json unmet
+  option orch prompt t-1
   option orch next t-1 --override WHY
   phase-alias: phase `two` is read as `second`
   workflow-changed: workflow `machine` has changed since the last transition; the present version decides
@@ -461,6 +472,7 @@ second#1 waits for agent: no rule of `second` fires: end: `a.data.over` (a.data.
 //- show
 test#2 waits for agent: eval/report.json is stale: unchanged since attempt 1 was sent back
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
   phase-alias: phase `test_run` is read as `test`

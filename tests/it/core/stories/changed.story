@@ -8,6 +8,7 @@
 codegen -> plan_review (plan-edited) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- records
@@ -22,6 +23,7 @@ plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: done #1, left with no notes, plan, substate "formalizing"
@@ -37,6 +39,7 @@ rev 4 rounds=0
 codegen -> plan_review (plan-edited) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan.json
@@ -48,6 +51,7 @@ plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen -> plan_review (plan-edited) on plan
 plan_review#3 waits for agent: review/plan-review.json is stale: unchanged since attempt 2 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- review/plan-review.json
@@ -57,6 +61,7 @@ plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#3 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a patch swapped after its review is reviewed anew
@@ -67,6 +72,7 @@ codegen#3 waits for agent: code/diff.patch, code/tasks.md are missing
 test -> review (patch-swapped) on plan, patch
 review#2 waits for agent: review/code/code_review.json is stale: unchanged since attempt 1 was sent back
   expects review/code/code_review.json stale, of patch, plan
+  option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
 
@@ -80,6 +86,7 @@ review#2 waits for agent: review/code/code_review.json is stale: unchanged since
 review -> review (patch-edited) on plan, patch, code_review
 review#2 waits for agent: review/code/ann.json is stale: unchanged since attempt 1 was sent back
   expects review/code/ann.json stale, of patch, plan
+  option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
 //- review/code/ann.json
@@ -88,6 +95,7 @@ review#2 waits for agent: review/code/ann.json is stale: unchanged since attempt
 review -> test (reviewed) on patch, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a review replaced after use by a blocking one sends back
@@ -98,6 +106,7 @@ test#1 waits for agent: eval/report.json is missing
 codegen -> planning (late-block) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan.json
@@ -106,6 +115,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 planning -> plan_review (planned) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: it judged another version of `plan`
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a review replaced after use by another good one changes nothing
@@ -116,6 +126,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: it judged anoth
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a late blocking review after an override
@@ -125,6 +136,7 @@ plan_review -> codegen (override) on plan, waiving plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan_review
 //- records
@@ -138,6 +150,7 @@ rev 2 rounds=0
 codegen -> planning (late-block) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 
@@ -148,6 +161,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 //- settle
 test#1 waits for agent: eval/report.json is stale: it judged another version of `patch`
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- eval/report.json
 {"passed": true, "of": {"patch": "@patch"}}
@@ -164,6 +178,7 @@ accept#1 waits for human: accept/decision.json is missing
 //- show
 plan_review#1 waits for agent: review/plan-review.json is stale: `of` names `plam`, which is not in the workflow
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## evidence whose digest is no digest is stale
@@ -173,6 +188,7 @@ plan_review#1 waits for agent: review/plan-review.json is stale: `of` names `pla
 //- show
 plan_review#1 waits for agent: review/plan-review.json is stale: it judged another version of `plan`
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## evidence made early for a later phase does not survive a send-back
@@ -186,6 +202,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -200,6 +217,7 @@ codegen -> review (coded) on plan, patch, tasks
 review -> test (reviewed) on patch, code_review
 test#1 waits for agent: eval/report.json is stale: unchanged since it was used up
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch confirm t-1 test_report --reason WHY
   option orch next t-1 --override WHY
 
@@ -221,6 +239,7 @@ done#1 done: the task is in `done`, which is terminal; changed since: plan, patc
 codegen -> test (override) on plan, waiving patch, tasks, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived code_review, patch, tasks
 //- delete planning/plan.json
@@ -230,6 +249,7 @@ test#1 inconsistent, last was planning: the plan was edited after its review, bu
   option orch rollback t-1 --to planning --reason WHY
   option orch next t-1 --override WHY
   waived code_review, patch, tasks
+  evidence-gone: planning/plan.json is missing, although the task left `planning` with it (restore it from git, or write it anew; the task cannot be finished without it)
 //- order: rollback --to review look again
 refused: unmet-needs: the needs of `review` are not met: plan (planning/plan.json)
   hint: the last phase whose needs hold is `planning`

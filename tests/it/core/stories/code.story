@@ -63,6 +63,7 @@ because = "it does not work"
 //- show
 planning#1 waits for agent: plan.json is missing
   expects plan.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- plan.json
 {"n": 1}
@@ -70,10 +71,12 @@ planning#1 waits for agent: plan.json is missing
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
   expects change (tree) missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- show
 code#1 waits for agent: change (tree) is missing
   expects change (tree) missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: done #1, left with plan
@@ -83,12 +86,14 @@ rev 1
 //- settle
 code#1 waits for agent: no commit names this task
   expects change (tree) unmet, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1 t-9: ours as well
 //- settle
 code -> test (built) on change
 test#1 waits for agent: report.json is missing
   expects report.json missing, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: done #1, left with plan
@@ -104,6 +109,7 @@ test#1 due -> done: it works
 //- show
 test#1 waits for agent: report.json is stale: it judged an earlier version of `change`: src/** changed since
   expects report.json stale, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- report.json
 {"passed": true, "of": {"change": "@change"}}
@@ -181,12 +187,14 @@ because = "it does not work"
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
   expects change (tree) missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: first
 //- settle
 code -> test (built) on change
 test#1 waits for agent: report.json is missing
   expects report.json missing, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- report.json
 {"passed": false}
@@ -194,11 +202,13 @@ test#1 waits for agent: report.json is missing
 test -> code (failed) on plan, change, report
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
   expects change (tree) stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
 //- show
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
   expects change (tree) stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
 //- explain
@@ -212,6 +222,7 @@ move -> test by built: change.ready (change.ready is false); change.data.commits
 code -> code (confirm) on change
 code#2 waits for agent: no commit names this task
   expects change (tree) unmet, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: done #1, left with plan
@@ -221,12 +232,14 @@ rev 4
 //- show
 code#2 waits for agent: no commit names this task
   expects change (tree) unmet, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: second
 //- settle
 code -> test (built) on change
 test#2 waits for agent: report.json is stale: unchanged since attempt 1 was sent back
   expects report.json stale, of change
+  option orch prompt t-1
   option orch confirm t-1 report --reason WHY
   option orch next t-1 --override WHY
 //- delete report.json
@@ -234,6 +247,7 @@ test#2 waits for agent: report.json is stale: unchanged since attempt 1 was sent
 //- show
 test#2 waits for agent: report.json is missing
   expects report.json missing, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## code that goes back to what it was is no change any more
@@ -302,18 +316,21 @@ because = "it does not work"
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
   expects change (tree) missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: after
 //- commit t-1: before
 //- settle
 code#1 waits for agent: change (tree) is missing
   expects change (tree) missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: after
 //- settle
 code -> test (built) on change
 test#1 waits for agent: report.json is missing
   expects report.json missing, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: before
 //- show
@@ -386,12 +403,14 @@ because = "it does not work"
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
   expects change (tree) missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: first
 //- settle
 code -> test (built) on change
 test#1 waits for agent: report.json is missing
   expects report.json missing, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: too early
 //- plan.json
@@ -401,11 +420,13 @@ test -> planning (replan) on plan, change
 planning -> code (planned) on plan
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
   expects change (tree) stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
 //- show
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
   expects change (tree) stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
 //- commit t-1: second
@@ -413,4 +434,5 @@ code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was se
 code -> test (built) on change
 test#2 waits for agent: report.json is missing
   expects report.json missing, of change
+  option orch prompt t-1
   option orch next t-1 --override WHY

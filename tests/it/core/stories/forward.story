@@ -4,6 +4,7 @@
 //- show
 planning#1 waits for agent: planning/plan.json is missing
   expects planning/plan.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## the happy path
@@ -13,6 +14,7 @@ planning#1 waits for agent: planning/plan.json is missing
 planning -> plan_review (planned) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- review/plan-review.json
 {"ok": true, "of": {"plan": "@plan"}}
@@ -21,6 +23,7 @@ plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- code/diff.patch
 +export
@@ -30,6 +33,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 codegen -> review (coded) on plan, patch, tasks
 review#1 waits for agent: review/code/code_review.json is missing
   expects review/code/code_review.json missing, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- review/code/ann.json
 {"ok": true, "of": {"plan": "@plan", "patch": "@patch"}}
@@ -37,6 +41,7 @@ review#1 waits for agent: review/code/code_review.json is missing
 review -> test (reviewed) on patch, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- eval/report.json
 {"passed": true, "of": {"patch": "@patch"}}
@@ -93,6 +98,7 @@ done#1 done: the task is in `done`, which is terminal
 //- settle
 planning#1 waits for agent: no rule of `planning` fires: planned: `plan.questions == 0` (plan.questions is 1)
   expects planning/plan.json unmet
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- explain
 planned (to plan_review): does not hold
@@ -109,6 +115,7 @@ move -> plan_review by planned: plan.questions == 0 (plan.questions is 1)
 //- settle
 codegen#1 waits for agent: no rule of `codegen` fires: plan-edited: `plan.changed` (plan.changed is false); late-block: `plan_review.changed` (plan_review.changed is false); coded: `tasks.open == 0` (tasks.open is 1)
   expects code/tasks.md unmet, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## an empty file is never valid
@@ -116,6 +123,7 @@ codegen#1 waits for agent: no rule of `codegen` fires: plan-edited: `plan.change
 //- settle
 planning#1 waits for agent: planning/plan.json is invalid
   expects planning/plan.json invalid
+  option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: the file is empty
 
@@ -125,6 +133,7 @@ planning#1 waits for agent: planning/plan.json is invalid
 //- settle
 planning#1 waits for agent: planning/plan.json is invalid
   expects planning/plan.json invalid
+  option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: the schema refuses it
 
@@ -134,6 +143,7 @@ planning#1 waits for agent: planning/plan.json is invalid
 //- settle
 planning#1 waits for agent: planning/plan.json is invalid
   expects planning/plan.json invalid
+  option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: EOF while parsing a value at line 2 column 0
 
@@ -144,6 +154,7 @@ a note
 planning#1 waits for agent: planning/notes.md is invalid; planning/plan.json is missing
   expects planning/plan.json missing
   expects planning/notes.md invalid
+  option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: the schema refuses it
 
@@ -163,6 +174,7 @@ accept#1 waits for human: no rule of `accept` fires: plan-edited: `plan.changed`
 planning -> plan_review (planned) on plan
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: done #1, left with no notes, plan, substate "formalizing"
@@ -188,6 +200,7 @@ review#1 due -> codegen: a code review refuses the patch
 //- show
 review#1 waits for agent: review/code/ann.json is stale: it judged another version of `patch`
   expects review/code/ann.json stale, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## the first path with an unspent file wins
@@ -209,6 +222,7 @@ plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## once the preferred file is used up, another path counts
@@ -219,6 +233,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
   expects planning/plan.json stale
+  option orch prompt t-1
   option orch confirm t-1 plan --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan.json
@@ -227,6 +242,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 planning -> plan_review (planned) on plan
 plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
   expects review/plan-review.json stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 //- planning/plan-review.json
@@ -236,6 +252,7 @@ plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## of two reviews the invalid one is asked for
@@ -247,6 +264,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 //- show
 review#1 waits for agent: review/code/bob.json is invalid
   expects review/code/bob.json invalid, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
   unreadable: the schema refuses it
 
@@ -259,6 +277,7 @@ review#1 waits for agent: review/code/bob.json is invalid
 //- show
 review#1 waits for agent: review/code/bob.json is stale: it judged another version of `patch`
   expects review/code/bob.json stale, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- review/code/bob.json
 {"ok": true, "of": {"patch": "@patch"}}
@@ -266,6 +285,7 @@ review#1 waits for agent: review/code/bob.json is stale: it judged another versi
 review -> test (reviewed) on patch, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a set of reviews that was used up is asked for file by file
@@ -279,6 +299,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -291,5 +312,6 @@ codegen -> review (coded) on plan, patch, tasks
 review#2 waits for agent: review/code/ann.json, review/code/bob.json are stale: unchanged since attempt 1 was sent back
   expects review/code/ann.json stale, of patch, plan
   expects review/code/bob.json stale, of patch, plan
+  option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY

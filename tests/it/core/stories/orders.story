@@ -7,6 +7,7 @@ plan_review -> codegen (override) on plan, waiving plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan_review
 //- review/plan-review.json
@@ -19,6 +20,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 codegen -> review (coded) on plan, patch, tasks
 review#1 waits for agent: review/code/code_review.json is missing
   expects review/code/code_review.json missing, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## an override over several phases waives what they did not make
@@ -27,6 +29,7 @@ review#1 waits for agent: review/code/code_review.json is missing
 plan_review -> test (override) on plan, waiving plan_review, patch, tasks, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived code_review, patch, plan_review, tasks
 //- records
@@ -51,6 +54,7 @@ accept#1 waits for human: accept/decision.json is missing
 plan_review -> test (override) on plan, waiving plan_review, patch, tasks, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived code_review, patch, plan_review, tasks
 //- order: rollback --to codegen do it properly
@@ -58,6 +62,7 @@ test -> codegen (rollback) on plan
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   expects code/diff.patch missing, of plan
   expects code/tasks.md missing, of plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan_review
 //- records
@@ -75,6 +80,7 @@ review -> codegen (override) on plan, patch
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -161,6 +167,7 @@ test -> codegen (rollback) on plan, patch
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -213,6 +220,7 @@ done -> codegen (reopen) on plan
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -245,6 +253,7 @@ given_up#1 done: the task is in `given_up`, which is terminal
 given_up -> one (reopen)
 one#2 waits for agent: a.json is stale: unchanged since attempt 1 was sent back
   expects a.json stale
+  option orch prompt t-1
   option orch confirm t-1 a --reason WHY
 //- records
 given_up: sent_back #1
@@ -260,6 +269,7 @@ review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
   expects code/diff.patch stale, of plan
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
@@ -267,6 +277,7 @@ codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> codegen (confirm) on patch
 codegen#2 waits for agent: code/tasks.md is stale: unchanged since attempt 1 was sent back
   expects code/tasks.md stale, of plan
+  option orch prompt t-1
   option orch confirm t-1 tasks --reason WHY
   option orch next t-1 --override WHY
 //- order: confirm tasks nothing to change
@@ -277,6 +288,7 @@ codegen#2 due -> review: the patch is written and every task is ticked
 codegen -> review (coded) on plan, patch, tasks
 review#2 waits for agent: review/code/ann.json is stale: unchanged since attempt 1 was sent back
   expects review/code/ann.json stale, of patch, plan
+  option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
   option orch next t-1 --override WHY
 //- records
@@ -305,6 +317,7 @@ refused: not-spent: `code_review` cannot be confirmed: it judged another version
 //- show
 review#1 waits for agent: review/code/code_review.json is stale: it judged another version of `patch`
   expects review/code/code_review.json stale, of patch, plan
+  option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a task is created on purpose
@@ -312,6 +325,7 @@ review#1 waits for agent: review/code/code_review.json is stale: it judged anoth
 nothing -> planning (create)
 planning#1 waits for agent: planning/plan.json is missing
   expects planning/plan.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
 planning: active #1
@@ -322,6 +336,7 @@ rev 1 rounds=0
 planning -> plan_review (override), waiving plan
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan
 //- planning/notes.md
@@ -329,5 +344,6 @@ a late note
 //- settle
 plan_review#1 waits for agent: review/plan-review.json is missing
   expects review/plan-review.json missing
+  option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan

@@ -1,0 +1,81 @@
+//! The one place that checks whether the caller may order a step.
+
+use super::Writer;
+use crate::base::{Code, command};
+use crate::decide::{ActorKind, Kind, OrdersBy, People, Sender, Stamp};
+use crate::run::{ControlRequest, RunFiles, RunState};
+use crate::survey::{Error, TaskRef};
+
+/// A step that a caller orders.
+pub(super) struct OrderedStep {
+    /// The kind of step.
+    pub kind: Kind,
+    /// Whether it takes the place of a person.
+    pub by_human: bool,
+    /// The command that orders it.
+    pub argv: Vec<String>,
+}
+
+impl Writer<'_> {
+    /// The stamp of a step that the caller orders. Returns [`Code::ByHuman`] if the step needs a person and
+    /// the caller is none, and an error if git or the tasks cannot be read.
+    ///
+    /// A run whose executor orders such a step is told, refused or not, and ends.
+    pub(super) fn stamp_of(&self, ordered: &OrderedStep) -> Result<Stamp, Error> {
+        let mut stamp = self.stamp();
+        let people = self.workspace.people()?;
+        if !people.asks(ordered.kind, ordered.by_human) {
+            return Ok(stamp);
+        }
+        let above = self.workspace.run_above(self.caller)?;
+        if let Some((task, run)) = &above {
+            stamp.by.kind = ActorKind::Agent;
+            self.tell_run(task, run, ordered);
+        }
+        let signs = people.orders == OrdersBy::Signed && self.workspace.signs_verifiably()?;
+        let sender = Sender { kind: stamp.by.kind, at_terminal: self.caller.at_terminal, signs };
+        match people.refuses(ordered.kind, ordered.by_human, sender) {
+            None => Ok(stamp),
+            Some(who) => Err(self.refused(&people, ordered, who)),
+        }
+    }
+
+    /// Asks the run to end, because its executor gave an order that needs a person.
+    fn tell_run(&self, task: &TaskRef, run: &RunState, ordered: &OrderedStep) {
+        let files = RunFiles::of(&self.workspace.root, &task.directory);
+        let work = run.unsettled().map_or("the run", |work| work.work.name());
+        let why =
+            format!("the executor of `{work}` ordered `{}`, which needs a person", command(&ordered.argv));
+        // The order is checked whether or not the run can be told.
+        if let Err(error) = files.send(Some(ControlRequest::AskPerson), &why) {
+            tracing::warn!(error = error.logged(), "cannot tell the run about an order of its executor");
+        }
+    }
+
+    fn refused(&self, people: &People, ordered: &OrderedStep, who: &str) -> Error {
+        let typed = command(&ordered.argv);
+        let message = format!("{} needs a person, and {who} ordered it", what(ordered));
+        let hint = match people.orders {
+            OrdersBy::Signed => format!(
+                "ask a person whose commits git verifies (commit.gpgSign, and an allowed signer) to type: {typed}"
+            ),
+            OrdersBy::Terminal | OrdersBy::Anyone => format!("ask a person to type at a terminal: {typed}"),
+        };
+        let is_uncommitted = !self.workspace.states_people(people);
+        let note = if is_uncommitted { "; [people] counts as it is in HEAD: commit orch.toml" } else { "" };
+        Error::new(Code::ByHuman, message).with_hint(format!("{hint}{note}"))
+    }
+}
+
+/// The ordered step with its article.
+fn what(ordered: &OrderedStep) -> &'static str {
+    match ordered.kind {
+        Kind::Override => "an override",
+        Kind::Rollback => "a rollback",
+        Kind::Reopen => "a reopening",
+        Kind::Confirm => "a confirmation",
+        Kind::Merge => "the choice of a side",
+        Kind::Regress => "a rejection",
+        _ => "an approval",
+    }
+}

@@ -1,0 +1,90 @@
+//! Writes the file of a person's decision, before the transition that it makes due.
+
+use super::Writer;
+use super::orders::{Order, usable_state};
+use crate::base::{Code, Diagnostic, RepoPath};
+use crate::decide::{self, Stamp};
+use crate::scan::io_error;
+use crate::store::durable;
+use crate::survey::{Error, Sight, TaskRef};
+use std::fs;
+use std::path::PathBuf;
+
+/// A file that was written for a decision, and what it replaced.
+pub(super) struct WrittenDecision {
+    file: PathBuf,
+    path: RepoPath,
+    before: Option<Vec<u8>>,
+    /// Where the replaced contents are kept, if git does not have them.
+    kept: Option<PathBuf>,
+}
+
+impl Writer<'_> {
+    /// Writes the file with which an order decides; `None` if a file already decides so, or the order needs
+    /// none. What it replaces is kept beside it, unless HEAD has it. Returns an error if there is nothing to
+    /// decide, or the file cannot be written.
+    pub(super) fn write_decision(
+        &self,
+        task: &TaskRef,
+        order: &Order,
+        stamp: &Stamp,
+    ) -> Result<Option<WrittenDecision>, Error> {
+        let Some(ruling) = order.ruling() else { return Ok(None) };
+        let judged = self.workspace.look(task)?;
+        self.refuse_link(&judged)?;
+        let state = usable_state(&judged)?;
+        let facts = &judged.observed.facts;
+        let ruled = decide::rule_on(judged.workflow(), &state, facts, ruling, stamp)?;
+        let Some(draft) = ruled.draft else { return Ok(None) };
+        let path = task.file(&draft.path)?;
+        let file = path.under(&self.workspace.root);
+        let before = judged.observed.files.iter().find(|known| known.path == path);
+        let kept = before.filter(|before| !self.is_in_head(&judged, &path, before.digest));
+        let kept = kept.map(|before| self.keep(&path, &before.bytes)).transpose()?;
+        let before = before.map(|before| before.bytes.clone());
+        if let Some(directory) = file.parent() {
+            fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
+        }
+        durable::write_atomic(&file, draft.text.as_bytes())?;
+        Ok(Some(WrittenDecision { file, path, before, kept }))
+    }
+
+    fn is_in_head(&self, judged: &Sight, path: &RepoPath, blob: crate::base::Digest) -> bool {
+        let store = self.workspace.store.as_ref();
+        let held = store.map(|store| store.source_at(judged.head_commit()).blob_at(path));
+        held.is_some_and(|held| held.is_ok_and(|held| held == Some(blob)))
+    }
+
+    /// Keeps the contents of a file beside it, and returns where.
+    fn keep(&self, path: &RepoPath, bytes: &[u8]) -> Result<PathBuf, Error> {
+        let mut beside = path.under(&self.workspace.root).into_os_string();
+        beside.push(".replaced");
+        let beside = PathBuf::from(beside);
+        durable::write_atomic(&beside, bytes)?;
+        Ok(beside)
+    }
+}
+
+impl WrittenDecision {
+    /// What the user should know about the replaced file.
+    pub(super) fn note(&self) -> Option<Diagnostic> {
+        self.kept.as_ref()?;
+        let message = format!("{} was replaced; its contents are kept in {0}.replaced", self.path);
+        Some(Diagnostic::note(Code::DecisionReplaced, message))
+    }
+
+    /// Puts back what was there. A failure leaves a file that decides nothing by itself.
+    pub(super) fn undo(self) {
+        let _ = match &self.before {
+            Some(before) => durable::write_atomic(&self.file, before).is_ok(),
+            None => fs::remove_file(&self.file).is_ok(),
+        };
+        if let Some(kept) = &self.kept {
+            let _ = fs::remove_file(kept);
+        }
+        if let (None, Some(directory)) = (&self.before, self.file.parent()) {
+            // Only an empty directory can be removed.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Who may order what, what a person decides by a command, and what an executor cannot decide.
+
+use crate::harness::{World, started};
+use crate::signing::ssh;
+use serde_json::{Value, json};
+
+/// Every order, for a task `t`.
+const ORDERS: [&[&str]; 8] = [
+    &["next", "t", "--override", "in a hurry"],
+    &["next", "t", "--override", "in a hurry", "--to", "done"],
+    &["rollback", "t", "--to", "planning", "--reason", "again"],
+    &["reopen", "t", "--reason", "again"],
+    &["confirm", "t", "plan", "--reason", "it is right"],
+    &["approve", "t"],
+    &["reject", "t", "--reason", "no"],
+    &["resolve", "t", "--ours", "--reason", "mine"],
+];
+
+fn settings(world: &World, people: &str) {
+    let text = world.read("orch.toml");
+    world.write("orch.toml", text.replace("[people]\n", &format!("[people]\n{people}\n")));
+}
+
+fn people(phase: &str, settled: &str) -> World {
+    let world = started(phase);
+    settings(&world, settled);
+    world.commit("say who may order");
+    world
+}
+
+fn head(world: &World) -> String {
+    world.git(&["rev-parse", "HEAD"])
+}
+
+/// The verdict of the audit about the last change.
+fn last(world: &World) -> Value {
+    let audit = world.orch_json(&["audit"]);
+    audit["changes"]
+        .as_array()
+        .and_then(|changes| changes.last())
+        .cloned()
+        .unwrap_or_else(|| panic!("{audit:#}"))
+}
+
+#[test]
+fn orders_are_refused_to_agents_and_programs_and_say_who_must_type_what() {
+    let world = started("codegen");
+    let before = (head(&world), world.dirty());
+    for order in ORDERS {
+        let typed = format!("ask a person to type at a terminal: orch {}", order[0]);
+        world.orch_by_agent(order).ends(6).reports("an agent ordered it").reports(&typed);
+        world.orch_by_program(order).ends(6).reports("a program ordered it").reports(&typed);
+        let mut marked = world.orch_command(order);
+        world.end(marked.env("CLAUDECODE", "1").output().expect("orch runs")).ends(6).reports("an agent");
+        let refused = world.orch_by_agent(&[order, &["--json"]].concat()).ends(6);
+        let error: Value = serde_json::from_str(&refused.stdout).expect("JSON");
+        assert_eq!(error["error"]["code"], "by-human", "{error:#}");
+        assert_eq!((head(&world), world.dirty()), before, "{order:?}");
+    }
+    // Anybody may take the moves of the rules, and look at what an order would do.
+    world.orch_by_agent(&["next", "t", "--override", "why", "--dry-run"]).succeeds();
+    world.patch("t", 1);
+    world.orch_by_agent(&["next", "t"]).succeeds();
+    world.orch(ORDERS[0]).succeeds().says("review -> test");
+}
+
+#[test]
+fn the_settings_in_head_count_and_the_audit_reads_those_before_the_order() {
+    let world = started("planning");
+    settings(&world, "orders = \"anyone\"");
+    let order = ["next", "t", "--override", "why"];
+    world.orch_by_agent(&order).ends(6).reports("commit orch.toml");
+    world.commit("anyone may order");
+    world.orch_by_agent(&order).succeeds();
+    assert_eq!(
+        world.json("tasks/t/state.json")["history"][1]["actor"],
+        json!({"kind": "agent", "name": "x"})
+    );
+    world.write("orch.toml", world.read("orch.toml").replace("orders = \"anyone\"\n", ""));
+    world.commit("a person again");
+    world.orch(&["audit"]).succeeds();
+    assert_eq!(last(&world)["standing"], "overridden");
+    // Under these settings the same order is a finding.
+    world.git(&["rebase", "-q", "--onto", "HEAD~3", "HEAD~2", "HEAD~1"]);
+    let forged = last(&world);
+    assert_eq!(forged["standing"], "forged", "{forged:#}");
+    assert_eq!(forged["why"], "`override` needs a person, and the record names an agent: x");
+}
+
+#[test]
+fn confirming_may_be_left_to_agents() {
+    let world = people("plan_review", "agents_may = [\"confirm\"]");
+    world.plan_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    world.orch_by_agent(&["confirm", "t", "plan", "--reason", "it is right"]).succeeds();
+    world.orch_by_agent(&["rollback", "t", "--reason", "again"]).ends(6);
+    assert_eq!(last(&world)["standing"], "claimed");
+}
+
+#[test]
+fn a_trusted_signature_stands_for_a_person() {
+    let Some(world) = ssh() else { return };
+    world.orch(&["new", "t"]).succeeds();
+    settings(&world, "orders = \"signed\"");
+    world.commit("orders are signed");
+    let order = ["next", "t", "--override", "in a hurry"];
+    // A marked agent is none, whatever key it has.
+    world.orch_by_agent(&order).ends(6).reports("an agent ordered it");
+    world.git(&["config", "commit.gpgSign", "false"]);
+    world.orch(&order).ends(6).reports("someone whose commits git does not verify ordered it");
+    world.git(&["config", "commit.gpgSign", "true"]);
+    let signers = world.path("../allowed");
+    world.git(&["config", "gpg.ssh.allowedSignersFile", "/dev/null"]);
+    world.orch(&order).ends(6).reports("allowed signer");
+    world.git(&["config", "gpg.ssh.allowedSignersFile", &signers.to_string_lossy()]);
+    world.orch_by_program(&order).succeeds();
+    let change = last(&world);
+    assert_eq!(
+        (&change["standing"], &change["steps"][0]["signer"]),
+        (&json!("overridden"), &json!("ann@example.com"))
+    );
+    world.git(&["commit", "-q", "--amend", "--no-edit", "--no-gpg-sign"]);
+    let change = last(&world);
+    assert_eq!(change["standing"], "forged", "{change:#}");
+    assert!(change["why"].as_str().is_some_and(|why| why.contains("is not signed")), "{change:#}");
+}
+
+/// An executor that gives an order, and takes no variable along.
+fn ordering(way: &str, order: &str) -> String {
+    let orch = env!("CARGO_BIN_EXE_orch");
+    format!(
+        "cat > /dev/null; {way} env -u ORCH_ACTOR -u ORCH_TASK -u ORCH_RESULT -u ORCH_ACTION {orch} {order} > said 2>&1\n\
+         until [ -s said ]; do sleep 0.05; done"
+    )
+}
+
+#[test]
+fn a_run_whose_executor_gives_an_order_waits_and_names_it() {
+    let order = "next t --override ok --to done";
+    for (settled, way, phase) in [
+        ("", "", "planning"),
+        // Out of its process group, and without its parent.
+        ("", "setsid --fork", "planning"),
+        ("orders = \"anyone\"", "", "done"),
+    ] {
+        let world = people("planning", settled);
+        world.write(".git/info/exclude", "agent.sh\nsaid\n");
+        world.write("agent.sh", ordering(way, order));
+        let run = world.orch(&["run", "t", "--", "sh", "agent.sh"]).ends(3);
+        let named =
+            "the executor of `planner` ordered `orch next t --override ok --to done`, which needs a person";
+        run.says("waiting after 1 turn").says(named);
+        assert_eq!(world.phase("t"), phase, "{way} {}", world.read("said"));
+        if phase == "planning" {
+            assert!(world.read("said").contains("an agent ordered it"), "{way}: {}", world.read("said"));
+        } else {
+            assert_eq!(last(&world)["steps"][0]["actor"]["kind"], "agent");
+        }
+    }
+}
+
+#[test]
+fn a_decision_that_an_executor_wrote_is_a_proposal() {
+    let world = started("test");
+    world.write(".git/info/exclude", "agent.sh\n");
+    world.write(
+        "agent.sh",
+        r#"cat > /dev/null; cd tasks/t; mkdir -p eval accept
+        echo '{"verdict": "accepted"}' > accept/decision.json
+        echo '<testsuite tests="1"><testcase name="a"/></testsuite>' > eval/junit.xml"#,
+    );
+    let run = world.orch(&["run", "t", "--", "sh", "agent.sh"]).ends(3);
+    run.says("waiting after 1 turn: a person decides: the result was accepted").reports("orch approve t");
+    assert_eq!(world.phase("t"), "accept");
+    world.orch(&["watch", "--once"]).succeeds();
+    world.orch(&["next", "t"]).ends(6);
+    assert_eq!(world.phase("t"), "accept");
+    let at_accept = head(&world);
+    world.orch(&["approve", "t"]).succeeds().says("accept -> done");
+    assert_eq!(
+        world.read("tasks/t/accept/decision.json"),
+        "{\"verdict\": \"accepted\"}\n",
+        "it was taken as it is"
+    );
+    assert_eq!(last(&world)["steps"][0]["approval"], "claimed");
+    // Or it is refused, and kept for whoever wants to see it.
+    world.git(&["reset", "-q", "--hard", at_accept.trim()]);
+    world.write("tasks/t/accept/decision.json", "{\"verdict\": \"accepted\", \"target\": \"test\"}\n");
+    world
+        .orch(&["reject", "t", "--reason", "No test of blanks."])
+        .succeeds()
+        .says("accept -> codegen")
+        .reports("kept in");
+    assert_eq!(
+        world.read("tasks/t/accept/decision.json.replaced"),
+        "{\"verdict\": \"accepted\", \"target\": \"test\"}\n"
+    );
+    assert_eq!(world.json("tasks/t/accept/decision.json")["reasons"], json!(["No test of blanks."]));
+    assert_eq!(last(&world)["standing"], "proven");
+}
+
+const ARTICLE: &str = r#"# Article
+
+```toml orch
+[workflow]
+title = "Article"
+initial = "drafting"
+
+[artifact.text]
+path = "text.md"
+
+[artifact.review]
+path = "review.json"
+
+[phase.drafting]
+agent = "writer"
+produces = ["text"]
+
+[phase.review]
+owner = "human"
+needs = ["text"]
+produces = ["review"]
+
+[phase.published]
+terminal = true
+
+[[rule]]
+id = "written"
+from = "drafting"
+when = "text.ready"
+to = "review"
+because = "there is a text"
+
+[[rule]]
+id = "accepted"
+from = "review"
+when = "review.ready"
+to = "published"
+because = "the reader is content"
+```
+"#;
+
+#[test]
+fn an_executor_does_not_act_in_a_phase_that_a_person_owns() {
+    let world = World::ready();
+    world.write("system/workflows/article.md", ARTICLE);
+    world.write("system/agents/writer.md", "Write.\n");
+    world.commit("a workflow");
+    world.orch(&["new", "t", "--workflow", "article"]).succeeds();
+    world.write(".git/info/exclude", "agent.sh\n");
+    world.write("agent.sh", "cat > /dev/null; echo '# T' > tasks/t/text.md; echo '{}' > tasks/t/review.json");
+    let run = world.orch(&["run", "t", "--", "sh", "agent.sh"]).ends(3);
+    run.says("an executor wrote the decision of `review`, which a person owns");
+    assert_eq!(world.phase("t"), "review");
+    world.orch_by_agent(&["approve", "t"]).ends(6);
+    world.orch(&["approve", "t"]).succeeds().says("review -> published");
+    world.orch(&["audit"]).succeeds();
+}
+
+#[test]
+fn approve_and_reject_write_the_decision_and_take_the_move_in_one_commit() {
+    for (order, to, decision) in [
+        (&["approve", "t"][..], "done", json!({"verdict": "accepted"})),
+        (
+            &["reject", "t", "--reason", "Too slow."],
+            "codegen",
+            json!({"verdict": "needs_changes", "target": "codegen", "reasons": ["Too slow."]}),
+        ),
+        (
+            &["reject", "t", "--reason", "Too big.", "--to", "planning"],
+            "planning",
+            json!({"verdict": "needs_changes", "target": "planning", "reasons": ["Too big."]}),
+        ),
+        (
+            &["reject", "t", "--reason", "Undo it.", "--to", "revert"],
+            "revert",
+            json!({"verdict": "needs_changes", "target": "revert", "reasons": ["Undo it."]}),
+        ),
+    ] {
+        let world = started("accept");
+        let offered = world.orch_json(&["suggest", "t"]);
+        let offered = &offered["suggestions"][0];
+        let ids: Vec<_> =
+            offered["options"].as_array().expect("a list").iter().map(|option| &option["id"]).collect();
+        assert_eq!(ids, ["approve", "reject"]);
+        assert_eq!((&offered["do"], &offered["owner"]), (&json!("decide"), &json!("human")));
+        let before = (head(&world), world.dirty());
+        world.orch(&[order, &["--dry-run"]].concat()).succeeds().says(&format!("accept -> {to}"));
+        assert_eq!((head(&world), world.dirty()), before);
+        assert!(!world.path("tasks/t/accept").exists());
+        world.orch(order).succeeds().says(&format!("accept -> {to}"));
+        assert_eq!((world.phase("t").as_str(), world.git(&["rev-parse", "HEAD~1"])), (to, before.0));
+        let written = world.json("tasks/t/accept/decision.json");
+        for (key, value) in decision.as_object().expect("an object") {
+            assert_eq!(written[key], *value, "{written:#}");
+        }
+        assert_eq!(written["decider"], "Ann");
+        assert!(written["of"]["patch"].is_string() && written["finished_at"].is_string(), "{written:#}");
+        assert_eq!(world.dirty(), "");
+        assert_eq!(
+            (&last(&world)["standing"], &last(&world)["steps"][0]["approval"]),
+            (&json!("proven"), &json!("claimed"))
+        );
+        world.orch(&["check"]).succeeds();
+    }
+}
+
+#[test]
+fn where_nothing_is_decided_there_is_nothing_to_approve_and_nothing_is_left_behind() {
+    let world = started("review");
+    for order in [&["approve", "t"][..], &["reject", "t", "--reason", "no"]] {
+        world.orch(order).ends(3).says("nothing to");
+    }
+    let world = started("accept");
+    world.write("tasks/t/planning/plan.json", "{");
+    let before = (head(&world), world.dirty());
+    world.orch(&["approve", "t"]).ends(3).says("nothing to approve");
+    assert_eq!((head(&world), world.dirty()), before);
+    // A commit that is refused leaves no decision either.
+    world.git(&["restore", "tasks"]);
+    world.git(&["switch", "-q", "--detach"]);
+    world.orch(&["approve", "t"]).ends(5);
+    assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn an_override_goes_where_the_work_goes_or_asks_where() {
+    for (workflow, phase, to) in [
+        ("skill-tuning", "pending", Some("running")),
+        ("ccw-loop", "created", None),
+        ("global-state-machine", "planning", Some("plan_review")),
+    ] {
+        let world = World::ready();
+        world.orch(&["new", "t", "--workflow", workflow]).succeeds();
+        let order = world.orch(&["next", "t", "--override", "why"]);
+        match to {
+            Some(to) => drop(order.succeeds().says(&format!("{phase} -> {to}"))),
+            None => {
+                drop(order.ends(1).reports("needs a target").reports("name the phase with --to: running, "))
+            }
+        }
+    }
+    let world = World::ready();
+    world.orch(&["new", "t", "--workflow", "ccw-loop"]).succeeds();
+    world.orch(&["next", "t", "--override", "why", "--to", "running"]).succeeds();
+    // Neither `paused` nor `failed`, which come first in the document.
+    world.orch(&["next", "t", "--override", "why"]).succeeds().says("running -> completed");
+}
+
+#[test]
+fn evidence_that_is_gone_is_told_at_every_look_and_nothing_ends_well_without_it() {
+    let world = started("test");
+    std::fs::remove_dir_all(world.path("tasks/t/review")).expect("removed");
+    world.tests("t", 0, 1);
+    world.orch(&["next", "t"]).succeeds().says("test -> accept");
+    let change = last(&world);
+    let why = "evidence of earlier phases is gone: review/plan-review.json, review/code-review.json";
+    assert_eq!((&change["standing"], &change["why"]), (&json!("proven"), &json!(why)), "{change:#}");
+    let suggested = world.orch_json(&["suggest", "t"]);
+    let suggestion = &suggested["suggestions"][0];
+    let gone = suggestion["diagnostics"].as_array().expect("a list");
+    assert_eq!(gone.iter().filter(|found| found["code"] == "evidence-gone").count(), 2, "{suggestion:#}");
+    let options = suggestion["options"].as_array().expect("a list");
+    assert!(options[..2].iter().all(|option| option["id"] == "restore"), "{suggestion:#}");
+    world.orch(&["check", "t"]).says("evidence-gone");
+    world.orch(&["approve", "t"]).ends(3).says("the evidence of earlier phases is gone");
+    world.accept("t");
+    world.orch(&["approve", "t"]).ends(3).says("review/plan-review.json");
+    world.orch(&["explain", "t"]).succeeds().says("evidence-gone");
+    assert_eq!(world.phase("t"), "accept");
+    let accept = head(&world);
+    // A person may do without it, and the record says so.
+    world.orch(&["next", "t", "--override", "read in the mail", "--to", "done"]).succeeds();
+    let waived = &world.json("tasks/t/state.json")["waived"];
+    assert!(waived["plan_review"].is_number() && waived["code_review"].is_number(), "{waived}");
+    // Or it comes back.
+    world.git(&["reset", "-q", "--hard", accept.trim()]);
+    for option in options.iter().filter(|option| option["id"] == "restore") {
+        let argv: Vec<&str> =
+            option["argv"].as_array().expect("argv").iter().filter_map(Value::as_str).collect();
+        world.git(&argv[1..]);
+    }
+    world.orch(&["approve", "t"]).succeeds().says("accept -> done");
+}
+
+#[test]
+fn what_advances_the_work_comes_first_and_an_agent_is_offered_no_order() {
+    let world = started("plan_review");
+    world.plan_review("t", false, 1);
+    world.orch(&["next", "t"]).succeeds();
+    let ids = |world: &World| -> Vec<String> {
+        let suggested = world.orch_json(&["suggest", "t"]);
+        let options = suggested["suggestions"][0]["options"].as_array().cloned().expect("a list");
+        options.iter().map(|option| option["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    assert_eq!(ids(&world), ["prompt", "confirm", "override"]);
+    let told = world.orch(&["suggest", "t"]).succeeds().stdout;
+    let (prompt, order) = (told.find("orch prompt t"), told.find("--override"));
+    assert!(prompt.is_some() && prompt < order, "{told}");
+    for agent in [world.orch_by_agent(&["suggest", "t"]), world.orch(&["prompt", "t"])] {
+        assert!(
+            !agent.stdout.contains("override") && !agent.stdout.contains("confirm t"),
+            "{}",
+            agent.stdout
+        );
+    }
+    let refused = world.orch_by_agent(&["next", "t", "--to", "codegen"]).ends(1);
+    assert!(!refused.stderr.contains("override"), "{}", refused.stderr);
+}
