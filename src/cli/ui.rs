@@ -1,6 +1,6 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::view::Paint;
+use crate::view::{JsonDocument, Paint, line, pretty};
 use console::Term;
 use std::io::{self, Write};
 
@@ -71,6 +71,12 @@ impl Ui {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
+    }
+
+    /// Prints a JSON document as the answer: indented on a terminal, else on one line. Returns an error as
+    /// [`Ui::answer`] does.
+    pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {
+        self.answer(&if self.width > 0 { pretty(document) } else { line(document) })
     }
 
     /// Shows progress in a line that the next output overwrites. Does nothing unless stderr is a terminal.

@@ -1,5 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
+use super::SendBack;
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
 };
@@ -31,8 +32,11 @@ pub struct Decision {
     pub rule: Option<RuleId>,
     /// Every rule of the phase that was tried, in document order.
     pub tried: Vec<Tried>,
-    /// The needs of the phase, as they are now.
+    /// The files to read in this phase, as they are now: its needs, what it reads besides, and the verdicts
+    /// that sent the task back to it.
     pub inputs: Vec<Evidence>,
+    /// The step that sent the task back to the phase, if one did.
+    pub sent_back: Option<SendBack>,
     /// The artifacts that the decision rests on.
     pub evidence: Vec<Evidence>,
     /// What has to be written, corrected or rewritten next.

@@ -126,7 +126,7 @@ fn expectation(
         schema: artifact.schema.as_ref().map(|schema| schema.name.clone()),
         state,
         because,
-        of: judged(judge, name),
+        of: if artifact.format.names_judged() { judged(judge, name) } else { BTreeMap::new() },
         problems: seen.files.iter().flat_map(|file| file.problems.iter().cloned()).collect(),
     })
 }

@@ -27,6 +27,7 @@ mod result;
 mod rules;
 mod run;
 mod scope;
+mod send_back;
 mod settle;
 mod state;
 mod state_document;
@@ -54,6 +55,7 @@ pub use run::{
     Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
     RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
+pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,

@@ -41,7 +41,10 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
         return format!("wait for {}", one_line(what));
     }
     match suggestion.duty.r#do {
-        Do::Write => format!("write {}", paths(suggestion, &[ExpectState::Missing])),
+        Do::Write => match misplaced(suggestion) {
+            Some((here, there)) => format!("move {here} to {there}"),
+            None => format!("write {}", paths(suggestion, &[ExpectState::Missing])),
+        },
         Do::Fix => format!("fix {}", paths(suggestion, &[ExpectState::Invalid, ExpectState::Unmet])),
         Do::Renew => format!("renew {}", paths(suggestion, &[ExpectState::Stale])),
         Do::Apply => match suggestion.duty.direction {
@@ -64,6 +67,15 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             _ => "nothing to do".to_owned(),
         },
     }
+}
+
+/// A missing file that was written elsewhere: its path, and the expected one. A missing file has no other
+/// problems.
+fn misplaced(suggestion: &Suggestion) -> Option<(String, String)> {
+    let missing = suggestion.expects.iter().filter(|expected| expected.state == ExpectState::Missing);
+    missing
+        .flat_map(|expected| Some((expected.problems.first()?.path.clone()?, expected.path.clone())))
+        .next()
 }
 
 /// The paths that are expected in one of these states, relative to the task.

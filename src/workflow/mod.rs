@@ -108,6 +108,8 @@ pub struct Artifact {
     pub commit: bool,
     /// A one-line description for people and agents.
     pub title: Option<String>,
+    /// The text of an example file, for an artifact without a schema.
+    pub example: Option<String>,
 }
 
 /// A schema as it was loaded.
@@ -156,6 +158,8 @@ pub struct Phase {
     pub agent: Option<String>,
     /// Artifacts that must be present and valid while a task is in this phase.
     pub needs: Vec<ArtifactName>,
+    /// Artifacts to read in this phase if they are present. They are shown; no rule depends on them.
+    pub reads: Vec<ArtifactName>,
     /// Artifacts that this phase produces, including optional ones.
     pub produces: Vec<ArtifactName>,
     /// The optional ones among them; they are never expected.
@@ -370,6 +374,15 @@ impl Artifact {
 }
 
 impl Format {
+    /// Whether a file of this format can name in `of` what it judged.
+    #[must_use]
+    pub fn names_judged(self) -> bool {
+        match self {
+            Self::Json | Self::Markdown | Self::Yaml | Self::Toml => true,
+            Self::Jsonl | Self::Junit | Self::Text | Self::Patch | Self::Csv => false,
+        }
+    }
+
     /// The format that the extension of a path implies.
     #[must_use]
     pub fn of_path(path: &str) -> Self {

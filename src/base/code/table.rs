@@ -10,6 +10,10 @@ codes! {
         "A file does not count, because another file of the same artifact has precedence.",
         "An artifact may name several paths; the first one that has a file is read.",
         "Remove one of the two files.";
+    ArtifactMisplaced = "artifact-misplaced", Finding,
+        "A file that the task lacks is in a directory above the task.",
+        "The paths of a workflow are relative to the directory of the task, not to the root of the repository.",
+        "Move the file to the path that the finding names.";
     BadPath = "bad-path", Usage,
         "A path is outside the repository or malformed.",
         "It is absolute, contains `..` or a backslash, or is not UTF-8.",
@@ -362,6 +366,10 @@ codes! {
         "A filter changes the files that orch writes.",
         ".gitattributes applies `filter` or `ident` to `state.json` or `transcript.jsonl`, so git shows them as modified.",
         "Except them at the end of .gitattributes: `FILE -filter -ident`.";
+    PatchCut = "patch-cut", Finding,
+        "A patch was cut off, or a hunk of it was edited by hand.",
+        "A hunk holds more or fewer lines than its header `@@ -a,b +c,d @@` announces.",
+        "Write the whole diff again with `git diff > FILE`.";
     PathNotUtf8 = "path-not-utf8", Finding,
         "A path is not UTF-8.",
         "The name of a file or directory uses another encoding. The file is ignored.",

@@ -5,7 +5,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::history;
 use crate::history::Checked;
 use crate::survey::Workspace;
-use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
+use crate::view::{AuditChange, AuditCommit, AuditReport};
 
 /// Replay the history and print a verdict on every recorded step.
 ///
@@ -28,7 +28,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let workspace = context.bare_workspace()?;
     let report = report(&workspace, args.range.as_deref())?;
     match form(args.format, context)? {
-        Form::Json => ui.answer(&pretty(&report))?,
+        Form::Json => ui.document(&report)?,
         Form::Text => {
             ui.answer(&report.text(ui.paint, ui.width))?;
             ui.status(&report.summary());

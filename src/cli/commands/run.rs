@@ -11,7 +11,7 @@ use crate::base::Error;
 use crate::decide::{Ending, Mode};
 use crate::drive::{Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, run_attended};
 use crate::survey::{Sight, TaskRef, Workspace};
-use crate::view::{RunReport, TaskView, TransitionLine, pretty};
+use crate::view::{RunReport, TaskView, TransitionLine};
 use live::RunDisplay;
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
@@ -144,7 +144,7 @@ fn finish(
         options,
     };
     if context.global.json {
-        ui.answer(&pretty(&report))?;
+        ui.document(&report)?;
     } else {
         ui.answer(&report.text(ui.paint))?;
         if matches!(end.ending, Ending::Waiting | Ending::Stalled | Ending::Failed) && !goes_on {

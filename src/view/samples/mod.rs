@@ -37,6 +37,7 @@ impl Sample {
             committed: Some("c0ffee0123".to_owned()),
             unmoved_since: None,
             system_dir: Some("system"),
+            issue_places: Vec::new(),
             runner: self.runner,
         }
     }
@@ -168,6 +169,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         rule: None,
         tried: Vec::new(),
         inputs: Vec::new(),
+        sent_back: None,
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
