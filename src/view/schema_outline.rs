@@ -34,12 +34,12 @@ struct Outline<'s> {
 }
 
 impl Outline<'_> {
-    /// A type in one line; below `depth` levels, only its kind.
+    /// A type in one line; below `depth` levels of lists, objects and references, an ellipsis.
     fn kind(&self, schema: &Value, depth: usize) -> String {
-        let Some(depth) = depth.checked_sub(1) else { return "…".to_owned() };
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
             let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            return found.map_or_else(|| "…".to_owned(), |found| self.kind(found, depth));
+            let shown = found.zip(depth.checked_sub(1)).map(|(found, depth)| self.kind(found, depth));
+            return shown.unwrap_or_else(|| "…".to_owned());
         }
         if let Some(only) = schema.get("const") {
             return only.to_string();
@@ -69,6 +69,11 @@ impl Outline<'_> {
     }
 
     fn named(&self, schema: &Value, name: &str, depth: usize) -> String {
+        let depth = match (name, depth.checked_sub(1)) {
+            ("array", None) => return "[…]".to_owned(),
+            ("object", None) => return "{…}".to_owned(),
+            (_, below) => below.unwrap_or(0),
+        };
         match name {
             "array" => match schema.get("items") {
                 Some(items) => format!("[{}]", self.kind(items, depth)),
@@ -157,6 +162,6 @@ mod tests {
     #[test]
     fn a_schema_that_refers_to_itself_ends() {
         let schema = r##"{"properties": {"a": {"$ref": "#"}}}"##;
-        assert_eq!(schema_outline(schema).as_deref(), Some("a: {a: …}\n"));
+        assert_eq!(schema_outline(schema).as_deref(), Some("a: {a: {a: …}}\n"));
     }
 }
