@@ -45,6 +45,8 @@ pub struct Decision {
     pub moves: Vec<Move>,
     /// Commands that a person or an agent may choose.
     pub options: Vec<Choice>,
+    /// The question that a person is asked, if any.
+    pub question: Option<Question>,
     /// Artifacts whose absence a person has accepted.
     pub waived: Vec<ArtifactName>,
     /// The derived facts of every artifact.
@@ -369,6 +371,34 @@ pub struct Choice {
     pub by: Owner,
     /// What it does, as a sentence without a final full stop.
     pub effect: String,
+}
+
+/// A question to a person, with what may be answered now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The question.
+    pub title: String,
+    /// The fields that an answer may set.
+    pub fields: Vec<QuestionField>,
+}
+
+/// A field that an answer may set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionField {
+    /// The JSON pointer into the state.
+    pub pointer: String,
+    /// The values to choose from; for a list, those of its items. `None` if any value is allowed.
+    pub options: Option<Vec<Value>>,
+    /// The value that a run without a person takes.
+    pub default: Option<Value>,
+}
+
+impl QuestionField {
+    /// The key of the field in `orch answer`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.pointer.trim_start_matches('/').replace('/', ".")
+    }
 }
 
 impl Kind {

@@ -11,6 +11,8 @@ use serde::Serialize;
 const LONGEST: usize = 160;
 /// How many files or issues of each kind are shown.
 const MOST: usize = 4;
+/// How many fields of a question are shown.
+const MOST_ANSWERS: usize = 8;
 
 /// What to do now, most urgent task first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,6 +48,8 @@ pub struct Brief {
     pub read: Vec<String>,
     /// The files to write, correct or rewrite.
     pub write: Vec<BriefFile>,
+    /// What may be answered, if a person is asked: a line per field.
+    pub answers: Vec<String>,
     /// The command to type next; null if there is none.
     pub command: Option<String>,
 }
@@ -107,6 +111,7 @@ impl Brief {
                 shorten(&format!("{}{line}: {}", input.file.path, issue.message), LONGEST)
             })
         });
+        let question = suggestion.question.iter().flat_map(|question| &question.fields);
         Self {
             task: suggestion.task.id.clone(),
             current_phase: suggestion.task.current_phase.clone(),
@@ -116,6 +121,7 @@ impl Brief {
             issues: issues.take(MOST).collect(),
             read: suggestion.inputs.iter().take(MOST).map(|input| input.file.path.clone()).collect(),
             write: suggestion.expects.iter().take(MOST).map(BriefFile::of).collect(),
+            answers: question.take(MOST_ANSWERS).map(|field| shorten(&field.text(), LONGEST)).collect(),
             command: next_command(suggestion),
         }
     }
@@ -129,6 +135,7 @@ impl Brief {
             out.push_str(&format!("  {} {}{problem}\n", file.state.as_str(), one_line(&file.path)));
         }
         self.issues.iter().for_each(|issue| out.push_str(&format!("  issue {issue}\n")));
+        self.answers.iter().for_each(|answer| out.push_str(&format!("  {answer}\n")));
         self.command.iter().for_each(|command| out.push_str(&format!("  $ {command}\n")));
         out
     }

@@ -23,6 +23,7 @@ mod message;
 mod order;
 mod paint;
 mod prompt;
+mod question;
 mod resolution;
 mod run;
 #[cfg(test)]
@@ -64,8 +65,8 @@ pub use task::{DutyView, TaskView};
 pub use text::suggestions;
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use wire::{
-    CommandView, EvidenceView, Expected, Finding, InputView, IssueView, Possible, SendBackView, Suggestion,
-    Suggestions,
+    CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible, QuestionView,
+    SendBackView, Suggestion, Suggestions,
 };
 
 use crate::base::{Place, RepoPath, Timestamp};

@@ -1,5 +1,6 @@
 //! A JSON Schema in a few lines: the names, the types and the required fields of a document.
 
+use crate::workflow::is_list;
 use serde_json::Value;
 
 /// How deep objects are shown.
@@ -27,6 +28,26 @@ pub fn schema_outline(schema: &str) -> Option<String> {
         out.push_str(&format!("at least: {}\n", alternatives.join("; or ")));
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// The type that a part of a schema describes, in one line.
+pub(super) fn kind_of(root: &Value, part: &Value) -> String {
+    Outline { root }.kind(part, DEEPEST)
+}
+
+/// The values that a part of a schema allows, or allows as the items of a list; `None` if they are not listed.
+pub(super) fn allowed(root: &Value, part: &Value) -> Option<Vec<Value>> {
+    if is_list(part) {
+        return allowed(root, part.get("items")?);
+    }
+    let part = match part.get("$ref").and_then(Value::as_str) {
+        Some(target) => root.pointer(target.strip_prefix('#')?)?,
+        None => part,
+    };
+    if part.get("type").and_then(Value::as_str) == Some("boolean") {
+        return Some(vec![Value::Bool(true), Value::Bool(false)]);
+    }
+    part.get("enum")?.as_array().cloned()
 }
 
 struct Outline<'s> {

@@ -25,6 +25,7 @@ impl Suggestion {
             inputs: super::issue::inputs(subject),
             expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
             options: decision.options.iter().map(CommandView::of).collect(),
+            question: super::question::question(subject),
             moves: decision.moves.iter().map(Possible::of).collect(),
             evidence: EvidenceView::rows(&decision.evidence, subject.directory),
             waived: decision.waived.iter().map(ToString::to_string).collect(),

@@ -139,6 +139,9 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         problem(out, finding, INDENT, paint, width);
     }
     out.push_str(&columns(&commands(suggestion), INDENT, paint, 0));
+    for field in suggestion.question.iter().flat_map(|question| &question.fields) {
+        paragraph(out, &field.text(), INDENT * 2, INDENT, width);
+    }
 }
 
 fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, paint: Paint, width: usize) {

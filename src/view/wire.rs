@@ -56,6 +56,8 @@ pub struct Suggestion {
     pub expects: Vec<Expected>,
     /// Commands to choose from.
     pub options: Vec<CommandView>,
+    /// The question that a person is asked; null if there is none.
+    pub question: Option<QuestionView>,
     /// Every transition that the rules know from here.
     pub moves: Vec<Possible>,
     /// The files that the decision rests on.
@@ -168,6 +170,32 @@ pub struct CommandView {
     pub by: Owner,
     /// What the command does, as a sentence without a final full stop.
     pub effect: String,
+}
+
+/// A question to a person, with what may be answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct QuestionView {
+    /// The question.
+    pub title: String,
+    /// The fields that an answer may set; all may be left out.
+    pub fields: Vec<FieldView>,
+}
+
+/// A field of a question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FieldView {
+    /// The key in `orch answer TASK KEY=VALUE`.
+    pub key: String,
+    /// The type of the value, from the state schema, as `orch prompt` shows types; `any` if it is unknown.
+    pub r#type: String,
+    /// Whether the value is a list: type its items separated by commas.
+    pub list: bool,
+    /// The values to choose from, or the items of a list; null if any value is allowed.
+    pub values: Option<Vec<Value>>,
+    /// The value that a run without a person takes; null if there is none.
+    pub default: Option<Value>,
 }
 
 /// A transition that the rules know.

@@ -14,6 +14,7 @@ mod names;
 mod place;
 mod raw;
 mod rule;
+mod schema_field;
 mod system;
 mod tree;
 
@@ -23,6 +24,7 @@ pub use compile::compile;
 pub use diagram::{DiagramFormat, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, ValueKind};
+pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
@@ -233,6 +235,15 @@ pub enum Outcome {
     Wait(String),
     /// A person picks one of the actions.
     Choose(Vec<ActionName>),
+}
+
+impl StateShape {
+    /// The part of the schema that describes the value at a JSON pointer, if there is one.
+    #[must_use]
+    pub fn field(&self, pointer: &str) -> Option<Value> {
+        let schema: Value = serde_json::from_str(&self.schema.as_ref()?.text).ok()?;
+        schema_field(&schema, pointer).cloned()
+    }
 }
 
 /// The top-level keys that a workflow adds to `state.json`.

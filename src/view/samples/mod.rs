@@ -174,6 +174,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         expects: Vec::new(),
         moves: Vec::new(),
         options: Vec::new(),
+        question: None,
         waived: Vec::new(),
         artifacts: Vec::new(),
         diagnostics: Vec::new(),
