@@ -252,10 +252,32 @@ pub struct Derived {
     /// Why the artifact is not fresh, in words; `None` if it is.
     pub stale_because: Option<String>,
     /// What the artifact says it judged.
-    pub of: BTreeMap<String, Option<Digest>>,
+    pub of: BTreeMap<String, NamedVersion>,
     /// For an artifact that is committed code: the commits and files since the last recorded step; null if
     /// they are unknown.
     pub tree: Option<Arc<Value>>,
+}
+
+/// The version of an artifact that a report says it judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedVersion {
+    /// The artifact with this digest.
+    Digest(Digest),
+    /// No artifact: it was absent.
+    Absent,
+    /// A value that is not a digest, or several files of the report that disagree.
+    Unreadable,
+}
+
+impl NamedVersion {
+    /// The digest, if it is one.
+    #[must_use]
+    pub fn digest(self) -> Option<Digest> {
+        match self {
+            Self::Digest(digest) => Some(digest),
+            Self::Absent | Self::Unreadable => None,
+        }
+    }
 }
 
 /// A file of an artifact that counts.

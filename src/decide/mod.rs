@@ -38,7 +38,7 @@ pub use circumstances::{Circumstances, Judgement, LastRun, Runner, conclude, jud
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, Kind, Mode, Move, Question, QuestionField, Transition, Tried, Truth, Verdict,
+    GuardPart, Kind, Mode, Move, NamedVersion, Question, QuestionField, Transition, Tried, Truth, Verdict,
 };
 pub use derive::derive;
 pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};

@@ -50,6 +50,8 @@ pub struct Caller {
     pub task: Option<TaskId>,
     /// `PATH`, in which executors are searched.
     pub path: Option<String>,
+    /// The editor of the person: `VISUAL`, else `EDITOR`.
+    pub editor: Option<String>,
     /// The source of the times in records.
     pub clock: Clock,
     /// The environment variables of git.
@@ -89,7 +91,9 @@ impl Caller {
         };
         let task = variable("ORCH_TASK").and_then(|id| TaskId::new(id.trim()).ok());
         let path = variable("PATH");
-        Self { kind, name, task, path, clock, environment: Environment::read(variable) }
+        let set = |name| variable(name).filter(|value| !value.trim().is_empty());
+        let editor = set("VISUAL").or_else(|| set("EDITOR"));
+        Self { kind, name, task, path, editor, clock, environment: Environment::read(variable) }
     }
 
     /// The stamp of a record made now for the caller. `identity` is the name from git.

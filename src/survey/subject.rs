@@ -4,8 +4,9 @@ use super::{At, Error, Sight, TaskRef, Workspace};
 use crate::base::{Digest, Place};
 use crate::decide::{QuotedIssue, Runner};
 use crate::scan::locate;
-use crate::store::Head;
+use crate::store::{Head, durable};
 use crate::view::{self, Repository, Subject};
+use std::path::PathBuf;
 
 impl Workspace {
     /// The repository as outputs describe it.
@@ -24,6 +25,15 @@ impl Workspace {
                 At::WorkDir => "work-dir".to_owned(),
                 At::Commit(commit) => format!("commit:{commit}"),
             },
+        }
+    }
+
+    /// A path for a short-lived file of a command: in `.git/orch`, or outside git at the root.
+    #[must_use]
+    pub fn scratch(&self, name: &str) -> PathBuf {
+        match &self.store {
+            Some(store) => store.own(name),
+            None => self.root.join(format!("{}-{name}", durable::TEMPORARY)),
         }
     }
 

@@ -7,7 +7,7 @@ use super::suggestion::{action, expectation, instructions, phase, schema_text};
 use super::wire::{Expected, Finding, InputView, Suggestion};
 use crate::base::command;
 use crate::decide::{Do, ExpectState};
-use crate::workflow::is_tree_name;
+use crate::workflow::{Format, is_tree_name};
 use serde_json::Value;
 
 /// How much of a schema a prompt shows.
@@ -142,7 +142,8 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         });
     }
     if !expected.of.is_empty() && expected.example.is_none() {
-        out.push_str("\nIts `of` names what it judges; copy it unchanged:\n\n");
+        let place = if expected.format == Format::Markdown { " in the front matter" } else { "" };
+        out.push_str(&format!("\nIts `of`{place} names what it judges; copy it unchanged:\n\n"));
         out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));
     }
     if !expected.tree.is_empty() {

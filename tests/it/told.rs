@@ -1,7 +1,10 @@
 //! What an agent is told: prompts that suffice, the words of those who sent a task back, and short answers.
 
 use crate::harness::{World, started};
+use crate::terminal::Terminal;
 use serde_json::Value;
+use std::io::Write as _;
+use std::process::Stdio;
 
 /// The limit for the prompt of a shipped phase, in bytes.
 const PROMPT: usize = 5_000;
@@ -249,4 +252,96 @@ fn a_brief_answer_says_what_to_do_now() {
         }
     }
     world.orch(&["suggest", "t", "--brief", "--for", "agent"]).ends(1);
+}
+
+/// The brief is committed with the task, and everybody who needs it reads it.
+#[test]
+fn a_brief_is_a_file_of_the_task_that_prompts_name() {
+    let world = World::ready();
+    world.write("wanted.md", "# Login\n\nAn empty password must be refused.\n");
+    world.orch(&["new", "t", "--brief", "wanted.md"]).succeeds();
+    assert!(world.git(&["show", "HEAD:tasks/t/brief.md"]).contains("must be refused"));
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["inputs"][0]["path"], "tasks/t/brief.md");
+    world.orch(&["prompt", "t"]).succeeds().says("- `tasks/t/brief.md` (brief)");
+    world.walk_to("t", "accept");
+    world.orch(&["prompt", "t"]).succeeds().says("- `tasks/t/brief.md` (brief)");
+    world.orch(&["audit"]).succeeds();
+    world.orch(&["new", "u"]).succeeds();
+    let without = world.orch(&["prompt", "u"]).succeeds().stdout;
+    assert!(!without.to_lowercase().contains("brief.md"), "{without}");
+}
+
+#[test]
+fn a_brief_comes_from_stdin_too_and_is_never_overwritten() {
+    let world = World::ready();
+    let mut command = world.orch_command(&["new", "t", "--brief", "-"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("orch starts");
+    child.stdin.take().expect("a pipe").write_all(b"Refuse it.\n").expect("written");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(world.read("tasks/t/brief.md"), "Refuse it.\n");
+    world.write("other.md", "Another.\n");
+    world.write("blank.md", " \n");
+    world.write("tasks/there/brief.md", "Mine.\n");
+    world.orch(&["new", "t", "--brief", "other.md"]).ends(2).reports("already exists");
+    world
+        .orch(&["new", "there", "--brief", "other.md"])
+        .ends(1)
+        .reports("is there already, with another text");
+    assert_eq!(
+        (world.read("tasks/t/brief.md"), world.read("tasks/there/brief.md")),
+        ("Refuse it.\n".into(), "Mine.\n".into())
+    );
+    world.orch(&["new", "u", "--brief", "blank.md"]).ends(2).reports("the brief is empty");
+    world.orch(&["new", "u", "--brief", "none.md"]).ends(2).reports("cannot read the brief");
+    world
+        .orch(&["new", "u", "--workflow", "ccw-loop", "--brief", "other.md"])
+        .ends(2)
+        .reports("no artifact `brief`");
+    world.orch(&["new", "u", "--edit"]).ends(2).reports("not a terminal");
+    assert!(!world.path("tasks/u").join("brief.md").exists());
+}
+
+/// At a terminal, the brief is written in the person's editor; one that leaves the text alone creates nothing.
+#[test]
+fn a_brief_is_written_in_an_editor() {
+    for (editor, code) in [("sh -c 'echo Refuse it. >> \"$1\"' -", 0), ("true", 2), ("false", 1)] {
+        let world = World::ready();
+        let mut command = world.orch_command(&["new", "t", "--title", "Login", "--edit"]);
+        command.env("EDITOR", editor).env("TERM", "xterm");
+        let mut terminal = Terminal::start(command);
+        assert_eq!(terminal.ends(), Some(code), "{editor}: {}", terminal.shown());
+        assert_eq!(world.path("tasks/t/state.json").exists(), code == 0, "{editor}");
+        if code == 0 {
+            assert_eq!(world.read("tasks/t/brief.md"), "# Login\n\nRefuse it.\n");
+        }
+    }
+}
+
+/// Five attempts are five, in the documents and in the decision; a need that is missing besides is told too.
+#[test]
+fn attempts_used_up_and_a_missing_need_are_both_told() {
+    let world = started("review");
+    for attempt in 1..5 {
+        world.code_review("t", false, attempt);
+        world.orch(&["next", "t"]).succeeds();
+        world.patch("t", attempt + 1);
+        world.orch(&["next", "t"]).succeeds();
+    }
+    assert_eq!(world.json("tasks/t/state.json")["actors"]["codegen"]["attempt"], 5);
+    world.code_review("t", false, 5);
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["kind"], "choose", "{told:#}");
+    world.remove("tasks/t/review/plan-review.json");
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["kind"], "inconsistent", "{told:#}");
+    let reason = told["reason"].as_str().expect("a text");
+    for part in ["`codegen` has been attempted 5 times", "plan_review (review/plan-review.json) is missing"] {
+        assert!(reason.contains(part), "{reason}");
+    }
 }

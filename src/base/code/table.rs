@@ -42,6 +42,10 @@ codes! {
         "Nothing is committed on this branch.",
         "`[git] protected` in orch.toml matches the name of the branch that is checked out.",
         "Switch to another branch: `git switch -c NAME`. To allow commits here, change `[git] protected`.";
+    BriefExists = "brief-exists", No,
+        "The task already has another brief.",
+        "`orch new --brief` never overwrites a file.",
+        "Edit the file that is there, and leave `--brief` out.";
     Busy = "busy", Busy,
         "Another process holds a lock that orch needs.",
         "Another orch, a git command or an editor is writing to the same repository or runs the same task.",
@@ -102,10 +106,18 @@ codes! {
         "Two directories are tasks with the same id.",
         "The roots in orch.toml match both directories.",
         "Rename one directory, or narrow the roots.";
+    EditorFailed = "editor-failed", No,
+        "The editor failed, so no task was created.",
+        "The program in `VISUAL` or `EDITOR` cannot be started, or it ended with an error.",
+        "Set `EDITOR` to a program that waits until the text is saved, or use `--brief FILE`.";
     Empty = "empty", Finding,
         "A file of an artifact is empty.",
         "It has no bytes, or only white space.",
         "Write it, or remove it.";
+    EmptyBrief = "empty-brief", Usage,
+        "The brief is empty, so no task was created.",
+        "The file, the input or the text in the editor has no content, or the editor left the text as it was.",
+        "Write what is wanted, or leave the option out.";
     EvidenceIgnored = "evidence-ignored", NotNow,
         "git ignores a file that a transition rests on.",
         "A rule in .gitignore or in the exclude file matches it, so the commit could not carry the proof.",
@@ -258,6 +270,10 @@ codes! {
         "A directory of a task belongs to another repository.",
         "It is a submodule, or a repository was created or cloned inside it.",
         "Work there with `orch -C DIR`, or move it out of the task.";
+    NoBrief = "no-brief", Usage,
+        "The workflow has no brief.",
+        "`--brief` and `--edit` write the artifact `brief`, and the workflow declares none with a plain path.",
+        "Leave the option out, or declare `[artifact.brief]` with `path = \"brief.md\"`.";
     NoDirectory = "no-directory", Usage,
         "The start directory does not exist.",
         "The argument of `-C`, or the current directory, is gone.",

@@ -11,7 +11,7 @@ use crate::base::{
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, HistoryEntry, Kind, Move, Transition, Tried, Truth, Verdict,
+    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Transition, Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
@@ -275,7 +275,7 @@ pub fn write_missing() -> Sample {
     review.fresh = false;
     review.changed = true;
     review.stale_because = Some("it judged another plan".to_owned());
-    review.of = BTreeMap::from([("plan".to_owned(), None)]);
+    review.of = BTreeMap::from([("plan".to_owned(), NamedVersion::Unreadable)]);
     sample.decision.artifacts = vec![derived("plan", "planning/plan.json", true), review, missing];
     sample
 }

@@ -55,7 +55,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -100,7 +100,7 @@ rev 4 rounds=0
 //- settle
 test -> codegen (failed) on plan, test_report
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -114,7 +114,7 @@ test: sent_back #1, spent 1 test_report
 rev 5 rounds=1
 //- show
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -217,7 +217,7 @@ accept#1 waits for human: accept/decision.json is missing
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -232,7 +232,7 @@ codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review -> codegen (review-refused) on plan, code_review
 codegen#3 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 2 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -247,7 +247,7 @@ codegen#3 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review -> codegen (review-refused) on plan, code_review
 codegen#4 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 3 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -262,7 +262,7 @@ codegen#4 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review -> codegen (review-refused) on plan, code_review
 codegen#5 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 4 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -281,7 +281,7 @@ review#5 handover, holding -> codegen: a code review refuses the patch, but `cod
 //- order: rollback --to codegen one more try
 review -> codegen (rollback) on plan, patch, code_review
 codegen#6 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 5 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
@@ -304,7 +304,7 @@ review#6 waits for agent: review/code/ann.json is stale: unchanged since attempt
 //- settle
 accept -> codegen (rework) on plan, decision
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch confirm t-1 patch --reason WHY
   option orch confirm t-1 tasks --reason WHY
