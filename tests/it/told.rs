@@ -119,7 +119,8 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
     let blocked =
         r#"{"verdict": "scope_mismatch", "reason": "It needs src/clock.rs.", "of": {"plan": "PLAN"}}"#;
     let decision = r#"{"verdict": "needs_changes", "reasons": ["A1 does not hold."], "decider": "Ann"}"#;
-    let cases: [(&str, &str, &str, &str, &[(Option<u64>, &str)]); 6] = [
+    type Quoted = (Option<u64>, &'static str);
+    let cases: [(&str, &str, &str, &str, &[Quoted]); 6] = [
         (
             "plan_review",
             "review/plan-review.json",
