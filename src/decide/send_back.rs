@@ -51,10 +51,17 @@ impl Judge<'_> {
         let from = entry.from.clone().filter(|_| entry.to == self.phase.id && self.went_back(entry))?;
         let read: Vec<&SeenArtifact<'_>> =
             self.seen.iter().filter(|seen| self.was_read(entry, seen)).collect();
-        let mut issues: Vec<QuotedIssue> =
-            read.iter().filter_map(|seen| quoted(seen, scope)).flatten().collect();
-        let omitted = issues.len().saturating_sub(MOST_ISSUES);
-        issues.truncate(MOST_ISSUES);
+        let mut issues: Vec<QuotedIssue> = Vec::new();
+        let mut omitted = 0;
+        for (seen, value) in
+            read.iter().flat_map(|seen| objections(seen, scope).into_iter().map(|v| (*seen, v)))
+        {
+            if issues.len() < MOST_ISSUES {
+                issues.push(quoted(seen, value, &issues));
+            } else {
+                omitted += 1;
+            }
+        }
         let verdicts = read.iter().map(|seen| seen.derived.name.clone()).collect();
         let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
         Some(SendBack { from, rule, reason, verdicts, issues, omitted })
@@ -80,49 +87,48 @@ impl Judge<'_> {
     }
 }
 
-/// The issues of a verdict; `None` if it is not valid or has no such fact.
-fn quoted(seen: &SeenArtifact<'_>, scope: &TaskScope<'_>) -> Option<Vec<QuotedIssue>> {
-    let Value::Array(values) = scope.fact_of(seen, ISSUES)? else { return None };
+/// What a verdict objects to; nothing if it is not valid or has no such fact.
+fn objections(seen: &SeenArtifact<'_>, scope: &TaskScope<'_>) -> Vec<Value> {
+    let Some(Value::Array(values)) = scope.fact_of(seen, ISSUES) else { return Vec::new() };
     // An expression cannot join lists that are inside other values, so a list in the list counts as its items.
-    let values = values.into_iter().flat_map(|value| match value {
+    let items = values.into_iter().flat_map(|value| match value {
         Value::Array(inner) => inner,
         one => vec![one],
     });
-    let mut taken: Vec<(&str, String)> = Vec::new();
-    let issue = |value: Value| {
-        let mut place = None;
-        for file in &seen.files {
-            let found = file.data.as_deref().and_then(|data| {
-                find(data, &value, String::new(), &|at| {
-                    taken.iter().all(|(path, known)| *path != file.path || known != at)
-                })
-            });
-            if let Some(found) = found {
-                taken.push((file.path.as_str(), found.clone()));
-                place = Some((file.path.clone(), Some(found)));
-                break;
-            }
-        }
-        let first = || seen.files.first().map(|file| file.path.clone()).unwrap_or_default();
-        let (path, pointer) = place.unwrap_or_else(|| (first(), None));
-        QuotedIssue { artifact: seen.derived.name.clone(), path, pointer, value }
-    };
-    Some(values.map(issue).collect())
+    items.collect()
 }
 
-/// The pointer of the first part of `data` that equals `wanted` and is still `free`.
-fn find(data: &Value, wanted: &Value, at: String, free: &dyn Fn(&str) -> bool) -> Option<String> {
-    if data == wanted && free(&at) {
-        return Some(at);
+/// One issue of a verdict, with its place. `earlier` are the issues quoted before it: of equal ones, each has a
+/// place of its own.
+fn quoted(seen: &SeenArtifact<'_>, value: Value, earlier: &[QuotedIssue]) -> QuotedIssue {
+    let place = seen.files.iter().find_map(|file| {
+        let is_equal = |one: &&QuotedIssue| one.path == file.path && one.value == value;
+        let mut skip = earlier.iter().filter(is_equal).count();
+        Some((file.path.clone(), find(file.data.as_deref()?, &value, &mut skip)?))
+    });
+    let (path, pointer) = match place {
+        Some((path, pointer)) => (path, Some(pointer)),
+        None => (seen.files.first().map(|file| file.path.clone()).unwrap_or_default(), None),
+    };
+    QuotedIssue { artifact: seen.derived.name.clone(), path, pointer, value }
+}
+
+/// The pointer of a part of `data` that equals `wanted`, after the first `skip` such parts.
+fn find(data: &Value, wanted: &Value, skip: &mut usize) -> Option<String> {
+    if data == wanted {
+        match skip.checked_sub(1) {
+            Some(rest) => *skip = rest,
+            None => return Some(String::new()),
+        }
     }
     match data {
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .find_map(|(index, item)| find(item, wanted, pointer::child(&at, &index.to_string()), free)),
-        Value::Object(members) => {
-            members.iter().find_map(|(name, member)| find(member, wanted, pointer::child(&at, name), free))
-        }
+            .find_map(|(index, item)| find(item, wanted, skip).map(|below| format!("/{index}{below}"))),
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            find(member, wanted, skip).map(|below| format!("{}{below}", pointer::child("", name)))
+        }),
         _ => None,
     }
 }

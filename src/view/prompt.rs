@@ -133,15 +133,16 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
     if let Some((text, form)) = schema {
         shape(out, expected, text, form);
     }
+    let names_judged = expected.example.as_ref().is_some_and(|example| example.get("of").is_some());
     if let Some(example) = &expected.example {
-        let what = if expected.of.is_empty() { "" } else { "; its `of` names what this report judges" };
+        let what = if names_judged { "; its `of` names what this report judges" } else { "" };
         out.push_str(&format!("\nExample{what}:\n\n"));
         out.push_str(&match example {
             Value::String(text) => fenced(expected.format.as_str(), text.trim_end()),
             document => fenced("json", super::indented(document).trim_end()),
         });
     }
-    if !expected.of.is_empty() && expected.example.is_none() {
+    if !expected.of.is_empty() && !names_judged {
         let place = if expected.format == Format::Markdown { " in the front matter" } else { "" };
         out.push_str(&format!("\nIts `of`{place} names what it judges; copy it unchanged:\n\n"));
         out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));

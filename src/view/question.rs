@@ -32,7 +32,7 @@ impl FieldView {
     /// The field as one line: its key, what may be typed, and the default.
     pub(super) fn text(&self) -> String {
         let typed = |value: &Value| match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) if !text.is_empty() => text.clone(),
             Value::Array(items) => {
                 let items: Vec<String> = items
                     .iter()

@@ -1,7 +1,10 @@
 //! What an agent is told: prompts that suffice, the words of those who sent a task back, and short answers.
 
 use crate::harness::{World, started};
+use crate::looks;
 use crate::terminal::Terminal;
+use orch::drive;
+use orch::view::SchemaForm;
 use serde_json::Value;
 use std::io::Write as _;
 use std::process::Stdio;
@@ -344,5 +347,22 @@ fn attempts_used_up_and_a_missing_need_are_both_told() {
     let reason = told["reason"].as_str().expect("a text");
     for part in ["`codegen` has been attempted 5 times", "plan_review (review/plan-review.json) is missing"] {
         assert!(reason.contains(part), "{reason}");
+    }
+}
+
+/// The prompts of the shipped actions are as short as those of the phases, in the state that a task begins with.
+#[test]
+fn the_prompt_of_every_shipped_action_is_short() {
+    for workflow in ["skill-tuning", "ccw-loop"] {
+        let world = World::ready();
+        world.orch(&["new", "t", "--workflow", workflow]).succeeds();
+        let workspace = looks::open(&world);
+        let sight = workspace.look(&workspace.task("t").expect("a task")).expect("looked at");
+        assert!(!sight.workflow().actions.is_empty());
+        for action in &sight.workflow().actions {
+            let prompt = drive::prompt(&workspace, &sight, Some((&action.name, 1)), SchemaForm::Compact);
+            assert!(prompt.len() < PROMPT, "{workflow} {}: {} bytes", action.name, prompt.len());
+            assert!(prompt.contains("$ORCH_RESULT") && !prompt.contains("<dir>"), "{prompt}");
+        }
     }
 }
