@@ -262,6 +262,7 @@ fn a_suggestion_on_the_wire() {
           "effect": "moves to codegen without a review"
         }
       ],
+      "question": null,
       "moves": [],
       "evidence": [],
       "waived": [],
