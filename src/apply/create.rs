@@ -6,7 +6,9 @@ use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::scan::io_error;
+use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
+use std::path::{Path, PathBuf};
 
 /// A task that was created or adopted.
 pub struct Created {
@@ -18,12 +20,26 @@ pub struct Created {
     pub applied: Applied,
 }
 
+/// What is said about a task when it is created.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NewTask<'a> {
+    /// The workflow; by default that of the root.
+    pub workflow: Option<&'a str>,
+    /// The title.
+    pub title: Option<&'a str>,
+    /// The text of the artifact `brief`.
+    pub brief: Option<&'a str>,
+}
+
+/// The artifact that `orch new` writes.
+const BRIEF: &str = "brief";
+
 impl Writer<'_> {
     /// Creates the task `id`, or adopts a directory with artifacts unchanged. Returns an error if no root
-    /// permits the task, it already exists, or the commit is not possible now.
-    pub fn create(&self, id: &TaskId, workflow: Option<&str>, title: Option<&str>) -> Result<Created, Error> {
+    /// permits the task, it already exists, it has another brief, or the commit is not possible now.
+    pub fn create(&self, id: &TaskId, new: &NewTask<'_>) -> Result<Created, Error> {
         let mut task = self.workspace.place_for(id).ok_or_else(|| self.no_place(id))?;
-        if let Some(name) = workflow {
+        if let Some(name) = new.workflow {
             self.workspace.workflow(name)?;
             task.workflow = WorkflowName::new(name)
                 .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
@@ -42,16 +58,41 @@ impl Writer<'_> {
         self.workspace.refuse_elsewhere(&task.directory)?;
         let adopted = self.workspace.task_at(&task.directory)?.is_some();
         let directory = task.directory.under(&self.workspace.root);
+        let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
+        if adopted {
+            refuse_existing(&self.workspace.look(&task)?)?;
+        }
         std::fs::create_dir_all(&directory).map_err(|source| io_error(&directory, source))?;
+        let written = brief.map(|(path, text)| write_brief(&path, text)).transpose()?.flatten();
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
-            if !judged.untracked {
-                let message = format!("task `{}` already exists", judged.task.id);
-                let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
-                return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
+            refuse_existing(judged)?;
+            Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, new.title, &self.stamp())?]))
+        });
+        match outcomes.and_then(first_applied) {
+            Ok(applied) => Ok(Created { task, adopted, applied }),
+            Err(error) => {
+                // A brief without its task would be left behind as an untracked task.
+                if let Some(path) = written {
+                    let _ = std::fs::remove_file(path);
+                }
+                Err(error)
             }
-            Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, title, &self.stamp())?]))
-        })?;
-        Ok(Created { task, adopted, applied: first_applied(outcomes)? })
+        }
+    }
+
+    /// Where the brief of a task belongs. Returns an error if the workflow declares no artifact for it.
+    fn brief_path(&self, task: &TaskRef) -> Result<PathBuf, Error> {
+        let loaded = self.workspace.workflow(task.workflow.as_str())?;
+        let workflow = &loaded.usable()?.workflow;
+        let artifact = workflow.artifacts.iter().find(|artifact| artifact.name.as_str() == BRIEF);
+        let path =
+            artifact.filter(|artifact| !artifact.is_glob()).and_then(|artifact| artifact.paths.first());
+        let Some(path) = path else {
+            let message = format!("workflow `{}` has no artifact `{BRIEF}` with a plain path", workflow.name);
+            return Err(Error::new(Code::NoBrief, message));
+        };
+        let path = task.directory.join(path).map_err(|error| Error::new(Code::BadPath, error.to_string()))?;
+        Ok(path.under(&self.workspace.root))
     }
 
     /// The first step of an untracked task, in the phase that a foreign state names or else the initial one.
@@ -93,4 +134,34 @@ impl Writer<'_> {
             .hint("add a [[root]] to orch.toml, or choose another id")
             .into()
     }
+}
+
+/// Returns an error if the task has a record on this branch.
+fn refuse_existing(judged: &Sight) -> Result<(), Error> {
+    if judged.untracked {
+        return Ok(());
+    }
+    let message = format!("task `{}` already exists", judged.task.id);
+    let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
+    Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into())
+}
+
+/// Writes the brief, and returns its path if it was not there. Returns an error if the path holds anything
+/// else.
+fn write_brief(path: &Path, text: &str) -> Result<Option<PathBuf>, Error> {
+    let text = format!("{}\n", text.trim_end());
+    if std::fs::symlink_metadata(path).is_ok() {
+        if durable::read_regular(path).is_some_and(|present| present == text.as_bytes()) {
+            return Ok(None);
+        }
+        let message = format!("{} is there already, with another text", path.display());
+        return Err(
+            Error::new(Code::BriefExists, message).with_hint("edit it, and leave --brief out".to_owned())
+        );
+    }
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
+    }
+    durable::write_atomic(path, text.as_bytes())?;
+    Ok(Some(path.to_owned()))
 }

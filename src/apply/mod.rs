@@ -17,7 +17,7 @@ mod ruled;
 mod suggestion;
 
 pub use advance::{AdvancePlan, Applied, AppliedStep, TaskOutcome};
-pub use create::Created;
+pub use create::{Created, NewTask};
 pub use merge_driver::DRIVER;
 pub use orders::Order;
 pub use recover::Recovered;

@@ -131,7 +131,7 @@ fn report(failure: &Failure, context: &Context, ui: &Ui) {
     let (message, hint) = (error.located(), error.hint());
     if context.global.json {
         // If stdout is closed, nothing can be printed; the exit code still reports the failure.
-        let _ = ui.answer(&view::pretty(&view::ErrorView::new(error.code(), message, hint)));
+        let _ = ui.document(&view::ErrorView::new(error.code(), message, hint));
         return;
     }
     ui.problem(&format!("{} {message}", ui.paint_status.paint(Style::Bad, "error:")));
@@ -149,11 +149,7 @@ fn usage(error: &clap::Error, json: bool, no_color: bool) -> u8 {
     if json {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let _ = ui.answer(&view::pretty(&view::ErrorView::new(
-            Code::Usage,
-            message,
-            Some("orch --help".to_owned()),
-        )));
+        let _ = ui.document(&view::ErrorView::new(Code::Usage, message, Some("orch --help".to_owned())));
     } else {
         ui.problem(&error.to_string());
     }

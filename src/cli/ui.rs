@@ -1,6 +1,6 @@
 //! All output: answers go to stdout, status and hints to stderr. No other module prints.
 
-use crate::view::Paint;
+use crate::view::{JsonDocument, Paint, line, pretty};
 use console::Term;
 use std::io::{self, Write};
 
@@ -73,6 +73,12 @@ impl Ui {
         out.flush()
     }
 
+    /// Prints a JSON document as the answer: indented on a terminal, else on one line. Returns an error as
+    /// [`Ui::answer`] does.
+    pub fn document(&self, document: &impl JsonDocument) -> io::Result<()> {
+        self.answer(&if self.width > 0 { pretty(document) } else { line(document) })
+    }
+
     /// Shows progress in a line that the next output overwrites. Does nothing unless stderr is a terminal.
     pub fn passing(&self, text: &str) {
         if self.live {
@@ -87,6 +93,11 @@ impl Ui {
         if self.live {
             let _ = write!(io::stderr().lock(), "\r\u{1b}[2K");
         }
+    }
+
+    /// All of stdin. Returns an error if it cannot be read, or is not UTF-8.
+    pub fn input(&self) -> io::Result<String> {
+        io::read_to_string(io::stdin().lock())
     }
 
     /// Prompts for a line and returns it trimmed; `None` at the end of input.

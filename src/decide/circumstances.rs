@@ -4,9 +4,9 @@
 
 use super::decision::is_order;
 use super::judge::choice;
-use super::{Choice, Decision, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
-use crate::base::{Code, Diagnostic, Digest, RepoPath, command};
-use crate::workflow::{Owner, Workflow};
+use super::{Choice, Decision, ExpectState, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
+use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
+use crate::workflow::{Owner, Workflow, is_tree_name};
 
 /// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct Circumstances<'a> {
     pub last_run: &'a LastRun,
     /// The short id of the commit that had these bytes at a path of the repository, if git has one.
     pub remembered: &'a dyn Fn(&RepoPath, Digest) -> Option<String>,
+    /// Whether there is a file at a path of the repository.
+    pub is_file: &'a dyn Fn(&RepoPath) -> bool,
 }
 
 /// The status of the last run of a task, according to its record.
@@ -110,6 +112,9 @@ pub fn conclude(
         decision.options.clear();
     }
     decision.options.splice(0..0, restores);
+    if !circumstances.past {
+        note_misplaced(facts, &mut decision, circumstances);
+    }
     // Do not offer to start a run that is in progress or has stalled.
     let is_open =
         !circumstances.past && !circumstances.untracked && matches!(runner, None | Some(Runner::Interrupted));
@@ -141,6 +146,24 @@ fn runner(
             seen.contains(&now).then(|| Runner::Stalled(why.clone()))
         }
         _ => None,
+    }
+}
+
+/// Notes every missing file that is in a directory above the task, as if its path were relative to that.
+fn note_misplaced(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
+    let expects = decision.expects.iter_mut().filter(|expected| expected.state == ExpectState::Missing);
+    for expected in expects.filter(|expected| !is_tree_name(&expected.path)) {
+        let Ok(wanted) = facts.directory.join(&expected.path) else { continue };
+        let above = std::iter::successors(facts.directory.parent(), RepoPath::parent);
+        let found = above
+            .filter_map(|directory| directory.join(&expected.path).ok())
+            .find(|path| *path != wanted && (circumstances.is_file)(path));
+        if let Some(found) = found {
+            let message = format!("the file is not in the task; `{}` belongs at {wanted}", expected.artifact);
+            let hint = command(&["mv", found.as_str(), wanted.as_str()]);
+            let finding = Diagnostic::warning(Code::ArtifactMisplaced, message).at(Place::file(&found));
+            expected.problems.push(finding.hint(hint));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
+use super::SendBack;
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
 };
@@ -31,8 +32,11 @@ pub struct Decision {
     pub rule: Option<RuleId>,
     /// Every rule of the phase that was tried, in document order.
     pub tried: Vec<Tried>,
-    /// The needs of the phase, as they are now.
+    /// The files to read in this phase, as they are now: its needs, what it reads besides, and the verdicts
+    /// that sent the task back to it.
     pub inputs: Vec<Evidence>,
+    /// The step that sent the task back to the phase, if one did.
+    pub sent_back: Option<SendBack>,
     /// The artifacts that the decision rests on.
     pub evidence: Vec<Evidence>,
     /// What has to be written, corrected or rewritten next.
@@ -41,6 +45,8 @@ pub struct Decision {
     pub moves: Vec<Move>,
     /// Commands that a person or an agent may choose.
     pub options: Vec<Choice>,
+    /// The question that a person is asked, if any.
+    pub question: Option<Question>,
     /// Artifacts whose absence a person has accepted.
     pub waived: Vec<ArtifactName>,
     /// The derived facts of every artifact.
@@ -248,10 +254,32 @@ pub struct Derived {
     /// Why the artifact is not fresh, in words; `None` if it is.
     pub stale_because: Option<String>,
     /// What the artifact says it judged.
-    pub of: BTreeMap<String, Option<Digest>>,
+    pub of: BTreeMap<String, NamedVersion>,
     /// For an artifact that is committed code: the commits and files since the last recorded step; null if
     /// they are unknown.
     pub tree: Option<Arc<Value>>,
+}
+
+/// The version of an artifact that a report says it judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedVersion {
+    /// The artifact with this digest.
+    Digest(Digest),
+    /// No artifact: it was absent.
+    Absent,
+    /// A value that is not a digest, or several files of the report that disagree.
+    Unreadable,
+}
+
+impl NamedVersion {
+    /// The digest, if it is one.
+    #[must_use]
+    pub fn digest(self) -> Option<Digest> {
+        match self {
+            Self::Digest(digest) => Some(digest),
+            Self::Absent | Self::Unreadable => None,
+        }
+    }
 }
 
 /// A file of an artifact that counts.
@@ -373,6 +401,34 @@ pub struct Choice {
 #[must_use]
 pub fn is_order(id: &str) -> bool {
     matches!(id, "override" | "again" | "rollback" | "reopen" | "confirm")
+}
+
+/// A question to a person, with what may be answered now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The question.
+    pub title: String,
+    /// The fields that an answer may set.
+    pub fields: Vec<QuestionField>,
+}
+
+/// A field that an answer may set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionField {
+    /// The JSON pointer into the state.
+    pub pointer: String,
+    /// The values to choose from; for a list, those of its items. `None` if any value is allowed.
+    pub options: Option<Vec<Value>>,
+    /// The value that a run without a person takes.
+    pub default: Option<Value>,
+}
+
+impl QuestionField {
+    /// The key of the field in `orch answer`.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.pointer.trim_start_matches('/').replace('/', ".")
+    }
 }
 
 impl Kind {

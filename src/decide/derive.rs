@@ -3,7 +3,7 @@
 //!
 //! Only content decides, never a modification time, so a fresh clone behaves like the original.
 
-use super::{Derived, DerivedFile, Evidence, Facts, FileFact, State};
+use super::{Derived, DerivedFile, Evidence, Facts, FileFact, NamedVersion, State};
 use crate::base::{ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath};
 use crate::workflow::{Artifact, TreeScope, Workflow};
 use serde_json::Value;
@@ -162,19 +162,30 @@ fn digest_of(files: &[&FileFact]) -> Option<Digest> {
 }
 
 /// The `of` maps of all files. If two files name different digests for one artifact, none of them counts.
-fn judged_by(files: &[&FileFact]) -> BTreeMap<String, Option<Digest>> {
-    let mut all: BTreeMap<String, Option<Digest>> = BTreeMap::new();
-    for (name, digest) in files.iter().filter_map(|file| judged(file)).flatten() {
-        all.entry(name).and_modify(|known| *known = known.filter(|_| *known == digest)).or_insert(digest);
+fn judged_by(files: &[&FileFact]) -> BTreeMap<String, NamedVersion> {
+    let mut all: BTreeMap<String, NamedVersion> = BTreeMap::new();
+    for (name, version) in files.iter().filter_map(|file| judged(file)).flatten() {
+        let disagrees = |known: &mut NamedVersion| {
+            if *known != version {
+                *known = NamedVersion::Unreadable;
+            }
+        };
+        all.entry(name).and_modify(disagrees).or_insert(version);
     }
     all
 }
 
-/// The `of` map of a report: what it says it judged. A value that is not a digest never matches.
-fn judged(file: &FileFact) -> Option<Vec<(String, Option<Digest>)>> {
+/// The `of` map of a report: what it says it judged. Null stands for an absent artifact; any other value that
+/// is not a digest never matches.
+fn judged(file: &FileFact) -> Option<Vec<(String, NamedVersion)>> {
     let data = file.data.as_deref()?;
     let of = data.get("of").or_else(|| data.get("front_matter")?.get("of"))?.as_object()?;
-    Some(of.iter().map(|(name, digest)| (name.clone(), digest.as_str().and_then(Digest::parse))).collect())
+    let version = |value: &Value| match value {
+        Value::Null => NamedVersion::Absent,
+        Value::String(text) => Digest::parse(text).map_or(NamedVersion::Unreadable, NamedVersion::Digest),
+        _ => NamedVersion::Unreadable,
+    };
+    Some(of.iter().map(|(name, value)| (name.clone(), version(value))).collect())
 }
 
 fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, derived: &mut Derived) {
@@ -190,15 +201,20 @@ fn derive_freshness(workflow: &Workflow, state: &State, present: &Present<'_>, d
     derived.fresh = derived.stale_because.is_none();
 }
 
-/// Why an entry of an `of` map is outdated; `None` if it matches the present digest.
-fn outdated_because(present: &Present<'_>, name: &str, judged: Option<Digest>) -> Option<String> {
-    match present.get(name) {
-        None => Some(format!("`of` names `{name}`, which is not in the workflow")),
-        Some((present, tree)) if judged.is_none() || *present != judged => Some(match tree {
+/// Why an entry of an `of` map is outdated; `None` if it matches what is present.
+fn outdated_because(present: &Present<'_>, name: &str, judged: NamedVersion) -> Option<String> {
+    let Some((present, tree)) = present.get(name) else {
+        return Some(format!("`of` names `{name}`, which is not in the workflow"));
+    };
+    match judged {
+        NamedVersion::Digest(digest) if *present == Some(digest) => None,
+        NamedVersion::Absent if present.is_none() => None,
+        NamedVersion::Absent => Some(format!("there was no `{name}` when it judged, and now there is one")),
+        NamedVersion::Unreadable => Some(format!("`of` does not name one version of `{name}`")),
+        NamedVersion::Digest(_) => Some(match tree {
             Some(scope) => format!("it judged an earlier version of `{name}`: {scope} changed since"),
             None => format!("it judged another version of `{name}`"),
         }),
-        Some(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::derive::look;
 use super::judge::{Judge, choice};
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
-use super::{BrokenNeed, Choice, Decision, Facts, Recorded, State, Verdict, expect};
+use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, SendBack, State, Verdict, expect};
 use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, Place, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
 
@@ -109,10 +109,12 @@ fn broken(
         rule: None,
         tried: Vec::new(),
         inputs: Vec::new(),
+        sent_back: None,
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
         options,
+        question: None,
         waived: Vec::new(),
         artifacts: Vec::new(),
         lost: Vec::new(),
@@ -150,6 +152,7 @@ impl Judge<'_> {
         let attempt = self.state.attempt(&self.phase.id).max(1);
         let scope =
             TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
+        let sent_back = self.sent_back(&scope);
         let mut decision = Decision {
             task: self.facts.task.clone(),
             workflow: self.workflow.name.clone(),
@@ -161,11 +164,13 @@ impl Judge<'_> {
             reason: String::new(),
             rule: None,
             tried: Vec::new(),
-            inputs: self.evidence(&self.phase.needs),
+            inputs: self.inputs(sent_back.as_ref()),
+            sent_back,
             evidence: Vec::new(),
             expects: Vec::new(),
             moves: Vec::new(),
             options: Vec::new(),
+            question: None,
             waived: self.state.waived.keys().cloned().collect(),
             artifacts: self.seen.iter().map(|seen| seen.derived.clone()).collect(),
             lost: Vec::new(),
@@ -187,6 +192,19 @@ impl Judge<'_> {
             None => expect::nothing_fired(self, &mut decision),
         }
         decision
+    }
+
+    /// The files to read in the phase: its needs, then what it reads besides, then the verdicts that sent the
+    /// task back.
+    fn inputs(&self, sent_back: Option<&SendBack>) -> Vec<Evidence> {
+        let mut names: Vec<ArtifactName> =
+            self.phase.needs.iter().chain(&self.phase.reads).cloned().collect();
+        for verdict in sent_back.iter().flat_map(|sent_back| &sent_back.verdicts) {
+            if !names.contains(verdict) {
+                names.push(verdict.clone());
+            }
+        }
+        names.iter().flat_map(|name| self.evidence(std::slice::from_ref(name))).collect()
     }
 
     fn finished(&self, decision: &mut Decision) {

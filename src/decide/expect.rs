@@ -4,9 +4,13 @@ use super::derive::SeenArtifact;
 use super::judge::{Judge, choice};
 use super::order::onward;
 use super::rules::{join, saw};
-use super::{BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Ruling, Truth, Verdict};
+use super::{
+    BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Question, QuestionField, Ruling,
+    Truth, Verdict,
+};
 use crate::base::{ActionName, ArtifactName, Digest};
 use crate::workflow::{Outcome, Owner, Rule};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// No rule fired: names the outputs of the phase that are missing, invalid or stale.
@@ -127,7 +131,7 @@ fn expectation(
         schema: artifact.schema.as_ref().map(|schema| schema.name.clone()),
         state,
         because,
-        of: judged(judge, name),
+        of: if artifact.format.names_judged() { judged(judge, name) } else { BTreeMap::new() },
         problems: seen.files.iter().flat_map(|file| file.problems.iter().cloned()).collect(),
     })
 }
@@ -266,14 +270,26 @@ impl Judge<'_> {
         }
     }
 
-    /// The command that answers the question of a rule, if the rule asks one.
+    /// The question of a rule, if the rule asks one, and the command that answers it.
     fn ask_options(&self, decision: &mut Decision) {
         let rule = self.workflow.rules.iter().find(|rule| decision.rule.as_ref() == Some(&rule.id));
         let Some(ask) = rule.and_then(|rule| self.workflow.ask(rule.ask.as_deref()?)) else { return };
-        let keys = ask.writes.iter().map(|pointer| format!("{}=VALUE", pointer[1..].replace('/', ".")));
+        let values = |guards| super::offers(self.workflow, self.state, self.facts, guards);
+        let (options, defaults) = (values(&ask.options), values(&ask.default));
+        let at = |values: &[(String, Value)], pointer: &String| {
+            values.iter().find(|(known, _)| known == pointer).map(|(_, value)| value.clone())
+        };
+        let field = |pointer: &String| QuestionField {
+            pointer: pointer.clone(),
+            options: at(&options, pointer).and_then(|values| values.as_array().cloned()),
+            default: at(&defaults, pointer),
+        };
+        let fields: Vec<QuestionField> = ask.writes.iter().map(field).collect();
+        let keys = fields.iter().map(|field| format!("{}=VALUE", field.key()));
         let argv = ["orch", "answer", self.facts.task.as_str()].map(str::to_owned).into_iter().chain(keys);
         let effect = format!("answer: {}", ask.title);
         decision.options.push(Choice { id: "answer", argv: argv.collect(), by: Owner::Human, effect });
+        decision.question = Some(Question { title: ask.title.clone(), fields });
     }
 
     /// The actions that a person may pick, each as a command.

@@ -29,6 +29,7 @@ mod rules;
 mod ruling;
 mod run;
 mod scope;
+mod send_back;
 mod settle;
 mod state;
 mod state_document;
@@ -39,7 +40,8 @@ pub use circumstances::{Circumstances, Judgement, LastRun, Runner, conclude, jud
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, Kind, Mode, Move, Transition, Tried, Truth, Verdict, is_order,
+    GuardPart, Kind, Mode, Move, NamedVersion, Question, QuestionField, Transition, Tried, Truth, Verdict,
+    is_order,
 };
 pub use derive::derive;
 pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};
@@ -58,6 +60,7 @@ pub use run::{
     Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
     RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
+pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
     Actor, ActorKind, ActorStatus, By, ERRORS_WINDOW, HISTORY_WINDOW, HistoryEntry, Recorded, RunRecord,

@@ -177,7 +177,11 @@ impl Judge<'_> {
         if !unmet.is_empty() {
             let last_consistent = self.last_consistent();
             let verdict = Verdict::Inconsistent { phase: to.clone(), broken: unmet, last_consistent };
-            return Fired { rule, verdict, reason: rule.because.clone() };
+            let reason = match self.exhausted(to) {
+                Some(attempts) => format!("{} (`{to}` has been attempted {attempts} times)", rule.because),
+                None => rule.because.clone(),
+            };
+            return Fired { rule, verdict, reason };
         }
         let is_back = self.workflow.position(to) <= self.workflow.position(&self.phase.id);
         let transition = Transition {
@@ -260,7 +264,7 @@ impl Judge<'_> {
         if let Some(first) = fired.filter(|_| unmet.is_empty()) {
             unmet.push(format!("rule `{}` comes first", first.rule.id));
         }
-        if let Some(attempts) = self.exhausted(to).filter(|_| unmet.is_empty()) {
+        if let Some(attempts) = self.exhausted(to).filter(|_| held.result == Ok(true)) {
             unmet.push(format!("`{to}` has been attempted {attempts} times: a person decides"));
         }
         decision.moves.push(Move { to: to.clone(), rule: rule.id.clone(), allowed: unmet.is_empty(), unmet });

@@ -113,6 +113,12 @@ impl<'a> TaskScope<'a> {
         settle(value, path, 2)
     }
 
+    /// The value of a named fact of an artifact; `None` if the artifact is not valid, or has no such fact, or
+    /// the fact cannot be computed.
+    pub(super) fn fact_of(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<Value> {
+        self.fact(seen, name).filter(|_| seen.derived.holds())?.as_ref().ok().cloned()
+    }
+
     fn fact(&self, seen: &SeenArtifact<'_>, name: &str) -> Option<&Result<Value, Reason>> {
         let artifacts = &self.workflow.artifacts;
         let artifact = artifacts.iter().position(|artifact| artifact.name == seen.derived.name)?;

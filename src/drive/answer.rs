@@ -3,15 +3,15 @@
 use super::{refuse_untracked, state_of};
 use crate::apply::{Applied, Writer, first_applied};
 use crate::base::{ActionName, Code, Reason, command};
-use crate::decide::{self, Settled, Step, Transition, Verdict, data_of, patch};
+use crate::decide::{self, Question, Settled, Step, Transition, Verdict, data_of, patch};
 use crate::survey::{Error, Sight, TaskRef};
-use crate::workflow::Ask;
+use crate::workflow::is_list;
 use serde_json::{Map, Value};
 
 /// What a person is asked.
 pub enum Standstill<'a> {
-    /// A question, with the options for each JSON pointer.
-    Question(&'a Ask, Vec<(String, Value)>),
+    /// A question.
+    Question(&'a Question),
     /// A choice between these actions.
     Pick(Vec<ActionName>),
 }
@@ -42,9 +42,7 @@ pub fn standstill(judged: &Sight) -> Option<Standstill<'_>> {
     if let Verdict::Choose(actions) = &judged.decision.verdict {
         return Some(Standstill::Pick(actions.clone()));
     }
-    let (workflow, state, facts) = (judged.workflow(), judged.state()?, &judged.observed.facts);
-    let (_, ask) = decide::asked(workflow, state, facts)?;
-    Some(Standstill::Question(ask, decide::offers(workflow, state, facts, &ask.options)))
+    judged.decision.question.as_ref().map(Standstill::Question)
 }
 
 /// Records a person's answer. Returns an error if nothing is asked, or the question or the state schema
@@ -89,8 +87,9 @@ pub(super) fn own_step(
     }
 }
 
-/// The transition that an answer makes. A value is parsed as JSON if possible, and is a string otherwise.
-fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Transition, Reason> {
+/// The transition that an answer makes. The value of a list is JSON, or its items separated by commas. Any other
+/// value is parsed as JSON if possible, and is a string otherwise.
+pub(super) fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Transition, Reason> {
     let workflow = judged.workflow();
     let state = judged.state().ok_or("the state cannot be read")?;
     let facts = &judged.observed.facts;
@@ -102,7 +101,17 @@ fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Tr
         let action = ActionName::new(answer.value.trim()).map_err(|error| error.to_string())?;
         return decide::pick(workflow, state, facts, &action, &reason);
     }
-    let as_json = |answer: &Asked| serde_json::from_str::<Value>(&answer.value).ok();
+    let shape = |answer: &Asked| {
+        let pointer = format!("/{}", answer.key.trim_start_matches('/').replace('.', "/"));
+        workflow.state.field(&pointer)
+    };
+    let as_json = |answer: &Asked| {
+        let value = serde_json::from_str::<Value>(&answer.value).ok();
+        match shape(answer).is_some_and(|field| is_list(&field)) {
+            true => Some(value.filter(Value::is_array).unwrap_or_else(|| items(&answer.value))),
+            false => value,
+        }
+    };
     let updates = |texts: &[bool]| -> Map<String, Value> {
         let value = |(answer, text): (&Asked, &bool)| {
             let value = as_json(answer).filter(|value| !*text && !value.is_null());
@@ -123,4 +132,13 @@ fn answered(writer: &Writer<'_>, judged: &Sight, answers: &[Asked]) -> Result<Tr
         .find_map(|at| attempt(&(0..answers.len()).map(|other| other == at).collect::<Vec<_>>()).ok())
         .filter(|_| first.is_err())
         .map_or(first, Ok)
+}
+
+/// The items of a list that is written with commas; each is JSON if it is a number, and a string otherwise.
+fn items(text: &str) -> Value {
+    let item = |text: &str| match serde_json::from_str::<Value>(text) {
+        Ok(number @ Value::Number(_)) => number,
+        _ => Value::from(text),
+    };
+    text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(item).collect()
 }

@@ -1,8 +1,10 @@
 //! An attended run: when it waits for an answer, the attendant is asked, and the run continues.
 
+use super::answer::answered;
 use super::runs::overrule;
 use super::{Asked, Happened, RunEnd, RunOptions, StopFlag, answer, run};
 use crate::apply::{Applied, Writer};
+use crate::base::Reason;
 use crate::decide::{Ending, Mode};
 use crate::survey::{Error, Sight, TaskRef};
 
@@ -17,8 +19,13 @@ pub trait Attendant {
     /// The run has returned, with or without an error: no executor is running.
     fn rests(&mut self);
 
-    /// Answers the question that the task waits for. `None` ends the attended run.
-    fn answers(&mut self, judged: &Sight) -> Option<Vec<Asked>>;
+    /// Answers the question that the task waits for. `None` ends the attended run. `fits` returns why answers
+    /// would be refused.
+    fn answers(
+        &mut self,
+        judged: &Sight,
+        fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
+    ) -> Option<Vec<Asked>>;
 
     /// Receives the transition that recorded the answer, or why it was refused.
     fn answered(&mut self, outcome: &Result<Applied, Error>);
@@ -43,7 +50,9 @@ pub fn run_attended(
         attendant.rests();
         let mut end = ended?;
         let asks = end.ending == Ending::Waiting && options.mode != Some(Mode::Auto);
-        let Some(answers) = asks.then(|| attendant.answers(&end.judged)).flatten() else { return Ok(end) };
+        let judged = &end.judged;
+        let fits = |answers: &[Asked]| answered(writer, judged, answers).map(drop);
+        let Some(answers) = asks.then(|| attendant.answers(judged, &fits)).flatten() else { return Ok(end) };
         if overrule(writer, &mut end)? {
             return Ok(end);
         }

@@ -3,13 +3,11 @@
 use super::driver::{Drive, case, not_started};
 use super::{Happened, Tell, executor_for};
 use crate::base::{Code, Diagnostic, Period};
-use crate::decide::{self, ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
+use crate::decide::{ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
 use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
 use crate::scan::io_error;
 use crate::survey::{Error, Sight};
 use crate::view;
-use crate::workflow::{Action, Workflow};
-use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -64,7 +62,7 @@ impl Drive<'_> {
             argv: config.command,
             directory: self.writer.workspace.root.clone(),
             environment: self.environment(judged, work, name)?,
-            prompt: self.prompt(judged, work)?,
+            prompt: self.prompt(judged, work),
             times,
             grace: config.grace,
             log: self.files.log(name),
@@ -188,14 +186,9 @@ impl Drive<'_> {
     }
 
     /// The text on the standard input of an executor.
-    fn prompt(&self, judged: &Sight, work: &Work) -> Result<String, Error> {
-        let subject = self.writer.workspace.subject(judged, None);
-        let Some(action) = work.action().and_then(|name| subject.workflow.action(name)) else {
-            return Ok(view::prompt(&subject));
-        };
-        let shown = shown(subject.workflow, action, judged);
-        let state = judged.task.state_path();
-        Ok(view::action_prompt(&subject, action, &shown, &state, work.attempt))
+    fn prompt(&self, judged: &Sight, work: &Work) -> String {
+        let action = work.action().map(|name| (name, work.attempt));
+        super::prompt(self.writer.workspace, judged, action, view::SchemaForm::Compact)
     }
 }
 
@@ -208,17 +201,4 @@ fn notes(performed: &Performed, name: &str, tell: &mut Tell<'_>) {
         let message = format!("cannot write the log {name}.log: {fault}");
         tell(&Happened::Note(&Diagnostic::warning(Code::RunLog, message)));
     }
-}
-
-/// The parts of the state that a prompt shows, each with its JSON pointer.
-fn shown(workflow: &Workflow, action: &Action, judged: &Sight) -> Vec<(String, Value)> {
-    let Some(state) = judged.state() else { return Vec::new() };
-    let mut whole = decide::document(state, &workflow.phase_key);
-    if let Value::Object(members) = &mut whole {
-        members.extend(decide::data_of(workflow, state));
-    }
-    let mut pointers: Vec<&String> = workflow.show.iter().chain(&action.show).collect();
-    pointers.dedup();
-    let found = |pointer: &&String| Some(((*pointer).clone(), whole.pointer(pointer)?.clone()));
-    pointers.iter().filter_map(found).collect()
 }

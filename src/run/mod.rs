@@ -5,6 +5,7 @@
 //! an executor starts and after it ends, so that a killed run continues after its last recorded step.
 
 mod document;
+mod editor;
 mod executor;
 mod files;
 mod group;
@@ -18,6 +19,7 @@ mod record;
 mod trial;
 
 pub use crate::decide::ControlRequest;
+pub use editor::edit;
 pub use executor::{Executor, Performed};
 pub use files::{Control, ControlOutcome, Lock, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers};

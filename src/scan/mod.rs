@@ -18,7 +18,7 @@ pub(crate) use error::{io_error, refusal};
 pub use files::FileSet;
 pub use matcher::Matcher;
 pub use observe::{LogEnd, Observed, ObservedFile, ObservedLog, ReadLimits, StateFile, observe};
-pub use read::{ReadResult, conflict, parse_json, read};
+pub use read::{ReadResult, conflict, locate, parse_json, read};
 pub use regular::{append_regular, open_regular, touch_regular};
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, WorkDir};

@@ -54,6 +54,8 @@ pub struct Caller {
     pub process: Option<u32>,
     /// `PATH`, in which executors are searched.
     pub path: Option<String>,
+    /// The editor of the person: `VISUAL`, else `EDITOR`.
+    pub editor: Option<String>,
     /// The source of the times in records.
     pub clock: Clock,
     /// The environment variables of git.
@@ -94,9 +96,11 @@ impl Caller {
         };
         let task = variable("ORCH_TASK").and_then(|id| TaskId::new(id.trim()).ok());
         let path = variable("PATH");
+        let set = |name| variable(name).filter(|value| !value.trim().is_empty());
+        let editor = set("VISUAL").or_else(|| set("EDITOR"));
         let (at_terminal, process) = (false, None);
         let environment = Environment::read(variable);
-        Self { kind, name, task, at_terminal, process, path, clock, environment }
+        Self { kind, name, task, at_terminal, process, path, editor, clock, environment }
     }
 
     /// The stamp of a record made now for the caller. `identity` is the name from git.

@@ -328,7 +328,9 @@ impl Workspace {
             let found = found.map_err(|error| fault.replace(Some(error))).ok().flatten();
             found.map(|commit| commit.short())
         };
-        let found = judged(&Circumstances { untracked, past, last_run, remembered: &remembered });
+        let is_file = |path: &RepoPath| path.under(&self.root).is_file();
+        let found =
+            judged(&Circumstances { untracked, past, last_run, remembered: &remembered, is_file: &is_file });
         (found, fault.into_inner())
     }
 

@@ -1,10 +1,12 @@
 //! The input of the views, made of an evaluated task.
 
 use super::{At, Error, Sight, TaskRef, Workspace};
-use crate::base::Digest;
-use crate::decide::Runner;
-use crate::store::Head;
+use crate::base::{Digest, Place};
+use crate::decide::{QuotedIssue, Runner};
+use crate::scan::locate;
+use crate::store::{Head, durable};
 use crate::view::{self, Repository, Subject};
+use std::path::PathBuf;
 
 impl Workspace {
     /// The repository as outputs describe it.
@@ -26,6 +28,15 @@ impl Workspace {
         }
     }
 
+    /// A path for a short-lived file of a command: in `.git/orch`, or outside git at the root.
+    #[must_use]
+    pub fn scratch(&self, name: &str) -> PathBuf {
+        match &self.store {
+            Some(store) => store.own(name),
+            None => self.root.join(format!("{}-{name}", durable::TEMPORARY)),
+        }
+    }
+
     /// The subject of a view. `committed` is the commit that last changed the log.
     pub fn subject<'a>(&'a self, judged: &'a Sight, committed: Option<Digest>) -> Subject<'a> {
         Subject {
@@ -37,6 +48,7 @@ impl Workspace {
             committed: committed.map(|commit| commit.to_string()),
             unmoved_since: judged.state().and_then(|state| state.updated_at),
             system_dir: self.system_directory(),
+            issue_places: issue_places(judged),
             runner: judged.runner.as_ref().and_then(|runner| match runner {
                 Runner::Running => Some(view::RunnerView::Running),
                 Runner::Stalled(why) => Some(view::RunnerView::Stalled(why)),
@@ -80,4 +92,17 @@ impl Workspace {
             let _ = store.last_changes(&paths);
         }
     }
+}
+
+/// The place in its file of each issue that the decision quotes.
+fn issue_places(judged: &Sight) -> Vec<Place> {
+    let place = |issue: &QuotedIssue| -> Option<Place> {
+        let path = judged.task.directory.join(&issue.path).ok()?;
+        let file = judged.observed.files.iter().find(|file| file.path == path)?;
+        let format = judged.workflow().artifact(&issue.artifact)?.format;
+        let text = std::str::from_utf8(&file.bytes).ok()?;
+        Some(locate(format, &path, text, issue.pointer.as_deref()?, None))
+    };
+    let issues = judged.decision.sent_back.iter().flat_map(|sent_back| &sent_back.issues);
+    issues.map(|issue| place(issue).unwrap_or_default()).collect()
 }

@@ -27,11 +27,7 @@ pub fn action_prompt(
     out.push_str(&format!("- directory `{}/`\n", one_line(subject.directory.as_str())));
     out.push_str(&format!("- why now: {}\n", one_line(&decision.reason)));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
-    if let Some(text) = action.prompt.as_deref().and_then(|name| subject.system.agent(name)) {
-        out.push_str("\n## Instructions\n\n");
-        out.push_str(text.trim());
-        out.push('\n');
-    }
+    out.push_str(&super::instructions::section(subject, action.prompt.as_deref()));
     out.push_str("\n## State\n\n");
     for (pointer, value) in shown {
         out.push_str(&format!("`{}`:\n\n", one_line(pointer)));

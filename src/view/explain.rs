@@ -406,7 +406,9 @@ fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
         changed: derived.changed,
         digest: derived.digest.map(|digest| digest.to_string()),
         stale_because: derived.stale_because.clone(),
-        of: derived.of.iter().map(|(name, digest)| (name.clone(), digest.map(|d| d.to_string()))).collect(),
+        of: (derived.of.iter())
+            .map(|(name, version)| (name.clone(), version.digest().map(|digest| digest.to_string())))
+            .collect(),
         tree: scope(subject, &derived.name).map(|scope| tree_facts(scope, derived)),
     }
 }

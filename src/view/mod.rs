@@ -8,11 +8,14 @@
 mod action_prompt;
 mod answer;
 mod audit;
+mod brief;
 mod code;
 mod error;
 mod event;
 mod explain;
 pub mod findings;
+mod instructions;
+mod issue;
 mod json;
 pub mod layout;
 mod log;
@@ -20,10 +23,12 @@ mod message;
 mod order;
 mod paint;
 mod prompt;
+mod question;
 mod resolution;
 mod run;
 #[cfg(test)]
 mod samples;
+mod schema_outline;
 mod status;
 mod step;
 mod suggestion;
@@ -40,6 +45,7 @@ pub use answer::{
     RecoveryAnswer, TextAnswer, WorkflowLine, WorkflowList,
 };
 pub use audit::{AuditChange, AuditCommit, AuditReport};
+pub use brief::{Brief, BriefFile, Briefs};
 pub use code::CodeView;
 pub use error::ErrorView;
 pub use event::{EventView, Happening};
@@ -49,7 +55,7 @@ pub use log::Log;
 pub use message::{Message, StepTrailers};
 pub use order::sort;
 pub use paint::{Paint, Style};
-pub use prompt::prompt;
+pub use prompt::{SchemaForm, prompt};
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use status::{PhaseCount, Status, TaskStatus};
@@ -57,9 +63,12 @@ pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
 pub use text::suggestions;
 pub use transition::{AppliedView, TransitionLine, Transitions};
-pub use wire::{CommandView, EvidenceView, Expected, Finding, Possible, Suggestion, Suggestions};
+pub use wire::{
+    CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible, QuestionView,
+    SendBackView, Suggestion, Suggestions,
+};
 
-use crate::base::{RepoPath, Timestamp};
+use crate::base::{Place, RepoPath, Timestamp};
 use crate::decide::Decision;
 use crate::workflow::{System, Workflow};
 use serde::Serialize;
@@ -83,6 +92,8 @@ pub struct Subject<'a> {
     pub unmoved_since: Option<Timestamp>,
     /// The path of `system/` in the repository; `None` if its texts are only in the binary.
     pub system_dir: Option<&'a str>,
+    /// The place in its file of each issue that [`Decision::sent_back`] quotes, in the same order.
+    pub issue_places: Vec<Place>,
     /// What is known about a run of this task, if any.
     pub runner: Option<RunnerView<'a>>,
 }

@@ -2,27 +2,36 @@
 
 use super::Subject;
 use super::layout::{fenced, one_line};
+use super::schema_outline::schema_outline;
 use super::suggestion::{action, expectation, instructions, phase, schema_text};
-use super::wire::{Expected, Finding, Suggestion};
+use super::wire::{Expected, Finding, InputView, Suggestion};
 use crate::base::command;
 use crate::decide::{Do, ExpectState, is_order};
-use crate::workflow::is_tree_name;
+use crate::workflow::{Format, is_tree_name};
+use serde_json::Value;
+
+/// How much of a schema a prompt shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SchemaForm {
+    /// The names, types and required fields.
+    #[default]
+    Compact,
+    /// The whole schema.
+    Full,
+}
 
 /// The complete instructions for the current phase: what to do, what to read, where to write the result, and
 /// which schema it must match. No other document is needed.
 #[must_use]
-pub fn prompt(subject: &Subject<'_>) -> String {
+pub fn prompt(subject: &Subject<'_>, form: SchemaForm) -> String {
     let suggestion = Suggestion::of(subject);
     let mut out = String::new();
     head(&mut out, subject, &suggestion);
-    if let Some(text) = instructions(subject).and_then(|name| subject.system.agent(name)) {
-        out.push_str("\n## Instructions\n\n");
-        out.push_str(text.trim());
-        out.push('\n');
-    }
+    objections(&mut out, &suggestion);
+    out.push_str(&super::instructions::section(subject, instructions(subject)));
     inputs(&mut out, subject, &suggestion);
     for expected in &subject.decision.expects {
-        let schema = schema_text(subject, expected);
+        let schema = schema_text(subject, expected).map(|text| (text, form));
         write_section(&mut out, &suggestion.task.id, &expectation(subject, expected), schema);
     }
     if subject.decision.expects.is_empty() {
@@ -50,9 +59,37 @@ fn head(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
         let title = title.map_or(String::new(), |title| format!(": {}", one_line(title)));
         rows.push(format!("action `{action}`{title}"));
     }
-    rows.push(format!("why now: {}", one_line(&suggestion.duty.reason)));
+    // If no rule decided, the sections on the expected files give the reasons, with complete paths.
+    if suggestion.rule.is_some() || suggestion.expects.is_empty() {
+        rows.push(format!("why now: {}", one_line(&suggestion.duty.reason)));
+    }
+    if let Some(back) = &suggestion.sent_back {
+        rows.push(format!("sent back from `{}`: {}", back.from, one_line(&back.reason)));
+    }
     rows.iter().for_each(|row| out.push_str(&format!("- {row}\n")));
     out.push_str("\nEvery path below is relative to the root of the repository.\n");
+}
+
+/// What the verdicts that sent the task back object to, in their own words.
+fn objections(out: &mut String, suggestion: &Suggestion) {
+    let quoted: Vec<&InputView> = suggestion.inputs.iter().filter(|input| !input.issues.is_empty()).collect();
+    if quoted.is_empty() {
+        return;
+    }
+    out.push_str("\n## Why it was sent back\n\n");
+    for input in quoted {
+        for issue in &input.issues {
+            let line = issue.line.map_or(String::new(), |line| format!(":{line}"));
+            let severity = issue.severity.as_ref().map_or(String::new(), |severity| format!("{severity}: "));
+            let about = issue.about.as_ref().map_or(String::new(), |about| format!(" (`{about}`)"));
+            let path = one_line(&input.file.path);
+            out.push_str(&format!("- `{path}{line}`: {severity}{}{about}\n", issue.message));
+        }
+    }
+    let omitted = suggestion.sent_back.as_ref().map_or(0, |back| back.omitted);
+    if omitted > 0 {
+        out.push_str(&format!("- {omitted} more in these files\n"));
+    }
 }
 
 fn inputs(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
@@ -61,16 +98,17 @@ fn inputs(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
     }
     out.push_str("\n## Read first\n\n");
     for input in &suggestion.inputs {
-        let named = subject.workflow.artifacts.iter().find(|known| known.name.as_str() == input.artifact);
-        let scope = named.and_then(|known| known.tree.as_ref()).filter(|_| is_tree_name(&input.path));
+        let named =
+            subject.workflow.artifacts.iter().find(|known| known.name.as_str() == input.file.artifact);
+        let scope = named.and_then(|known| known.tree.as_ref()).filter(|_| is_tree_name(&input.file.path));
         out.push_str(&match scope {
-            Some(scope) => format!("- {scope}, as committed ({})\n", input.artifact),
-            None => format!("- `{}` ({})\n", one_line(&input.path), input.artifact),
+            Some(scope) => format!("- {scope}, as committed ({})\n", input.file.artifact),
+            None => format!("- `{}` ({})\n", one_line(&input.file.path), input.file.artifact),
         });
     }
 }
 
-fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Option<&str>) {
+fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Option<(&str, SchemaForm)>) {
     if is_tree_name(&expected.path) {
         return commit_section(out, task, expected);
     }
@@ -92,18 +130,22 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
         out.push_str("\nIts problems:\n\n");
         expected.problems.iter().for_each(|finding| problem(out, finding));
     }
-    if !expected.of.is_empty() {
-        out.push_str("\nIt judges these versions; copy this into its `of`, unchanged:\n\n");
-        out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));
+    if let Some((text, form)) = schema {
+        shape(out, expected, text, form);
     }
-    if let Some(schema) = schema {
-        let name = expected.schema.as_deref().unwrap_or_default();
-        out.push_str(&format!("\nIt must match the schema `{name}`:\n\n"));
-        out.push_str(&fenced("json", schema));
-    }
+    let names_judged = expected.example.as_ref().is_some_and(|example| example.get("of").is_some());
     if let Some(example) = &expected.example {
-        out.push_str("\nA valid example:\n\n");
-        out.push_str(&fenced("json", super::indented(example).trim_end()));
+        let what = if names_judged { "; its `of` names what this report judges" } else { "" };
+        out.push_str(&format!("\nExample{what}:\n\n"));
+        out.push_str(&match example {
+            Value::String(text) => fenced(expected.format.as_str(), text.trim_end()),
+            document => fenced("json", super::indented(document).trim_end()),
+        });
+    }
+    if !expected.of.is_empty() && !names_judged {
+        let place = if expected.format == Format::Markdown { " in the front matter" } else { "" };
+        out.push_str(&format!("\nIts `of`{place} names what it judges; copy it unchanged:\n\n"));
+        out.push_str(&fenced("json", super::indented(&expected.of).trim_end()));
     }
     if !expected.tree.is_empty() {
         let places = match expected.tree.as_slice() {
@@ -114,6 +156,26 @@ fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Opti
             "\nAlternatively, write no file and commit the change itself, {places}. Name the task in the message:\n\n"
         ));
         out.push_str(&commit_command(task));
+    }
+}
+
+/// The schema of a file: its fields, or the whole text.
+fn shape(out: &mut String, expected: &Expected, text: &str, form: SchemaForm) {
+    let name = expected.schema.as_deref().unwrap_or_default();
+    let outline = match form {
+        SchemaForm::Compact => schema_outline(text),
+        SchemaForm::Full => None,
+    };
+    match outline {
+        Some(outline) => {
+            let whole = command(&["orch", "schema", name]);
+            out.push_str(&format!("\nIts fields (`*`: required; the complete schema: `{whole}`):\n\n"));
+            out.push_str(&fenced("text", outline.trim_end()));
+        }
+        None => {
+            out.push_str(&format!("\nIt must match the schema `{name}`:\n\n"));
+            out.push_str(&fenced("json", text));
+        }
     }
 }
 
@@ -176,7 +238,7 @@ fn rules(out: &mut String, suggestion: &Suggestion) {
     out.push_str("- Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.\n");
     if !suggestion.expects.is_empty() {
         out.push_str("- Write complete files, in UTF-8, at exactly these paths.\n");
-        out.push_str("- Report the truth; a negative report is fine. Name what the report judges.\n");
+        out.push_str("- Report the truth; a negative report is fine.\n");
     }
     let check = command(&["orch", "suggest", &suggestion.task.id]);
     out.push_str(&format!(

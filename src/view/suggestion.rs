@@ -21,9 +21,11 @@ impl Suggestion {
             agent: phase(subject).and_then(|phase| phase.agent.clone()),
             action: action(subject).map(str::to_owned),
             instructions: instructions_path(subject),
-            inputs: EvidenceView::rows(&decision.inputs, subject.directory),
+            sent_back: super::issue::sent_back(subject),
+            inputs: super::issue::inputs(subject),
             expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
             options: decision.options.iter().map(CommandView::of).collect(),
+            question: super::question::question(subject),
             moves: decision.moves.iter().map(Possible::of).collect(),
             evidence: EvidenceView::rows(&decision.evidence, subject.directory),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
@@ -89,7 +91,9 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
         schema: expected.schema.clone(),
         state: expected.state,
         because: expected.because.clone(),
-        example: schema_text(subject, expected).and_then(|text| example(text, &of)),
+        example: schema_text(subject, expected)
+            .and_then(|text| example(text, &of))
+            .or_else(|| subject.workflow.artifact(&expected.artifact)?.example.clone().map(Value::String)),
         of,
         problems: expected.problems.iter().map(Finding::of).collect(),
     }

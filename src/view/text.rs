@@ -41,7 +41,10 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
         return format!("wait for {}", one_line(what));
     }
     match suggestion.duty.r#do {
-        Do::Write => format!("write {}", paths(suggestion, &[ExpectState::Missing])),
+        Do::Write => match misplaced(suggestion) {
+            Some((here, there)) => format!("move {here} to {there}"),
+            None => format!("write {}", paths(suggestion, &[ExpectState::Missing])),
+        },
         Do::Fix => format!("fix {}", paths(suggestion, &[ExpectState::Invalid, ExpectState::Unmet])),
         Do::Renew => format!("renew {}", paths(suggestion, &[ExpectState::Stale])),
         Do::Apply => match suggestion.duty.direction {
@@ -64,6 +67,15 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             _ => "nothing to do".to_owned(),
         },
     }
+}
+
+/// A missing file that was written elsewhere: its path, and the expected one. A missing file has no other
+/// problems.
+fn misplaced(suggestion: &Suggestion) -> Option<(String, String)> {
+    let missing = suggestion.expects.iter().filter(|expected| expected.state == ExpectState::Missing);
+    missing
+        .flat_map(|expected| Some((expected.problems.first()?.path.clone()?, expected.path.clone())))
+        .next()
 }
 
 /// The paths that are expected in one of these states, relative to the task.
@@ -127,6 +139,9 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         problem(out, finding, INDENT, paint, width);
     }
     out.push_str(&columns(&commands(suggestion), INDENT, paint, 0));
+    for field in suggestion.question.iter().flat_map(|question| &question.fields) {
+        paragraph(out, &field.text(), INDENT * 2, INDENT, width);
+    }
 }
 
 fn expectation(out: &mut String, suggestion: &Suggestion, expected: &Expected, paint: Paint, width: usize) {

@@ -47,12 +47,17 @@ pub struct Suggestion {
     pub action: Option<String>,
     /// The path of the instructions; null if they are only in the binary.
     pub instructions: Option<String>,
-    /// The needs of the phase.
-    pub inputs: Vec<EvidenceView>,
+    /// The step that sent the task back to its phase; null if it came forward.
+    pub sent_back: Option<SendBackView>,
+    /// The files to read: the needs of the phase, what it reads besides, and the verdicts that sent the task
+    /// back.
+    pub inputs: Vec<InputView>,
     /// What has to be written, corrected or rewritten.
     pub expects: Vec<Expected>,
     /// Commands to choose from.
     pub options: Vec<CommandView>,
+    /// The question that a person is asked; null if there is none.
+    pub question: Option<QuestionView>,
     /// Every transition that the rules know from here.
     pub moves: Vec<Possible>,
     /// The files that the decision rests on.
@@ -80,6 +85,46 @@ pub struct EvidenceView {
     pub valid: bool,
 }
 
+/// The step that sent a task back to its phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SendBackView {
+    /// The phase that was left.
+    pub from: String,
+    /// The rule; null if a person ordered it.
+    pub rule: Option<String>,
+    /// The reason.
+    pub reason: String,
+    /// The number of issues that no input quotes, because there are too many.
+    pub omitted: usize,
+}
+
+/// A file to read in a phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InputView {
+    /// The file.
+    #[serde(flatten)]
+    pub file: EvidenceView,
+    /// What it objects to, if it is a verdict that sent the task back to the phase.
+    pub issues: Vec<IssueView>,
+}
+
+/// One thing that a verdict objects to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct IssueView {
+    /// The line in the verdict, from 1; null if it is unknown.
+    #[cfg_attr(test, schemars(extend("minimum" = 1)))]
+    pub line: Option<u32>,
+    /// How serious it is, as the verdict says; null if it does not say.
+    pub severity: Option<String>,
+    /// What is wrong, in the words of the verdict.
+    pub message: String,
+    /// The file that it concerns, with its line if the verdict names one; null if the verdict names no file.
+    pub about: Option<String>,
+}
+
 /// An artifact to write, correct or rewrite.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -99,7 +144,8 @@ pub struct Expected {
     pub state: ExpectState,
     /// The same in words.
     pub because: String,
-    /// A document that the schema accepts, with `of` filled in; null if the schema has no example.
+    /// A file that counts: a document that the schema accepts, with `of` filled in, or the text of a file of
+    /// another format. Null if the workflow has no example.
     pub example: Option<Value>,
     /// The map that the `of` of the report should contain.
     #[cfg_attr(
@@ -124,6 +170,32 @@ pub struct CommandView {
     pub by: Owner,
     /// What the command does, as a sentence without a final full stop.
     pub effect: String,
+}
+
+/// A question to a person, with what may be answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct QuestionView {
+    /// The question.
+    pub title: String,
+    /// The fields that an answer may set; all may be left out.
+    pub fields: Vec<FieldView>,
+}
+
+/// A field of a question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FieldView {
+    /// The key in `orch answer TASK KEY=VALUE`.
+    pub key: String,
+    /// The type of the value, from the state schema, as `orch prompt` shows types; `any` if it is unknown.
+    pub r#type: String,
+    /// Whether the value is a list: type its items separated by commas.
+    pub list: bool,
+    /// The values to choose from, or the items of a list; null if any value is allowed.
+    pub values: Option<Vec<Value>>,
+    /// The value that a run without a person takes; null if there is none.
+    pub default: Option<Value>,
 }
 
 /// A transition that the rules know.
@@ -183,6 +255,14 @@ impl Suggestions {
             omitted: ordered.len() - kept,
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }
+    }
+}
+
+impl Suggestions {
+    /// Leaves out all but the first `limit` suggestions.
+    pub fn limit(&mut self, limit: usize) {
+        self.omitted += self.suggestions.len().saturating_sub(limit);
+        self.suggestions.truncate(limit);
     }
 }
 

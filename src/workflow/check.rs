@@ -144,7 +144,8 @@ fn moves_on(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
 /// An artifact that no phase produces is never used up, so an old one would count forever.
 fn unproduced(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for artifact in &workflow.artifacts {
-        if workflow.producers(&artifact.name).next().is_none() {
+        let is_shown = workflow.phases.iter().any(|phase| phase.reads.contains(&artifact.name));
+        if !is_shown && workflow.producers(&artifact.name).next().is_none() {
             let message = format!("no phase produces artifact `{}`, so it is never used up", artifact.name);
             let place = heading(document, &format!("[artifact.{}]", artifact.name));
             findings.push(Diagnostic::warning(Code::WorkflowUnproduced, message).at(place));

@@ -238,6 +238,7 @@ impl Compiler<'_> {
             facts,
             commit: raw.commit,
             title: raw.title.map(|title| title.value),
+            example: raw.example.map(|example| example.value),
         })
     }
 
@@ -298,7 +299,8 @@ impl Compiler<'_> {
             self.check_names(text, &guard, artifacts, defines);
             guard
         });
-        self.twice(raw.needs.iter());
+        self.twice(raw.needs.iter().chain(&raw.reads));
+        let reads = self.artifact_names(&raw.reads, artifacts);
         self.twice(raw.produces.iter().chain(&raw.may_produce));
         let produces = self.artifact_names(&raw.produces, artifacts);
         let optional = self.artifact_names(&raw.may_produce, artifacts);
@@ -309,6 +311,7 @@ impl Compiler<'_> {
             title: raw.title.as_ref().map(|title| title.value.clone()),
             agent: raw.agent.as_ref().map(|agent| agent.value.clone()),
             needs,
+            reads,
             produces: produces.into_iter().chain(optional.iter().cloned()).collect(),
             optional,
             aliases: raw.aliases.iter().map(|alias| alias.value.clone()).collect(),

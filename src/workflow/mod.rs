@@ -14,6 +14,7 @@ mod names;
 mod place;
 mod raw;
 mod rule;
+mod schema_field;
 mod system;
 mod tree;
 
@@ -23,6 +24,7 @@ pub use compile::compile;
 pub use diagram::{DiagramFormat, diagram, format};
 pub use document::Document;
 pub use guard::{Guard, GuardError, ValueKind};
+pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 
@@ -108,6 +110,8 @@ pub struct Artifact {
     pub commit: bool,
     /// A one-line description for people and agents.
     pub title: Option<String>,
+    /// The text of an example file, for an artifact without a schema.
+    pub example: Option<String>,
 }
 
 /// A schema as it was loaded.
@@ -156,6 +160,8 @@ pub struct Phase {
     pub agent: Option<String>,
     /// Artifacts that must be present and valid while a task is in this phase.
     pub needs: Vec<ArtifactName>,
+    /// Artifacts to read in this phase if they are present. They are shown; no rule depends on them.
+    pub reads: Vec<ArtifactName>,
     /// Artifacts that this phase produces, including optional ones.
     pub produces: Vec<ArtifactName>,
     /// The optional ones among them; they are never expected.
@@ -229,6 +235,15 @@ pub enum Outcome {
     Wait(String),
     /// A person picks one of the actions.
     Choose(Vec<ActionName>),
+}
+
+impl StateShape {
+    /// The part of the schema that describes the value at a JSON pointer, if there is one.
+    #[must_use]
+    pub fn field(&self, pointer: &str) -> Option<Value> {
+        let schema: Value = serde_json::from_str(&self.schema.as_ref()?.text).ok()?;
+        schema_field(&schema, pointer).cloned()
+    }
 }
 
 /// The top-level keys that a workflow adds to `state.json`.
@@ -370,6 +385,15 @@ impl Artifact {
 }
 
 impl Format {
+    /// Whether a file of this format can name in `of` what it judged.
+    #[must_use]
+    pub fn names_judged(self) -> bool {
+        match self {
+            Self::Json | Self::Markdown | Self::Yaml | Self::Toml => true,
+            Self::Jsonl | Self::Junit | Self::Text | Self::Patch | Self::Csv => false,
+        }
+    }
+
     /// The format that the extension of a path implies.
     #[must_use]
     pub fn of_path(path: &str) -> Self {

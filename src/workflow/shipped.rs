@@ -38,6 +38,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/decision.schema.json", include_str!("../../system/schemas/decision.schema.json")),
     ("schemas/eval-report.schema.json", include_str!("../../system/schemas/eval-report.schema.json")),
     ("schemas/output/audit.schema.json", include_str!("../../system/schemas/output/audit.schema.json")),
+    ("schemas/output/briefs.schema.json", include_str!("../../system/schemas/output/briefs.schema.json")),
     ("schemas/output/code.schema.json", include_str!("../../system/schemas/output/code.schema.json")),
     ("schemas/output/control.schema.json", include_str!("../../system/schemas/output/control.schema.json")),
     ("schemas/output/demo.schema.json", include_str!("../../system/schemas/output/demo.schema.json")),

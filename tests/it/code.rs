@@ -353,7 +353,7 @@ fn a_watch_reacts_to_a_commit() {
 #[test]
 fn the_shipped_texts_say_how_code_is_committed() {
     let coder = std::fs::read_to_string(project().join("system/agents/coder.md")).expect("a text");
-    assert!(coder.contains("git commit --trailer \"Orch-Task: <id>\""));
+    assert!(coder.contains("git commit --trailer \"Orch-Task: <task>\""));
 }
 
 /// A machine whose only evidence is code, in a repository with a root below a directory.

@@ -61,6 +61,30 @@ fn every_openspec_change_is_judged_by_its_content() {
     assert_ne!(self::verdicts(&world)["add-devin-desktop-support"].0, "done");
 }
 
+/// As `openspec validate` judges: the headings of the proposal are free, a delta names what it changes and
+/// belongs to a capability.
+#[test]
+fn an_openspec_change_is_complete_by_the_rules_of_openspec() {
+    let delta =
+        "## ADDED Requirements\n\n### Requirement: R\nIt SHALL.\n\n#### Scenario: S\n- **THEN** it does\n";
+    let cases = [
+        ("# Change: X\n\n## Summary\n\nAs it is.\n", "specs/cli/spec.md", delta, "ready"),
+        ("A proposal without headings.\n", "specs/area/cli/spec.md", delta, "ready"),
+        ("\u{feff}## Why\n\nSo.\n\n## What Changes\n\n- x\n", "specs/cli/spec.md", delta, "ready"),
+        ("## Why\n\nSo.\n", "specs/cli/spec.md", "## Requirements\n\n### Requirement: R\n", "drafting"),
+        ("## Why\n\nSo.\n", "specs/spec.md", delta, "drafting"),
+        ("", "specs/cli/spec.md", delta, "drafting"),
+    ];
+    for (proposal, path, spec, phase) in cases {
+        let world = World::new();
+        world.write("orch.toml", "[[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n");
+        world.write("changes/x/proposal.md", proposal);
+        world.write(&format!("changes/x/{path}"), spec);
+        world.write("changes/x/tasks.md", "- [ ] 1.1 Do it\n");
+        assert_eq!(verdicts(&world)["x"].0, phase, "{proposal:?} {path}");
+    }
+}
+
 #[test]
 fn the_ancestors_of_our_layout_are_read_with_their_drift() {
     let Some(folder) = data("ai-tools-chain") else { return };

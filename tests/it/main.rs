@@ -27,6 +27,7 @@ mod staged;
 mod store;
 mod terminal;
 mod tidy;
+mod told;
 mod walk;
 mod watch;
 mod workflow_new;

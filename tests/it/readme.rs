@@ -95,16 +95,31 @@ fn the_quick_start_runs_word_for_word() {
 fn agents_work_until_a_person_is_needed() {
     let tools = tempfile::tempdir().expect("a directory");
     write_agent(&tools.path().join("your-agent"));
-    let [run, by_hand] = <[String; 2]>::try_from(below("Agents at work", "sh")).expect("two ways");
+    let [run] = <[String; 1]>::try_from(below("Agents at work", "sh")).expect("one way");
     // A run that waits for somebody exits with 3.
-    for script in [format!("{} || [ $? -eq 3 ]", run.trim_end()), by_hand] {
-        let world = World::ready();
-        world.orch(&["new", "fix-login"]).succeeds();
-        shell(&world, &script, tools.path());
-        assert_eq!(world.phase("fix-login"), "accept");
-        world.orch(&["suggest", "fix-login", "--for", "human"]).succeeds();
-        assert_eq!(world.dirty(), "");
-    }
+    let script = format!("{} || [ $? -eq 3 ]", run.trim_end());
+    let world = World::ready();
+    world.orch(&["new", "fix-login"]).succeeds();
+    shell(&world, &script, tools.path());
+    assert_eq!(world.phase("fix-login"), "accept");
+    world.orch(&["suggest", "fix-login", "--for", "human"]).succeeds();
+    assert_eq!(world.dirty(), "");
+}
+
+/// The way that the README shows to let agents work ends, even if the agent does nothing.
+#[test]
+fn an_idle_agent_ends_the_run_as_stalled() {
+    let tools = tempfile::tempdir().expect("a directory");
+    let path = tools.path().join("your-agent");
+    fs::write(&path, "#!/bin/sh\nexit 0\n").expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+    let [run] = <[String; 1]>::try_from(below("Agents at work", "sh")).expect("one way");
+    let world = World::ready();
+    world.orch(&["new", "fix-login"]).succeeds();
+    let shown = shell(&world, &format!("{} || [ $? -eq 1 ]", run.trim_end()), tools.path());
+    assert!(shown.contains("stalled"), "{shown}");
+    assert!(world.orch(&["runs"]).succeeds().stdout.contains("stalled"));
+    assert_eq!(world.phase("fix-login"), "planning");
 }
 
 #[test]

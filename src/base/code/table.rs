@@ -10,6 +10,10 @@ codes! {
         "A file does not count, because another file of the same artifact has precedence.",
         "An artifact may name several paths; the first one that has a file is read.",
         "Remove one of the two files.";
+    ArtifactMisplaced = "artifact-misplaced", Finding,
+        "A file that the task lacks is in a directory above the task.",
+        "The paths of a workflow are relative to the directory of the task, not to the root of the repository.",
+        "Move the file to the path that the finding names.";
     BadPath = "bad-path", Usage,
         "A path is outside the repository or malformed.",
         "It is absolute, contains `..` or a backslash, or is not UTF-8.",
@@ -42,6 +46,10 @@ codes! {
         "The current branch has no commit yet, and git cannot create it.",
         "Its name is a directory of another branch, as `a` is of `a/b`, or the other way round.",
         "Switch to a branch with another name: `git switch -c BRANCH`.";
+    BriefExists = "brief-exists", No,
+        "The task already has another brief.",
+        "`orch new --brief` never overwrites a file.",
+        "Edit the file that is there, and leave `--brief` out.";
     Busy = "busy", Busy,
         "Another process holds a lock that orch needs.",
         "Another orch, a git command or an editor is writing to the same repository or runs the same task.",
@@ -106,10 +114,18 @@ codes! {
         "Two directories are tasks with the same id.",
         "The roots in orch.toml match both directories.",
         "Rename one directory, or narrow the roots.";
+    EditorFailed = "editor-failed", No,
+        "The editor failed, so no task was created.",
+        "The program in `VISUAL` or `EDITOR` cannot be started, or it ended with an error.",
+        "Set `EDITOR` to a program that waits until the text is saved, or use `--brief FILE`.";
     Empty = "empty", Finding,
         "A file of an artifact is empty.",
         "It has no bytes, or only white space.",
         "Write it, or remove it.";
+    EmptyBrief = "empty-brief", Usage,
+        "The brief is empty, so no task was created.",
+        "The file, the input or the text in the editor has no content, or the editor left the text as it was.",
+        "Write what is wanted, or leave the option out.";
     EvidenceGone = "evidence-gone", Finding,
         "The output of an earlier phase is gone or no longer valid.",
         "Someone deleted or damaged a file after the task had left its phase with it.",
@@ -266,6 +282,10 @@ codes! {
         "A directory of a task belongs to another repository.",
         "It is a submodule, or a repository was created or cloned inside it.",
         "Work there with `orch -C DIR`, or move it out of the task.";
+    NoBrief = "no-brief", Usage,
+        "The workflow has no brief.",
+        "`--brief` and `--edit` write the artifact `brief`, and the workflow declares none with a plain path.",
+        "Leave the option out, or declare `[artifact.brief]` with `path = \"brief.md\"`.";
     NoDirectory = "no-directory", Usage,
         "The start directory does not exist.",
         "The argument of `-C`, or the current directory, is gone.",
@@ -374,6 +394,10 @@ codes! {
         "A filter changes the files that orch writes.",
         ".gitattributes applies `filter` or `ident` to `state.json` or `transcript.jsonl`, so git shows them as modified.",
         "Except them at the end of .gitattributes: `FILE -filter -ident`.";
+    PatchCut = "patch-cut", Finding,
+        "A patch was cut off, or a hunk of it was edited by hand.",
+        "A hunk holds more or fewer lines than its header `@@ -a,b +c,d @@` announces.",
+        "Write the whole diff again with `git diff > FILE`.";
     PathNotUtf8 = "path-not-utf8", Finding,
         "A path is not UTF-8.",
         "The name of a file or directory uses another encoding. The file is ignored.",

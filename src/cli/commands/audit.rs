@@ -6,7 +6,7 @@ use crate::decide::Standing;
 use crate::history;
 use crate::history::{AuditScope, Checked};
 use crate::survey::Workspace;
-use crate::view::{AuditChange, AuditCommit, AuditReport, pretty};
+use crate::view::{AuditChange, AuditCommit, AuditReport};
 
 /// Replay the history and print a verdict on every recorded step.
 ///
@@ -43,7 +43,7 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     let scope = AuditScope { range: args.range.as_deref(), since: args.since.as_deref(), also: &args.also };
     let report = report(&workspace, scope)?;
     match form(args.format, context)? {
-        Form::Json => ui.answer(&pretty(&report))?,
+        Form::Json => ui.document(&report)?,
         Form::Text => {
             ui.answer(&report.text(ui.paint, ui.width))?;
             ui.status(&report.summary());

@@ -5,7 +5,7 @@ use super::report;
 use crate::base::Code;
 use crate::history::{Checked, Checker};
 use crate::view::layout::counted;
-use crate::view::{findings, indented, pretty};
+use crate::view::{findings, indented};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -121,7 +121,7 @@ fn without_comments(message: &str) -> String {
 pub(super) fn print(checked: &Checked, form: Form, ui: &Ui) -> Result<(), Failure> {
     let found = &checked.findings;
     match form {
-        Form::Json => ui.answer(&pretty(&findings::Findings::new(found)))?,
+        Form::Json => ui.document(&findings::Findings::new(found))?,
         Form::Github => ui.answer(&findings::github(found))?,
         Form::Sarif => ui.answer(&indented(&findings::sarif(found, env!("CARGO_PKG_VERSION"))))?,
         Form::Text => {

@@ -2,12 +2,15 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use crate::base::Code;
-use crate::view::{CodeView, pretty};
+use crate::view::CodeView;
 
 /// Prints the explanation of a code.
 pub(super) fn explain(code: Code, context: &Context, ui: &Ui) -> Result<(), Failure> {
     let view = view(code);
-    Ok(ui.answer(&if context.global.json { pretty(&view) } else { view.text(ui.width) })?)
+    if context.global.json {
+        return Ok(ui.document(&view)?);
+    }
+    Ok(ui.answer(&view.text(ui.width))?)
 }
 
 /// The text of `docs/codes.md`: every code with its explanation.

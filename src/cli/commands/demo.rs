@@ -5,7 +5,7 @@ mod stage;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;
-use crate::view::{DemoAnswer, pretty};
+use crate::view::DemoAnswer;
 use std::path::PathBuf;
 
 /// Create a sample repository and play a task's whole life in it.
@@ -41,7 +41,7 @@ pub fn run(args: &DemoArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let directory = directory.canonicalize().unwrap_or(directory);
     script::play(&directory, context, ui)?;
     if context.global.json {
-        ui.answer(&pretty(&DemoAnswer { directory: directory.display().to_string() }))?;
+        ui.document(&DemoAnswer { directory: directory.display().to_string() })?;
     }
     Ok(ExitCode::Fine)
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::{Explanations, pretty};
+use crate::view::Explanations;
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
@@ -27,7 +27,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let subjects = report::subjects(&workspace, &judged)?;
     let explanations = Explanations::new(workspace.repository(), &subjects);
     if context.global.json {
-        ui.answer(&pretty(&explanations))?;
+        ui.document(&explanations)?;
     } else {
         ui.answer(&explanations.text(ui.paint, ui.width))?;
     }

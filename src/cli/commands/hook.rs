@@ -7,7 +7,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::base::Code;
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
-use crate::view::{HookLine, HooksAnswer, pretty};
+use crate::view::{HookLine, HooksAnswer};
 use clap::Subcommand;
 use script::Name;
 use slot::{Did, Slot, SlotState};
@@ -209,7 +209,7 @@ fn answer(
         };
         let hooks_shown = rows.iter().map(line).collect();
         let answer = HooksAnswer { directory: shown(workspace, hooks), location, hooks: hooks_shown };
-        ui.answer(&pretty(&answer))?;
+        ui.document(&answer)?;
         return Ok(());
     }
     for row in rows {

@@ -6,7 +6,7 @@ use crate::base::{Code, Diagnostic, shell_word};
 use crate::config;
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
-use crate::view::{InitAnswer, pretty};
+use crate::view::InitAnswer;
 use crate::workflow::Workflow;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     }
     let driver = merge_driver(args, &workspace)?;
     if context.global.json {
-        ui.answer(&pretty(&InitAnswer { made: made.paths.clone() }))?;
+        ui.document(&InitAnswer { made: made.paths.clone() })?;
     } else if made.paths.is_empty() {
         ui.answer("Everything is already set up.\n")?;
     } else {

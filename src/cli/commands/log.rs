@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::survey::TaskRef;
-use crate::view::{Log, StepView, pretty};
+use crate::view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
 ///
@@ -33,7 +33,7 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     entries.sort_by(|(a, left), (b, right)| (a, &left.task, left.seq).cmp(&(b, &right.task, right.seq)));
     let log = Log::new(workspace.repository(), entries.into_iter().map(|(_, entry)| entry).collect());
     if context.global.json {
-        ui.answer(&pretty(&log))?;
+        ui.document(&log)?;
     } else {
         ui.answer(&log.text(ui.paint, ui.width))?;
     }

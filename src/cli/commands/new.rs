@@ -2,13 +2,23 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
+use crate::apply::NewTask;
 use crate::base::{Code, TaskId, command};
+use crate::run::edit;
+use crate::survey::Workspace;
+use std::path::{Path, PathBuf};
+
+/// The file that a person edits.
+const SCRATCH: &str = "BRIEF.md";
 
 /// Create a task, or adopt an existing directory as a task.
 ///
 /// Records the task in the initial phase of its workflow, in one commit. Files that are already in the
 /// directory are kept and become part of the task. An untracked task, such as one that a branch switch left
 /// behind, is adopted in the same way.
+///
+/// The brief says what is wanted. It becomes a file of the task, `brief.md` in the shipped lifecycle, and the
+/// prompts name it.
 #[derive(Debug, Args)]
 pub struct NewArgs {
     /// The task id: its path below the root. May contain `/` if the root in orch.toml allows it.
@@ -19,16 +29,85 @@ pub struct NewArgs {
     /// A human-readable title.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// What is wanted: the text of FILE, or of stdin if FILE is `-`, becomes the brief of the task.
+    #[arg(long, value_name = "FILE")]
+    brief: Option<PathBuf>,
+    /// Write the brief in the editor that `VISUAL` or `EDITOR` names.
+    #[arg(long, conflicts_with = "brief")]
+    edit: bool,
 }
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let id = TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
-    let created = context.writer(&workspace).create(&id, args.workflow.as_deref(), args.title.as_deref())?;
+    let brief = match &args.brief {
+        Some(path) => Some(read(path, context, ui)?),
+        None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
+        None => None,
+    };
+    let (workflow, title, brief) = (args.workflow.as_deref(), args.title.as_deref(), brief.as_deref());
+    let created = context.writer(&workspace).create(&id, &NewTask { workflow, title, brief });
+    if args.edit {
+        let file = workspace.scratch(SCRATCH);
+        match &created {
+            Ok(_) => drop(std::fs::remove_file(file)),
+            Err(_) => ui.problem(&format!("the brief is kept in {}", file.display())),
+        }
+    }
+    let created = created?;
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {
         let typed = |word: &str| command(&["orch", word, id.as_str()]);
         ui.status(&format!("next: {}, or: {}", typed("prompt"), typed("suggest")));
     }
     Ok(ExitCode::Fine)
+}
+
+/// The text of the file, or of stdin. Returns an error if it cannot be read, or is blank.
+fn read(path: &Path, context: &Context, ui: &Ui) -> Result<String, Failure> {
+    let is_stdin = path == Path::new("-");
+    let place = if is_stdin { PathBuf::from("stdin") } else { context.start.join(path) };
+    let text = if is_stdin { ui.input() } else { std::fs::read_to_string(&place) };
+    let text = text.map_err(|error| {
+        Failure::new(Code::BadPath, format!("cannot read the brief from {}: {error}", place.display()))
+    })?;
+    not_blank(text)
+}
+
+fn not_blank(text: String) -> Result<String, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::new(Code::EmptyBrief, "the brief is empty, so no task was created"));
+    }
+    Ok(text)
+}
+
+/// The text that a person writes in an editor. Returns an error without a terminal, if the editor fails, or if
+/// it leaves the text as it was.
+fn write_in_editor(
+    args: &NewArgs,
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+) -> Result<String, Failure> {
+    if !ui.interactive {
+        let message = "cannot open an editor: stdin or stderr is not a terminal";
+        return Err(
+            Failure::new(Code::NoTerminal, message).hint("give the brief with --brief FILE, or --brief -")
+        );
+    }
+    let file = workspace.scratch(SCRATCH);
+    let begun = format!("# {}\n\n", args.title.as_deref().unwrap_or(&args.id));
+    let failed = |what: String| Failure::new(Code::EditorFailed, what);
+    let _ = file.parent().map(std::fs::create_dir_all);
+    std::fs::write(&file, &begun).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    let editor = context.caller.editor.as_deref().unwrap_or("vi");
+    let ended = edit(editor, &file);
+    let text = std::fs::read_to_string(&file);
+    match ended {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(failed(format!("the editor `{editor}` failed: {status}"))),
+        Err(error) => return Err(failed(format!("cannot start the editor `{editor}`: {error}"))),
+    }
+    let text = text.map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    not_blank(if text.trim() == begun.trim() { String::new() } else { text })
 }

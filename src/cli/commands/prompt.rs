@@ -2,27 +2,42 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view;
+use crate::drive;
+use crate::view::{self, SchemaForm};
 
 /// Print the complete instruction for the current phase, ready to pipe into an agent.
 ///
-/// Contains the agent instructions of the phase, the inputs, which files to write and where, their schemas,
-/// and the `of` map to copy into reports. Writes nothing.
+/// Contains why the task is in this phase and what reviewers objected to, the instructions, the files to
+/// read, and for each file to write its path, its fields and an example that moves the task on. If an action
+/// is due, it contains the relevant state and the form of the result. Writes nothing.
 #[derive(Debug, Args)]
 pub struct PromptArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
+    /// How much of each schema to print.
+    #[arg(long, value_name = "FORM", default_value = "compact")]
+    schema: SchemaShown,
+}
+
+/// How much of a schema is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SchemaShown {
+    /// Names, types and required fields.
+    Compact,
+    /// The whole schema.
+    Full,
 }
 
 pub fn run(args: &PromptArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
-    let judged = [workspace.look(&task)?];
-    let subjects = report::subjects(&workspace, &judged)?;
-    let Some(subject) = subjects.first() else { return Ok(ExitCode::Nothing) };
-    let text = view::prompt(subject);
+    let form = match args.schema {
+        SchemaShown::Compact => SchemaForm::Compact,
+        SchemaShown::Full => SchemaForm::Full,
+    };
+    let text = drive::prompt(&workspace, &workspace.look(&task)?, None, form);
     if context.global.json {
-        ui.answer(&view::pretty(&view::PromptAnswer { task: task.id.to_string(), prompt: text }))?;
+        ui.document(&view::PromptAnswer { task: task.id.to_string(), prompt: text })?;
     } else {
         ui.answer(&text)?;
     }

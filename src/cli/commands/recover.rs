@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::Recovered;
-use crate::view::{RecoveryAnswer, pretty};
+use crate::view::RecoveryAnswer;
 
 /// Bring back the lost or broken record of a task.
 ///
@@ -37,7 +37,7 @@ pub fn run(args: &RecoverArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         }
     };
     if context.global.json {
-        ui.answer(&pretty(&RecoveryAnswer { task: task.id.to_string(), from, message: text }))?;
+        ui.document(&RecoveryAnswer { task: task.id.to_string(), from, message: text })?;
     } else {
         ui.answer(&format!("{}: {text}\n", task.id))?;
     }

@@ -8,7 +8,6 @@ use crate::drive::Controlled;
 use crate::survey::{Sight, TaskRef, Workspace};
 use crate::view::{
     AppliedView, ControlReport, DutyView, NothingDue, Subject, TextAnswer, TransitionLine, Transitions,
-    pretty,
 };
 
 /// The named task, or the one that the directory, the branch or a single open task identifies. Returns an
@@ -111,7 +110,7 @@ pub(super) fn applied(
         }
     }
     if context.global.json {
-        ui.answer(&pretty(&Transitions::new(workspace.repository(), !dry_run, lines, &notes)))?;
+        ui.document(&Transitions::new(workspace.repository(), !dry_run, lines, &notes))?;
         return Ok(());
     }
     for line in &lines {
@@ -153,7 +152,7 @@ pub(super) fn controlled(
     };
     if context.global.json {
         let task = task.id.to_string();
-        ui.answer(&pretty(&ControlReport { task, request, effect, transitions }))?;
+        ui.document(&ControlReport { task, request, effect, transitions })?;
         return Ok(ExitCode::Fine);
     }
     for line in &transitions {
@@ -193,7 +192,7 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
 /// Prints an answer that is plain text: unchanged, or as the `text` of one JSON document.
 pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure> {
     if context.global.json {
-        return Ok(ui.answer(&pretty(&TextAnswer { text: text.to_owned() }))?);
+        return Ok(ui.document(&TextAnswer { text: text.to_owned() })?);
     }
     Ok(ui.answer(text)?)
 }
@@ -201,11 +200,11 @@ pub(super) fn text(context: &Context, ui: &Ui, text: &str) -> Result<(), Failure
 /// Prints that there was nothing to apply, and why.
 pub(super) fn nothing(context: &Context, ui: &Ui, decision: &Decision, text: &str) -> Result<(), Failure> {
     if context.global.json {
-        ui.answer(&pretty(&NothingDue {
+        ui.document(&NothingDue {
             task: decision.task.to_string(),
             current_phase: decision.phase.as_ref().map(ToString::to_string),
             reason: text.to_owned(),
-        }))?;
+        })?;
     } else {
         ui.answer(&format!("{text}\n"))?;
     }

@@ -5,7 +5,7 @@ use crate::apply::{Chosen, Dispute, MergeSide, Resolved, ResolvedBy, Settlement,
 use crate::base::command;
 use crate::decide::HistoryEntry;
 use crate::survey::{Error, TaskRef};
-use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView, pretty};
+use crate::view::{CommandView, Finding, Resolution, Resolutions, StepView};
 use crate::workflow::Owner;
 
 /// Resolve the records of tasks that two branches moved.
@@ -67,7 +67,7 @@ pub fn run(args: &ResolveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     answer.next = operation.map(|operation| operation.next.split(' ').map(str::to_owned).collect());
     answer.blocked |= context.writer(&workspace).is_unmerged()?;
     if context.global.json {
-        ui.answer(&pretty(&answer))?;
+        ui.document(&answer)?;
     } else if is_whole {
         ui.answer("There is nothing to resolve.\n")?;
     } else {

@@ -8,10 +8,11 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::apply::Applied;
 use crate::base::Error;
+use crate::base::Reason;
 use crate::decide::{Ending, Mode};
 use crate::drive::{Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, run_attended};
 use crate::survey::{Sight, TaskRef, Workspace};
-use crate::view::{RunReport, TaskView, TransitionLine, pretty};
+use crate::view::{RunReport, TaskView, TransitionLine};
 use live::RunDisplay;
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
@@ -105,9 +106,13 @@ impl Attendant for RunTerminal<'_> {
         self.context.interrupts.at_once();
     }
 
-    fn answers(&mut self, judged: &Sight) -> Option<Vec<Asked>> {
+    fn answers(
+        &mut self,
+        judged: &Sight,
+        fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
+    ) -> Option<Vec<Asked>> {
         let is_here = self.ui.interactive && !self.context.global.json;
-        if is_here { ask::ask(judged, self.ui) } else { None }
+        if is_here { ask::ask(judged, fits, self.ui) } else { None }
     }
 
     fn answered(&mut self, outcome: &Result<Applied, Error>) {
@@ -144,7 +149,7 @@ fn finish(
         options,
     };
     if context.global.json {
-        ui.answer(&pretty(&report))?;
+        ui.document(&report)?;
     } else {
         ui.answer(&report.text(ui.paint))?;
         if matches!(end.ending, Ending::Waiting | Ending::Stalled | Ending::Failed) && !goes_on {

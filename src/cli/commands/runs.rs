@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::drive::{self, RunInfo};
-use crate::view::{RunLine, Runs, pretty};
+use crate::view::{RunLine, Runs};
 
 /// Show the last run of every task.
 ///
@@ -24,7 +24,7 @@ pub fn run(args: &RunsArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let shown = known.iter().filter(|run| !args.open || run.run.ended().is_none());
     let runs = Runs::new(workspace.repository(), shown.map(line).collect());
     if context.global.json {
-        ui.answer(&pretty(&runs))?;
+        ui.document(&runs)?;
     } else {
         ui.answer(&runs.text(ui.paint, ui.width))?;
     }

@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::{Status, pretty};
+use crate::view::Status;
 
 /// Show one line per task: its phase, its attempt, and who must act.
 ///
@@ -25,7 +25,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     let subjects = report::subjects(&workspace, &judged)?;
     let status = Status::new(workspace.repository(), &subjects, &problems);
     if context.global.json {
-        ui.answer(&pretty(&status))?;
+        ui.document(&status)?;
     } else if tasks.is_empty() && problems.is_empty() {
         ui.answer("There are no tasks yet.\n")?;
         let ready = workspace.root().join(crate::config::FILE).is_file();

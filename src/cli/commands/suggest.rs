@@ -7,21 +7,30 @@ use crate::decide::{ActorKind, is_order};
 use crate::drive::{self, Waited};
 use crate::survey::Workspace;
 use crate::view::layout::counted;
-use crate::view::{self, Suggestions, pretty};
+use crate::view::{self, Briefs, Suggestions};
 use crate::workflow::Owner;
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
+/// How many tasks are shown if none is named.
+const LIMIT: usize = 10;
+
 /// Show what to do next for each task, and why.
 ///
 /// Prints which files to write, where, and which schema they must match; or which transition is due; or who
-/// has to act. Without TASKS: every unfinished task, most urgent first. Writes nothing.
+/// has to act. Without TASKS: the ten most urgent unfinished tasks. Writes nothing.
 ///
 /// Exits with 1 if `--for` leaves nothing to do, or if `--timeout` expires.
 #[derive(Debug, Args)]
 pub struct SuggestArgs {
     /// The tasks; default: every unfinished task.
     tasks: Vec<String>,
+    /// Print only what to do now, in a few lines per task; for agents.
+    #[arg(long)]
+    brief: bool,
+    /// Show at most N tasks; default: all named TASKS, or 10 without TASKS.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
     /// Show only the tasks that this actor has to work on; exit with 1 if there are none.
     #[arg(long = "for", value_name = "WHO")]
     whom: Option<Whom>,
@@ -51,7 +60,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         return wait(&workspace, args, context, ui);
     }
     let answer = answer(&workspace, args)?;
-    tell(&answer, context, ui)?;
+    tell(&answer, args, context, ui)?;
     Ok(answer.exit(args))
 }
 
@@ -69,17 +78,21 @@ impl Answer {
     }
 }
 
-fn tell(answer: &Answer, context: &Context, ui: &Ui) -> Result<(), Failure> {
-    if context.global.json {
-        ui.answer(&pretty(&answer.envelope))?;
-    } else {
-        let mut envelope = answer.envelope.clone();
-        if context.caller.kind == ActorKind::Agent {
-            // An agent is offered no order against the rules. In JSON, `by` says that a person may give it.
-            let options = envelope.suggestions.iter_mut().map(|suggestion| &mut suggestion.options);
-            options.for_each(|options| options.retain(|option| !is_order(&option.id)));
-        }
-        ui.answer(&view::suggestions(&envelope, &answer.nothing, ui.paint, ui.width))?;
+fn tell(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<(), Failure> {
+    let mut shown = answer.envelope.clone();
+    if context.caller.kind == ActorKind::Agent && !context.global.json {
+        // An agent is offered no order against the rules. In JSON, `by` says that a person may give it.
+        let options = shown.suggestions.iter_mut().map(|suggestion| &mut suggestion.options);
+        options.for_each(|options| options.retain(|option| !is_order(&option.id)));
+    }
+    let limit = args.limit.and_then(|limit| usize::try_from(limit).ok());
+    let default = if args.tasks.is_empty() { LIMIT } else { usize::MAX };
+    shown.limit(limit.unwrap_or(default));
+    match (args.brief, context.global.json) {
+        (true, true) => ui.document(&Briefs::of(&shown))?,
+        (true, false) => ui.answer(&Briefs::of(&shown).text(&answer.nothing))?,
+        (false, true) => ui.document(&shown)?,
+        (false, false) => ui.answer(&view::suggestions(&shown, &answer.nothing, ui.paint, ui.width))?,
     }
     Ok(())
 }
@@ -122,11 +135,11 @@ fn wait(workspace: &Workspace, args: &SuggestArgs, context: &Context, ui: &Ui) -
     };
     match drive::wait_for(workspace, until, begin, news)? {
         Waited::News(now) => {
-            tell(&now, context, ui)?;
+            tell(&now, args, context, ui)?;
             Ok(now.exit(args))
         }
         Waited::TimedOut => {
-            before.get().map_or(Ok(()), |before| tell(before, context, ui))?;
+            before.get().map_or(Ok(()), |before| tell(before, args, context, ui))?;
             Ok(ExitCode::No)
         }
         Waited::Stopped => Ok(ExitCode::Interrupted),

@@ -8,7 +8,7 @@ use super::report;
 use crate::base::{Code, Diagnostic, shell_word};
 use crate::survey::{Loaded, Workspace};
 use crate::view::layout::counted;
-use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings, pretty};
+use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings};
 use crate::workflow::{DiagramFormat, Workflow, diagram, format};
 use clap::Subcommand;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn list(workspace: &Workspace, context: &Context, ui: &Ui) -> Result<ExitCode, F
                 (counts.is_some(), counts.map(|counts| counts.0), counts.map(|counts| counts.1));
             WorkflowLine { name, title, valid, phases, rules, origin }
         };
-        ui.answer(&pretty(&WorkflowList { workflows: rows.into_iter().map(line).collect() }))?;
+        ui.document(&WorkflowList { workflows: rows.into_iter().map(line).collect() })?;
         return Ok(ExitCode::Fine);
     }
     let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -150,7 +150,7 @@ fn check(workspace: &Workspace, context: &Context, ui: &Ui, names: &[String]) ->
         texts.push((loaded.document.path.clone(), loaded.document.text.clone()));
     }
     if context.global.json {
-        ui.answer(&pretty(&findings::Findings::new(&problems)))?;
+        ui.document(&findings::Findings::new(&problems))?;
     } else {
         ui.answer(&findings::snippets(&problems, &texts.into_iter().collect(), ui.paint, ui.width))?;
         if problems.is_empty() {
@@ -186,7 +186,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
     }
     if context.global.json {
         let answer = FormattedAnswer { written: !args.check, paths: stale.clone() };
-        ui.answer(&pretty(&answer))?;
+        ui.document(&answer)?;
     } else {
         let what = if args.check { "the diagram is out of date" } else { "redrew the diagram" };
         for path in &stale {

@@ -8,32 +8,43 @@ use serde_json::json;
 pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
     let mut files: Vec<String> = Vec::new();
     let (mut added, mut removed, mut hunks) = (0_usize, 0_usize, 0_usize);
-    // The lines left in the current hunk, old and new.
+    // The lines left in the current hunk, old and new, and the line of its header.
     let mut left = (0_u64, 0_u64);
-    for line in text.lines() {
+    let mut header = 0;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
         if left.0 > 0 || left.1 > 0 {
-            match line.as_bytes().first() {
-                Some(b'+') => {
-                    added += 1;
-                    left.1 = left.1.saturating_sub(1);
-                }
-                Some(b'-') => {
-                    removed += 1;
-                    left.0 = left.0.saturating_sub(1);
-                }
-                Some(b'\\') => {}
-                _ => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
+            let (old, new) = match line.as_bytes().first() {
+                Some(b'+') => (0, 1),
+                Some(b'-') => (1, 0),
+                Some(b'\\') => (0, 0),
+                // Some editors strip the space of an empty context line.
+                Some(b' ') | None => (1, 1),
+                _ => return cut(path, (header, number), left),
+            };
+            if old > left.0 || new > left.1 {
+                return cut(path, (header, number), left);
             }
+            left = (left.0 - old, left.1 - new);
+            added += usize::from(new > old);
+            removed += usize::from(old > new);
             continue;
         }
         if let Some(range) = line.strip_prefix("@@ ") {
             hunks += 1;
-            left = hunk_lengths(range).unwrap_or((0, 0));
+            header = number;
+            left = match hunk_lengths(range) {
+                Some(lengths) => lengths,
+                None => return garbled(path, number),
+            };
         } else if let Some(named) = named(line)
             && !files.contains(&named)
         {
             files.push(named);
         }
+    }
+    if left != (0, 0) {
+        return cut(path, (header, text.lines().count()), left);
     }
     if files.is_empty() && hunks == 0 {
         let message = "the file is not a diff: it has no file header and no hunk";
@@ -50,6 +61,30 @@ pub(super) fn read(path: &RepoPath, text: &str) -> ReadResult {
         "added": added,
         "removed": removed,
     }))
+}
+
+/// The finding for a hunk whose lines are not those that its header announces. `at` is the line of the header,
+/// and the line at which the lines and the header disagree.
+fn cut(path: &RepoPath, at: (usize, usize), (old, new): (u64, u64)) -> ReadResult {
+    let message = format!(
+        "the hunk of line {} does not hold the lines that its header announces: {old} old and {new} new are missing here",
+        at.0
+    );
+    refused_at(path, at.1, message)
+}
+
+/// The finding for a hunk header that cannot be read.
+fn garbled(path: &RepoPath, line: usize) -> ReadResult {
+    refused_at(path, line, "the header of the hunk is not `@@ -a,b +c,d @@`".to_owned())
+}
+
+fn refused_at(path: &RepoPath, line: usize, message: String) -> ReadResult {
+    let place = Place { line: u32::try_from(line).ok(), column: Some(1), ..Place::file(path) };
+    ReadResult::refused(
+        Diagnostic::error(Code::PatchCut, message)
+            .at(place)
+            .hint("write the whole diff again, with: git diff > FILE"),
+    )
 }
 
 /// The file name in a header line.
@@ -130,6 +165,32 @@ mod tests {
         let data = read(&RepoPath::new("p").expect("valid"), DIFF).data.expect("a diff");
         assert_eq!(data["files"], json!(["src/a.rs", "gone", "old name", "new name"]));
         assert_eq!((&data["added"], &data["removed"]), (&json!(2), &json!(2)));
+    }
+
+    /// A diff cut in the middle of a hunk is not a diff, and the finding names the line.
+    #[test]
+    fn a_hunk_holds_as_many_lines_as_its_header_announces() {
+        let head = "--- a/f\n+++ b/f\n";
+        let cases = [
+            ("@@ -1,2 +1,3 @@\n one\n-two\n+2\n", Some(6)),
+            ("@@ -1,2 +1,2 @@\n", Some(3)),
+            ("@@ -1,2 +1,2 @@\n one\n-two\ndiff --git a/g b/g\n+2\n", Some(6)),
+            ("@@ -1 +1 @@\n-a\n-b\n+c\n", Some(5)),
+            ("@@ -1,x +1 @@\n-a\n+c\n", Some(3)),
+            (
+                "@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+2\n\\ No newline at end of file\n",
+                None,
+            ),
+            ("@@ -1,3 +1,3 @@\n one\n\n-two\n+2\n", None),
+            ("@@ -0,0 +1 @@ fn f\n+a\n@@ -5 +6,0 @@\n-b\n", None),
+        ];
+        for (hunk, line) in cases {
+            let verdict = read(&RepoPath::new("p").expect("valid"), &format!("{head}{hunk}"));
+            let found = verdict.problems.first();
+            assert_eq!(found.and_then(|found| found.place.as_ref()?.line), line, "{hunk}");
+            assert!(found.is_none_or(|found| found.code == Code::PatchCut), "{hunk}");
+            assert_eq!(verdict.data.is_some(), line.is_none(), "{hunk}");
+        }
     }
 
     #[test]

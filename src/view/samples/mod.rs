@@ -11,7 +11,7 @@ use crate::base::{
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, HistoryEntry, Kind, Move, Transition, Tried, Truth, Verdict,
+    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Transition, Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
@@ -37,6 +37,7 @@ impl Sample {
             committed: Some("c0ffee0123".to_owned()),
             unmoved_since: None,
             system_dir: Some("system"),
+            issue_places: Vec::new(),
             runner: self.runner,
         }
     }
@@ -168,10 +169,12 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         rule: None,
         tried: Vec::new(),
         inputs: Vec::new(),
+        sent_back: None,
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
         options: Vec::new(),
+        question: None,
         waived: Vec::new(),
         artifacts: Vec::new(),
         lost: Vec::new(),
@@ -275,7 +278,7 @@ pub fn write_missing() -> Sample {
     review.fresh = false;
     review.changed = true;
     review.stale_because = Some("it judged another plan".to_owned());
-    review.of = BTreeMap::from([("plan".to_owned(), None)]);
+    review.of = BTreeMap::from([("plan".to_owned(), NamedVersion::Unreadable)]);
     sample.decision.artifacts = vec![derived("plan", "planning/plan.json", true), review, missing];
     sample
 }

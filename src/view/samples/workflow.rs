@@ -47,6 +47,7 @@ pub fn workflow() -> Workflow {
                 facts: Vec::new(),
                 commit: true,
                 title: None,
+                example: None,
             })
             .collect(),
         phases: phases
@@ -57,6 +58,7 @@ pub fn workflow() -> Workflow {
                 title: None,
                 agent: agent.map(str::to_owned),
                 needs: needs.into_iter().map(artifact).collect(),
+                reads: Vec::new(),
                 produces: produces.into_iter().map(artifact).collect(),
                 optional: Vec::new(),
                 aliases: Vec::new(),

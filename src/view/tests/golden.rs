@@ -4,7 +4,7 @@ use super::numbered;
 use crate::base::{Code, Diagnostic};
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Explanations, Paint, RunnerView, Status, Subject, Suggestions, pretty, prompt, suggestions,
+    Explanations, Paint, RunnerView, SchemaForm, Status, Subject, Suggestions, pretty, prompt, suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -205,12 +205,14 @@ fn a_suggestion_on_the_wire() {
       "agent": "plan-reviewer",
       "action": null,
       "instructions": "system/agents/plan-reviewer.md",
+      "sentBack": null,
       "inputs": [
         {
           "artifact": "plan",
           "path": "tasks/t-42/planning/plan.json",
           "digest": "d68ba18a52c364f111335b4357c5a4ba8ac0c110",
-          "valid": true
+          "valid": true,
+          "issues": []
         }
       ],
       "expects": [
@@ -260,6 +262,7 @@ fn a_suggestion_on_the_wire() {
           "effect": "moves to codegen without a review"
         }
       ],
+      "question": null,
       "moves": [],
       "evidence": [],
       "waived": [],
@@ -349,20 +352,17 @@ t-08  done                #1  -      done
 #[test]
 fn a_prompt_is_complete() {
     assert_data_eq!(
-        prompt(&samples::fix_invalid().subject()),
+        prompt(&samples::fix_invalid().subject(), SchemaForm::Compact),
         str![[r##"
 # Task t-42: Log in with a passkey
 
 - phase `plan_review`, attempt 1
 - workflow `global-state-machine`: Global state machine
 - directory `tasks/t-42/`
-- why now: the plan review is not valid
 
 Every path below is relative to the root of the repository.
 
 ## Instructions
-
-# Plan reviewer
 
 Judge the plan.
 
@@ -378,14 +378,6 @@ Its problems:
 
 - `tasks/t-42/review/plan-review.json:3:9`: "flase" is not a boolean (at `/ok`); did you mean `false`?
 
-It judges these versions; copy this into its `of`, unchanged:
-
-```json
-{
-  "plan": "d68ba18a52c364f111335b4357c5a4ba8ac0c110"
-}
-```
-
 It must match the schema `plan-review`:
 
 ```json
@@ -396,7 +388,7 @@ It must match the schema `plan-review`:
 }
 ```
 
-A valid example:
+Example; its `of` names what this report judges:
 
 ```json
 {
@@ -412,13 +404,13 @@ A valid example:
 
 - Never edit `state.json`, `transcript.jsonl` or `suggestion.json`: `orch` writes them.
 - Write complete files, in UTF-8, at exactly these paths.
-- Report the truth; a negative report is fine. Name what the report judges.
+- Report the truth; a negative report is fine.
 - When you are done, run `orch suggest t-42`. It shows what is accepted and what is still missing.
 
 "##]]
     );
     assert_data_eq!(
-        prompt(&samples::transition_due().subject()),
+        prompt(&samples::transition_due().subject(), SchemaForm::Compact),
         str![[r#"
 # Task t-42: Log in with a passkey
 

@@ -6,7 +6,7 @@ mod golden;
 mod schemas;
 
 use super::samples::{self, Sample};
-use super::{Explanations, Paint, Status, Subject, Suggestions, prompt, suggestions};
+use super::{Explanations, Paint, SchemaForm, Status, Subject, Suggestions, prompt, suggestions};
 use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use golden::envelope;
 
@@ -89,7 +89,7 @@ fn text_from_files_cannot_reach_the_terminal() {
         suggestions(&envelope(&sample), "", Paint::PLAIN, 0),
         Explanations::new(samples::repository(), &subjects).text(Paint::PLAIN, 0),
         Status::new(samples::repository(), &subjects, &sample.decision.diagnostics).text(Paint::PLAIN, 0),
-        prompt(&sample.subject()),
+        prompt(&sample.subject(), SchemaForm::Compact),
     ];
     for text in texts {
         assert!(!text.contains('\u{1b}') && !text.contains('\r') && !text.contains("\n$ rm"), "{text}");

@@ -2,10 +2,10 @@
 
 use crate::view::findings::Findings;
 use crate::view::{
-    AuditReport, CodeView, ControlReport, DemoAnswer, ErrorView, EventView, Explanations, FormattedAnswer,
-    HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, PromptAnswer, RecoveryAnswer,
-    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer, Transitions, WorkflowList,
-    indented,
+    AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, ErrorView, EventView, Explanations,
+    FormattedAnswer, HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, PromptAnswer,
+    RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer,
+    Transitions, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -16,6 +16,7 @@ use std::path::Path;
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         schema::<AuditReport>("The verdicts on the history: output of orch audit --json"),
+        schema::<Briefs>("What to do now: output of orch suggest --brief --json"),
         schema::<CodeView>("The explanation of a code: output of orch help CODE --json"),
         schema::<ControlReport>("The result of an order to a run"),
         schema::<DemoAnswer>("A demonstration that was played"),

@@ -43,6 +43,7 @@ pub(super) struct RawArtifact {
     pub schema: Option<Text>,
     pub title: Option<Text>,
     pub commit: bool,
+    pub example: Option<Text>,
     pub facts: Vec<(Text, Text)>,
 }
 
@@ -54,6 +55,7 @@ pub(super) struct RawPhase {
     pub owner: Option<Text>,
     pub substate: Option<Text>,
     pub needs: Vec<Text>,
+    pub reads: Vec<Text>,
     pub produces: Vec<Text>,
     pub may_produce: Vec<Text>,
     pub touches: Vec<Text>,
@@ -205,6 +207,7 @@ impl BlockReader<'_> {
             schema: self.text_at(&mut table, "schema"),
             title: self.text_at(&mut table, "title"),
             commit: self.boolean(&mut table, "commit", true),
+            example: self.text_at(&mut table, "example"),
             facts: self.named_texts_at(&mut table, "facts"),
             name,
         };
@@ -219,6 +222,7 @@ impl BlockReader<'_> {
             owner: self.text_at(&mut table, "owner"),
             substate: self.text_at(&mut table, "substate"),
             needs: self.texts_at(&mut table, "needs"),
+            reads: self.texts_at(&mut table, "reads"),
             produces: self.texts_at(&mut table, "produces"),
             may_produce: self.texts_at(&mut table, "may_produce"),
             touches: self.texts_at(&mut table, "touches"),

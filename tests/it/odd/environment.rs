@@ -54,7 +54,7 @@ fn git_dir_alone() {
     }
     // Without it, this is no repository; and one that is not there is told.
     let outside = orch(&world, &[], &["-C", "../plain", "status", "--json"]).succeeds();
-    assert!(outside.stdout.contains("\"head\": null"), "{outside:?}");
+    assert!(outside.stdout.contains("\"head\":null"), "{outside:?}");
     orch(&world, &[("GIT_DIR", "/no/such")], &["-C", "../plain", "status"])
         .ends(2)
         .reports("not a git repository");

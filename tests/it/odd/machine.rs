@@ -50,7 +50,7 @@ fn no_git() {
     world.git(&["config", "commit.gpgSign", "true"]);
     let refused = orch(&["next", "t"]).ends(70).reports("`git` is not on the PATH");
     assert!(refused.stderr.contains("hint: install git") && refused.stderr.contains("commit = \"off\""));
-    assert!(orch(&["next", "t", "--json"]).stdout.contains("\"code\": \"no-git\""));
+    assert!(orch(&["next", "t", "--json"]).stdout.contains("\"code\":\"no-git\""));
     world.git(&["config", "commit.gpgSign", "false"]);
     assert_eq!(world.phase("t"), "planning");
     world.orch(&["next", "t"]).succeeds();

@@ -48,6 +48,25 @@ fn a_question_is_asked_until_the_answer_fits_and_the_run_goes_on() {
     task.is_clean();
 }
 
+/// An answer that does not fit is asked for again; the answers before it stand.
+#[test]
+fn a_slip_asks_only_the_wrong_question_again() {
+    let two = LOOP.replace("writes = [\"/rounds\"]", "writes = [\"/rounds\", \"/score\"]");
+    let task = Loop::with(&two, GOOD);
+    let mut terminal = start(&task, &["run", "t"]);
+    terminal.shows("rounds = ");
+    terminal.types("2\n");
+    terminal.shows("score = ");
+    terminal.types("many\n");
+    eventually("it asks again", || terminal.shown().matches("score = ").count() == 2);
+    terminal.types("70\n");
+    terminal.shows("score=70");
+    assert_eq!(terminal.ends(), Some(0));
+    assert_eq!(terminal.shown().matches("rounds = ").count(), 1);
+    assert_eq!(task.state()["rounds"], 2);
+    task.is_clean();
+}
+
 #[test]
 fn an_order_given_while_a_person_is_asked_counts_more_than_the_answer() {
     let bare = LOOP.replace("on = \"stop\"\n", "when = \"false\"\n");

@@ -2,7 +2,7 @@
 
 use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
-use crate::apply::{AdvancePlan, Applied, Order, TaskOutcome};
+use crate::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
 use crate::base::{Code, TaskId};
 use crate::cli::{Cli, Command, Global};
 use crate::config;
@@ -82,7 +82,10 @@ impl<'a> Stage<'a> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
         let workspace = self.workspace()?;
         let id = TaskId::new(TASK).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
-        let created = self.context.writer(&workspace).create(&id, None, Some(title))?;
+        let created = self
+            .context
+            .writer(&workspace)
+            .create(&id, &NewTask { title: Some(title), ..NewTask::default() })?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
     }

@@ -1,11 +1,17 @@
 //! Prompts a person at the terminal for what the rules wait for.
 
+use crate::base::Reason;
 use crate::cli::Ui;
+use crate::decide::QuestionField;
 use crate::drive::{self, Asked, Standstill};
 use crate::survey::Sight;
 
-/// Prompts for answers; `None` if there is no question, or if the person ends the run.
-pub(super) fn ask(judged: &Sight, ui: &Ui) -> Option<Vec<Asked>> {
+/// Prompts for answers, and again for each one that does not fit; `None` if there is no question, or if the person ends the run.
+pub(super) fn ask(
+    judged: &Sight,
+    fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
+    ui: &Ui,
+) -> Option<Vec<Asked>> {
     match drive::standstill(judged)? {
         Standstill::Pick(actions) => {
             ui.problem(&judged.decision.reason);
@@ -19,22 +25,37 @@ pub(super) fn ask(judged: &Sight, ui: &Ui) -> Option<Vec<Asked>> {
             let value = numbered.map_or(typed, ToString::to_string);
             (!value.is_empty()).then(|| vec![Asked { key: "action".to_owned(), value }])
         }
-        Standstill::Question(ask, offers) => {
-            ui.problem(&ask.title);
+        Standstill::Question(question) => {
+            ui.problem(&question.title);
             let mut answers = Vec::new();
-            for pointer in &ask.writes {
-                let options =
-                    offers.iter().find(|(at, _)| at == pointer).and_then(|(_, list)| list.as_array());
-                for option in options.into_iter().flatten() {
-                    ui.problem(&format!("  - {option}"));
-                }
-                let key = pointer.trim_start_matches('/').replace('/', ".");
-                let value = ui.ask(&format!("{key} = "))?;
-                if !value.is_empty() {
-                    answers.push(Asked { key: pointer.clone(), value });
-                }
+            for field in &question.fields {
+                put(field, &mut answers, fits, ui)?;
             }
             (!answers.is_empty()).then_some(answers)
         }
+    }
+}
+
+/// Prompts for one field until the answer fits or is left empty; `None` at the end of input.
+fn put(
+    field: &QuestionField,
+    answers: &mut Vec<Asked>,
+    fits: &dyn Fn(&[Asked]) -> Result<(), Reason>,
+    ui: &Ui,
+) -> Option<()> {
+    for option in field.options.iter().flatten() {
+        ui.problem(&format!("  - {option}"));
+    }
+    loop {
+        let value = ui.ask(&format!("{} = ", field.key()))?;
+        if value.is_empty() {
+            return Some(());
+        }
+        answers.push(Asked { key: field.pointer.clone(), value });
+        match fits(answers) {
+            Ok(()) => return Some(()),
+            Err(why) => ui.problem(&why.to_string()),
+        }
+        answers.pop();
     }
 }

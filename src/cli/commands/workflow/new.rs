@@ -7,7 +7,7 @@ use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, span};
 use crate::store::durable::write_atomic;
 use crate::survey::Workspace;
-use crate::view::{NewWorkflow, findings, pretty};
+use crate::view::{NewWorkflow, findings};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -122,7 +122,7 @@ fn made_of(
         }
         None => {
             if context.global.json {
-                ui.answer(&pretty(&findings::Findings::new(&problems)))?;
+                ui.document(&findings::Findings::new(&problems))?;
             } else {
                 ui.answer(&findings::snippets(&problems, &sources, ui.paint, ui.width))?;
             }
@@ -185,7 +185,7 @@ fn from_file(
                 })
                 .collect();
             if context.global.json {
-                ui.answer(&pretty(&findings::Findings::new(&problems)))?;
+                ui.document(&findings::Findings::new(&problems))?;
             } else {
                 let sources = BTreeMap::from([(shown, text)]);
                 ui.answer(&findings::snippets(&problems, &sources, ui.paint, ui.width))?;
@@ -275,7 +275,7 @@ fn write(
     if context.global.json {
         let (workflow, strategy) = (args.name.to_string(), strategy.as_str());
         let answer = NewWorkflow { workflow, strategy, made, replaced };
-        ui.answer(&pretty(&answer))?;
+        ui.document(&answer)?;
         return Ok(ExitCode::Fine);
     }
     for (paths, what) in [(&made, "made"), (&replaced, "replaced")] {

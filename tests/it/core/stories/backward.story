@@ -59,7 +59,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -108,7 +108,7 @@ rev 4 rounds=0
 //- settle
 test -> codegen (failed) on plan, test_report
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -123,7 +123,7 @@ test: sent_back #1, spent 1 test_report
 rev 5 rounds=1
 //- show
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -233,7 +233,7 @@ accept#1 waits for human: accept/decision.json is missing
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -249,7 +249,7 @@ codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review -> codegen (review-refused) on plan, code_review
 codegen#3 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 2 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -265,7 +265,7 @@ codegen#3 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review -> codegen (review-refused) on plan, code_review
 codegen#4 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 3 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -281,7 +281,7 @@ codegen#4 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged s
 codegen -> review (coded) on plan, patch, tasks
 review -> codegen (review-refused) on plan, code_review
 codegen#5 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 4 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -301,7 +301,7 @@ review#5 handover, holding -> codegen: a code review refuses the patch, but `cod
 //- order: rollback --to codegen one more try
 review -> codegen (rollback) on plan, patch, code_review
 codegen#6 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 5 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -326,7 +326,7 @@ review#6 waits for agent: review/code/ann.json is stale: unchanged since attempt
 //- settle
 accept -> codegen (rework) on plan, decision
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY

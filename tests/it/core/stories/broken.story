@@ -5,12 +5,12 @@
 //- delete code/diff.patch
 //- settle
 test#1 inconsistent, last was codegen: the needs of `test` are not met: patch (code/diff.patch) is missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   option orch rollback t-1 --to codegen --reason WHY
 //- order: rollback the patch is lost
 test -> codegen (rollback) on plan
 codegen#2 waits for agent: code/tasks.md is stale: unchanged since attempt 1 was sent back; code/diff.patch is missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 tasks --reason WHY
@@ -78,7 +78,7 @@ rev 1 rounds=0
 //- settle
 test -> codegen (failed) on plan, test_report
 codegen#1 waits for agent: code/diff.patch is stale: unchanged since it was used up; code/tasks.md is missing
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -102,7 +102,7 @@ rev 1 ticket="A-1" rounds=1
 //- lose state
 //- settle
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY

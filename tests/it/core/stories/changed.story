@@ -21,7 +21,7 @@ rev 3 rounds=0
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -59,7 +59,7 @@ plan_review#3 waits for agent: review/plan-review.json is stale: unchanged since
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#3 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -124,7 +124,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: it judged anoth
 {"ok": true, "n": "again", "of": {"plan": "@plan"}}
 //- settle
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -134,7 +134,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 //- order: override the reviewer is ill
 plan_review -> codegen (override) on plan, waiving plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -186,7 +186,7 @@ plan_review#1 waits for agent: review/plan-review.json is stale: `of` names `pla
 //- review/plan-review.json
 {"ok": true, "of": {"plan": "latest"}}
 //- show
-plan_review#1 waits for agent: review/plan-review.json is stale: it judged another version of `plan`
+plan_review#1 waits for agent: review/plan-review.json is stale: `of` does not name one version of `plan`
   expects review/plan-review.json stale, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -200,7 +200,7 @@ plan_review#1 waits for agent: review/plan-review.json is stale: it judged anoth
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY

@@ -70,12 +70,12 @@ planning#1 waits for agent: plan.json is missing
 //- settle
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- show
 code#1 waits for agent: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
@@ -85,7 +85,7 @@ rev 1
 //- commit t-9: somebody else's
 //- settle
 code#1 waits for agent: no commit names this task
-  expects change (tree) unmet, of plan
+  expects change (tree) unmet
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1 t-9: ours as well
@@ -186,7 +186,7 @@ because = "it does not work"
 //- settle
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: first
@@ -201,13 +201,13 @@ test#1 waits for agent: report.json is missing
 //- settle
 test -> code (failed) on plan, change, report
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
-  expects change (tree) stale, of plan
+  expects change (tree) stale
   option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
 //- show
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
-  expects change (tree) stale, of plan
+  expects change (tree) stale
   option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
@@ -221,7 +221,7 @@ move -> test by built: change.ready (change.ready is false); change.data.commits
 //- order: confirm change the test was at fault
 code -> code (confirm) on change
 code#2 waits for agent: no commit names this task
-  expects change (tree) unmet, of plan
+  expects change (tree) unmet
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
@@ -231,7 +231,7 @@ test: sent_back #1, spent 1 report
 rev 4 
 //- show
 code#2 waits for agent: no commit names this task
-  expects change (tree) unmet, of plan
+  expects change (tree) unmet
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: second
@@ -315,14 +315,14 @@ because = "it does not work"
 //- settle
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: after
 //- commit t-1: before
 //- settle
 code#1 waits for agent: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: after
@@ -335,7 +335,7 @@ test#1 waits for agent: report.json is missing
 //- commit t-1: before
 //- show
 test#1 inconsistent, last was code: the needs of `test` are not met: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch rollback t-1 --to code --reason WHY
 
 ## code that was committed before its phase was entered again is none of the new attempt
@@ -402,7 +402,7 @@ because = "it does not work"
 //- settle
 planning -> code (planned) on plan
 code#1 waits for agent: change (tree) is missing
-  expects change (tree) missing, of plan
+  expects change (tree) missing
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- commit t-1: first
@@ -419,13 +419,13 @@ test#1 waits for agent: report.json is missing
 test -> planning (replan) on plan, change
 planning -> code (planned) on plan
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
-  expects change (tree) stale, of plan
+  expects change (tree) stale
   option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY
 //- show
 code#2 waits for agent: change (tree) is stale: unchanged since attempt 1 was sent back
-  expects change (tree) stale, of plan
+  expects change (tree) stale
   option orch prompt t-1
   option orch confirm t-1 change --reason WHY
   option orch next t-1 --override WHY

@@ -21,7 +21,7 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -198,7 +198,7 @@ review#1 due -> codegen: a code review refuses the patch
 //- review/code/bob.json
 {"ok": true, "of": {"patch": "@patch"}}
 //- show
-review#1 waits for agent: review/code/ann.json is stale: it judged another version of `patch`
+review#1 waits for agent: review/code/ann.json is stale: `of` does not name one version of `patch`
   expects review/code/ann.json stale, of patch, plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -220,7 +220,7 @@ planning#1 due -> plan_review: the plan is there and leaves no question open
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -250,7 +250,7 @@ plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -275,7 +275,7 @@ review#1 waits for agent: review/code/bob.json is invalid
 //- review/code/bob.json
 {"ok": true, "of": {"patch": "0000000000000000000000000000000000000000"}}
 //- show
-review#1 waits for agent: review/code/bob.json is stale: it judged another version of `patch`
+review#1 waits for agent: review/code/bob.json is stale: `of` does not name one version of `patch`
   expects review/code/bob.json stale, of patch, plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -297,7 +297,7 @@ test#1 waits for agent: eval/report.json is missing
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -314,4 +314,28 @@ review#2 waits for agent: review/code/ann.json, review/code/bob.json are stale: 
   expects review/code/bob.json stale, of patch, plan
   option orch prompt t-1
   option orch confirm t-1 code_review --reason WHY
+  option orch next t-1 --override WHY
+
+## a report may say that an artifact was absent when it judged
+//- at review
+//- review/code/ann.json
+{"ok": true, "of": {"patch": "@patch", "test_report": null}}
+//- settle
+review -> test (reviewed) on patch, code_review
+test#1 waits for agent: eval/report.json is missing
+  expects eval/report.json missing, of patch
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": true, "of": {"patch": "nonsense"}}
+//- settle
+test#1 waits for agent: eval/report.json is stale: `of` does not name one version of `patch`
+  expects eval/report.json stale, of patch
+  option orch next t-1 --override WHY
+//- eval/report.json
+{"passed": true, "of": {"decision": null}}
+//- accept/decision.json
+{"verdict": "accepted"}
+//- show
+test#1 waits for agent: eval/report.json is stale: there was no `decision` when it judged, and now there is one
+  expects eval/report.json stale, of patch
   option orch next t-1 --override WHY

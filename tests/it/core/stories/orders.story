@@ -5,7 +5,7 @@
 //- order: override the reviewer is ill
 plan_review -> codegen (override) on plan, waiving plan_review
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -60,7 +60,7 @@ test#1 waits for agent: eval/report.json is missing
 //- order: rollback --to codegen do it properly
 test -> codegen (rollback) on plan
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
-  expects code/diff.patch missing, of plan
+  expects code/diff.patch missing
   expects code/tasks.md missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -78,7 +78,7 @@ rev 3 rounds=0
 //- order: override --to codegen start over
 review -> codegen (override) on plan, patch
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -165,7 +165,7 @@ refused: unmet-needs: the needs of `codegen` are not met: plan (planning/plan.js
 //- order: rollback --to codegen start over
 test -> codegen (rollback) on plan, patch
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -218,7 +218,7 @@ refused: terminal: `done` is terminal; a task cannot be sent back to it
 //- order: reopen --to codegen a user found a fault
 done -> codegen (reopen) on plan
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -267,7 +267,7 @@ rev 2
 //- settle
 review -> codegen (review-refused) on plan, code_review
 codegen#2 waits for agent: code/diff.patch, code/tasks.md are stale: unchanged since attempt 1 was sent back
-  expects code/diff.patch stale, of plan
+  expects code/diff.patch stale
   expects code/tasks.md stale, of plan
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY

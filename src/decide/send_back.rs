@@ -1,0 +1,134 @@
+//! Why a task was sent back to its phase: the reason of the step, and what the verdict behind it objects to.
+
+use super::derive::SeenArtifact;
+use super::judge::Judge;
+use super::scope::TaskScope;
+use super::{HistoryEntry, Kind};
+use crate::base::{ArtifactName, PhaseId, pointer};
+use serde_json::Value;
+
+/// The named fact of an artifact that lists what a verdict objects to: texts, or objects.
+const ISSUES: &str = "issues";
+/// How many issues of all verdicts together are quoted.
+const MOST_ISSUES: usize = 10;
+
+/// The step that sent a task back to its current phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SendBack {
+    /// The phase that was left.
+    pub from: PhaseId,
+    /// The rule, if the rules sent it back.
+    pub rule: Option<String>,
+    /// The reason: that of the rule, or of the person who ordered it.
+    pub reason: String,
+    /// The artifacts that the rule read and whose files are still those that the step rests on.
+    pub verdicts: Vec<ArtifactName>,
+    /// What the verdicts that the rule read object to. Only a verdict that is still the file that the step
+    /// rests on is quoted.
+    pub issues: Vec<QuotedIssue>,
+    /// The number of issues left out.
+    pub omitted: usize,
+}
+
+/// One thing that a verdict objects to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuotedIssue {
+    /// The artifact that contains it.
+    pub artifact: ArtifactName,
+    /// The file, relative to the task directory.
+    pub path: String,
+    /// Its JSON pointer in the data of the file; `None` if the value is not part of the data.
+    pub pointer: Option<String>,
+    /// The issue: a text or an object.
+    pub value: Value,
+}
+
+impl Judge<'_> {
+    /// The step that sent the task back to its phase; `None` if it came forward, or if the state no longer
+    /// holds the step.
+    pub(super) fn sent_back(&self, scope: &TaskScope<'_>) -> Option<SendBack> {
+        let entry = self.state.history.iter().rev().find(|entry| !entry.kind.stays())?;
+        let from = entry.from.clone().filter(|_| entry.to == self.phase.id && self.went_back(entry))?;
+        let read: Vec<&SeenArtifact<'_>> =
+            self.seen.iter().filter(|seen| self.was_read(entry, seen)).collect();
+        let mut issues: Vec<QuotedIssue> = Vec::new();
+        let mut omitted = 0;
+        for (seen, value) in
+            read.iter().flat_map(|seen| objections(seen, scope).into_iter().map(|v| (*seen, v)))
+        {
+            if issues.len() < MOST_ISSUES {
+                issues.push(quoted(seen, value, &issues));
+            } else {
+                omitted += 1;
+            }
+        }
+        let verdicts = read.iter().map(|seen| seen.derived.name.clone()).collect();
+        let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
+        Some(SendBack { from, rule, reason, verdicts, issues, omitted })
+    }
+
+    fn went_back(&self, entry: &HistoryEntry) -> bool {
+        let position = |phase: &PhaseId| self.workflow.position(phase);
+        let is_back = entry.from.as_ref().is_some_and(|from| position(&entry.to) <= position(from));
+        matches!(entry.kind, Kind::Regress | Kind::Rollback | Kind::Reopen)
+            || (entry.kind == Kind::Override && is_back)
+    }
+
+    /// Whether the rule of a step reads an artifact whose present file is one that the step rests on.
+    fn was_read(&self, entry: &HistoryEntry, seen: &SeenArtifact<'_>) -> bool {
+        let rule = self.workflow.rules.iter().find(|rule| entry.rule.as_deref() == Some(rule.id.as_str()));
+        let is_evidence = |path: &str, digest: &str| {
+            seen.derived.files.iter().any(|file| {
+                file.path == path && file.digest.is_some_and(|present| present.to_string() == digest)
+            })
+        };
+        rule.is_some_and(|rule| self.reads(rule, seen.derived.name.as_str()))
+            && entry.evidence.iter().any(|(path, digest)| is_evidence(path, digest))
+    }
+}
+
+/// What a verdict objects to; nothing if it is not valid or has no such fact.
+fn objections(seen: &SeenArtifact<'_>, scope: &TaskScope<'_>) -> Vec<Value> {
+    let Some(Value::Array(values)) = scope.fact_of(seen, ISSUES) else { return Vec::new() };
+    // An expression cannot join lists that are inside other values, so a list in the list counts as its items.
+    let items = values.into_iter().flat_map(|value| match value {
+        Value::Array(inner) => inner,
+        one => vec![one],
+    });
+    items.collect()
+}
+
+/// One issue of a verdict, with its place. `earlier` are the issues quoted before it: of equal ones, each has a
+/// place of its own.
+fn quoted(seen: &SeenArtifact<'_>, value: Value, earlier: &[QuotedIssue]) -> QuotedIssue {
+    let place = seen.files.iter().find_map(|file| {
+        let is_equal = |one: &&QuotedIssue| one.path == file.path && one.value == value;
+        let mut skip = earlier.iter().filter(is_equal).count();
+        Some((file.path.clone(), find(file.data.as_deref()?, &value, &mut skip)?))
+    });
+    let (path, pointer) = match place {
+        Some((path, pointer)) => (path, Some(pointer)),
+        None => (seen.files.first().map(|file| file.path.clone()).unwrap_or_default(), None),
+    };
+    QuotedIssue { artifact: seen.derived.name.clone(), path, pointer, value }
+}
+
+/// The pointer of a part of `data` that equals `wanted`, after the first `skip` such parts.
+fn find(data: &Value, wanted: &Value, skip: &mut usize) -> Option<String> {
+    if data == wanted {
+        match skip.checked_sub(1) {
+            Some(rest) => *skip = rest,
+            None => return Some(String::new()),
+        }
+    }
+    match data {
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| find(item, wanted, skip).map(|below| format!("/{index}{below}"))),
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            find(member, wanted, skip).map(|below| format!("{}{below}", pointer::child("", name)))
+        }),
+        _ => None,
+    }
+}

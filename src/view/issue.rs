@@ -1,0 +1,66 @@
+//! What a verdict objects to, in words.
+
+use super::Subject;
+use super::layout::shorten;
+use super::wire::{EvidenceView, InputView, IssueView, SendBackView};
+use crate::base::Place;
+use crate::decide::QuotedIssue;
+use serde_json::{Map, Value};
+
+/// The members of an issue that may say what is wrong, in order of precedence.
+const MESSAGES: [&str; 6] = ["message", "description", "text", "reason", "details", "summary"];
+/// The members of an issue that may name the file that it concerns.
+const FILES: [&str; 3] = ["file", "path", "location"];
+/// The members of an issue that may name it, for one that says nothing else.
+const NAMES: [&str; 4] = ["name", "step", "id", "title"];
+/// How many characters of an issue are quoted.
+const LONGEST: usize = 240;
+
+/// The files to read, each with what it objects to.
+pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
+    let quoted = subject.decision.sent_back.iter().flat_map(|sent_back| &sent_back.issues);
+    let places = subject.issue_places.iter().map(Some).chain(std::iter::repeat(None));
+    let issues: Vec<(&QuotedIssue, Option<&Place>)> = quoted.zip(places).collect();
+    let mut rows = Vec::new();
+    for evidence in &subject.decision.inputs {
+        let files = EvidenceView::rows(std::slice::from_ref(evidence), subject.directory);
+        for (file, (path, _)) in files.into_iter().zip(&evidence.files) {
+            let own = |issue: &QuotedIssue| issue.artifact == evidence.artifact && issue.path == *path;
+            let issues = issues.iter().filter(|(issue, _)| own(issue));
+            rows.push(InputView { file, issues: issues.map(|(issue, place)| view(issue, *place)).collect() });
+        }
+    }
+    rows
+}
+
+/// The step that sent the task back; `None` if it came forward.
+pub(super) fn sent_back(subject: &Subject<'_>) -> Option<SendBackView> {
+    let sent_back = subject.decision.sent_back.as_ref()?;
+    Some(SendBackView {
+        from: sent_back.from.to_string(),
+        rule: sent_back.rule.clone(),
+        reason: sent_back.reason.clone(),
+        omitted: sent_back.omitted,
+    })
+}
+
+fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
+    let none = Map::new();
+    let members = issue.value.as_object().unwrap_or(&none);
+    let text = |names: &[&str]| -> Option<String> {
+        let value = names.iter().find_map(|name| members.get(*name))?;
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (!text.trim().is_empty()).then(|| shorten(&text, LONGEST))
+    };
+    let message = match issue.value.as_str() {
+        Some(whole) => shorten(whole, LONGEST),
+        None => match (text(&NAMES), text(&MESSAGES)) {
+            (Some(name), Some(message)) => format!("{name}: {message}"),
+            (_, Some(message)) => message,
+            _ => shorten(&issue.value.to_string(), LONGEST),
+        },
+    };
+    let line = members.get("line").and_then(Value::as_u64);
+    let about = text(&FILES).map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
+    IssueView { line: place.and_then(|place| place.line), severity: text(&["severity"]), message, about }
+}

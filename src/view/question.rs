@@ -1,0 +1,57 @@
+//! The question that a person is asked: the fields, their types, and the values to choose from.
+
+use super::Subject;
+use super::layout::one_line;
+use super::schema_outline::{allowed, kind_of};
+use super::wire::{FieldView, QuestionView};
+use crate::decide::QuestionField;
+use crate::workflow::{is_list, schema_field};
+use serde_json::Value;
+
+/// The question of a decision; `None` if it asks none.
+pub(super) fn question(subject: &Subject<'_>) -> Option<QuestionView> {
+    let question = subject.decision.question.as_ref()?;
+    let schema = subject.workflow.state.schema.as_ref();
+    let schema: Value = schema.and_then(|schema| serde_json::from_str(&schema.text).ok()).unwrap_or_default();
+    let fields = question.fields.iter().map(|field| view(&schema, field)).collect();
+    Some(QuestionView { title: question.title.clone(), fields })
+}
+
+fn view(schema: &Value, field: &QuestionField) -> FieldView {
+    let part = schema_field(schema, &field.pointer);
+    FieldView {
+        key: field.key(),
+        r#type: part.map_or_else(|| "any".to_owned(), |part| kind_of(schema, part)),
+        list: part.is_some_and(is_list),
+        values: field.options.clone().or_else(|| allowed(schema, part?)),
+        default: field.default.clone(),
+    }
+}
+
+impl FieldView {
+    /// The field as one line: its key, what may be typed, and the default.
+    pub(super) fn text(&self) -> String {
+        let typed = |value: &Value| match value {
+            Value::String(text) if !text.is_empty() => text.clone(),
+            Value::Array(items) => {
+                let items: Vec<String> = items
+                    .iter()
+                    .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                    .collect();
+                items.join(",")
+            }
+            other => other.to_string(),
+        };
+        let what = match (&self.values, self.list) {
+            (Some(values), is_list) => {
+                let values: Vec<String> = values.iter().map(typed).collect();
+                format!("{} {}", if is_list { "any of" } else { "one of" }, values.join(", "))
+            }
+            (None, true) => format!("{}, separated by commas", self.r#type),
+            (None, false) => self.r#type.clone(),
+        };
+        let default =
+            self.default.as_ref().map_or(String::new(), |value| format!(" (default: {})", typed(value)));
+        one_line(&format!("{}: {what}{default}", self.key))
+    }
+}

@@ -1,0 +1,368 @@
+//! What an agent is told: prompts that suffice, the words of those who sent a task back, and short answers.
+
+use crate::harness::{World, started};
+use crate::looks;
+use crate::terminal::Terminal;
+use orch::drive;
+use orch::view::SchemaForm;
+use serde_json::Value;
+use std::io::Write as _;
+use std::process::Stdio;
+
+/// The limit for the prompt of a shipped phase, in bytes.
+const PROMPT: usize = 5_000;
+/// The limit for one task of `orch suggest --brief --json`, in bytes.
+const BRIEF: usize = 1_500;
+
+/// The files that a prompt asks for, each with the one example that it shows.
+fn examples(prompt: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, Option<String>)> = Vec::new();
+    let (mut in_block, mut is_example) = (false, false);
+    for line in prompt.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+            is_example &= in_block;
+        } else if in_block && is_example {
+            let (_, text) = found.last_mut().expect("an example below a path");
+            text.get_or_insert_default().push_str(&format!("{line}\n"));
+        } else if !in_block && line.starts_with("Example") {
+            assert!(found.last().is_some_and(|(_, text)| text.is_none()), "two examples: {prompt}");
+            is_example = true;
+        } else if !in_block && let Some(rest) = line.strip_prefix("## Write `") {
+            found.push((rest.trim_end_matches('`').to_owned(), None));
+        }
+    }
+    found.into_iter().map(|(path, text)| (path, text.expect("an example"))).collect()
+}
+
+/// In every phase of the shipped workflows that asks for files, the prompt is short, and its examples move
+/// the task on.
+#[test]
+fn the_examples_of_every_shipped_prompt_move_the_task() {
+    let lifecycle =
+        ["planning", "plan_review", "codegen", "review", "test", "accept"].map(|phase| ("w", phase));
+    let world = World::ready();
+    world.write(
+        "orch.toml",
+        "[[root]]\npath = \"tasks/*\"\nworkflow = \"global-state-machine\"\n\n\
+         [[root]]\npath = \"changes/*\"\nworkflow = \"openspec\"\n",
+    );
+    world.commit("settings");
+    world.orch(&["new", "w"]).succeeds();
+    world.orch(&["new", "r"]).succeeds();
+    world.walk_to("r", "accept");
+    world.write(
+        "tasks/r/accept/decision.json",
+        r#"{"verdict": "rejected", "target": "revert", "reasons": ["It loses uploads."], "decider": "Ann"}"#,
+    );
+    world.orch(&["next", "r"]).succeeds();
+    world.write("changes/c/design.md", "# Design\n");
+    for (task, phase) in lifecycle.into_iter().chain([("r", "revert"), ("c", "drafting")]) {
+        let prompt = world.orch(&["prompt", task]).succeeds().stdout;
+        assert!(prompt.len() < PROMPT, "{phase}: {} bytes", prompt.len());
+        let files = examples(&prompt);
+        assert!(!files.is_empty(), "{phase}: {prompt}");
+        files.iter().for_each(|(path, text)| world.write(path, text));
+        let told = world.orch_json(&["suggest", task])["suggestions"][0].clone();
+        // An untracked task has settled already.
+        let is_moved = told["currentPhase"] != phase;
+        assert!(
+            is_moved || (told["kind"] == "transition" && told["direction"] == "advance"),
+            "{phase}: {told:#}"
+        );
+        if phase != "accept" && task != "c" {
+            world.orch(&["next", task]).succeeds();
+        }
+    }
+}
+
+/// Wherever instructions name a file of the task, they name it from the root of the repository.
+#[test]
+fn instructions_name_real_paths() {
+    let world = started("review");
+    let prompt = world.orch(&["prompt", "t"]).succeeds().stdout;
+    for path in ["tasks/t/code/diff.patch", "tasks/t/review/code-review.json", "Orch-Task: t"] {
+        assert!(prompt.contains(path), "{path}: {prompt}");
+    }
+    for wrong in ["<dir>", "<task>", "`code/diff.patch", "`review/"] {
+        assert!(!prompt.contains(wrong), "{wrong}: {prompt}");
+    }
+    let whole = world.orch(&["prompt", "t", "--schema", "full"]).succeeds().stdout;
+    assert!(whole.contains("json-schema.org") && !prompt.contains("json-schema.org"), "{whole}");
+}
+
+/// Only a report can say what it judged; a diff cannot.
+#[test]
+fn nobody_is_told_to_copy_a_map_into_a_diff() {
+    let world = started("codegen");
+    let expected = world.orch_json(&["suggest", "t"])["suggestions"][0]["expects"][0].clone();
+    assert_eq!((&expected["artifact"], &expected["of"]), (&Value::from("patch"), &serde_json::json!({})));
+    assert!(expected["example"].as_str().expect("a text").starts_with("--- a/"), "{expected:#}");
+}
+
+/// Who refused, where, and in which words: for every way in which files send a task back.
+#[test]
+fn a_task_that_was_sent_back_quotes_the_verdict() {
+    let review = r#"{
+  "ok": false,
+  "issues": [{ "id": "R1", "severity": "blocking", "message": "no test for a blank password",
+    "file": "src/login.rs", "line": 7 }],
+  "reasons": ["The plan is thin."]
+}
+"#;
+    let report = r#"{
+  "results": [
+    { "step": "lint", "status": "ok" },
+    { "step": "test", "status": "failed", "reason": "2 tests failed" }
+  ]
+}
+"#;
+    let junit =
+        "<testsuite name=\"s\"><testcase name=\"blank\"><failure message=\"no\"/></testcase></testsuite>\n";
+    let blocked =
+        r#"{"verdict": "scope_mismatch", "reason": "It needs src/clock.rs.", "of": {"plan": "PLAN"}}"#;
+    let decision = r#"{"verdict": "needs_changes", "reasons": ["A1 does not hold."], "decider": "Ann"}"#;
+    type Quoted = (Option<u64>, &'static str);
+    let cases: [(&str, &str, &str, &str, &[Quoted]); 6] = [
+        (
+            "plan_review",
+            "review/plan-review.json",
+            review,
+            "planning",
+            &[(Some(3), "R1: no test for a blank password"), (Some(5), "The plan is thin.")],
+        ),
+        (
+            "review",
+            "review/code-review.json",
+            review,
+            "codegen",
+            &[(Some(3), "R1: no test for a blank password"), (Some(5), "The plan is thin.")],
+        ),
+        ("codegen", "code/blocked.json", blocked, "planning", &[(Some(1), "It needs src/clock.rs.")]),
+        ("test", "eval/eval-report.json", report, "codegen", &[(Some(4), "test: 2 tests failed")]),
+        ("test", "eval/junit.xml", junit, "codegen", &[(None, "blank")]),
+        ("accept", "accept/decision.json", decision, "codegen", &[(Some(1), "A1 does not hold.")]),
+    ];
+    for (phase, path, text, back, quoted) in cases {
+        let world = started(phase);
+        let plan = world.git(&["hash-object", "tasks/t/planning/plan.json"]);
+        world.write(&format!("tasks/t/{path}"), text.replace("PLAN", plan.trim()));
+        world.orch(&["next", "t"]).succeeds();
+        assert_eq!(world.phase("t"), back, "{path}");
+        let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+        let inputs = told["inputs"].as_array().expect("a list");
+        let verdict = inputs.iter().find(|input| input["path"] == format!("tasks/t/{path}"));
+        let verdict = verdict.unwrap_or_else(|| panic!("{path} is no input: {told:#}"));
+        let issues: Vec<(Option<u64>, &str)> = (verdict["issues"].as_array().expect("a list").iter())
+            .map(|issue| (issue["line"].as_u64(), issue["message"].as_str().expect("a text")))
+            .collect();
+        assert_eq!(issues, quoted, "{path}");
+        assert_eq!(told["sentBack"]["from"], phase, "{path}");
+        let prompt = world.orch(&["prompt", "t"]).succeeds().stdout;
+        for (line, message) in quoted {
+            let place = line.map_or(String::new(), |line| format!(":{line}"));
+            let named = format!("`tasks/t/{path}{place}`");
+            let held = prompt.lines().any(|row| row.contains(&named) && row.contains(message));
+            assert!(held, "{named} {message}: {prompt}");
+        }
+        assert!(prompt.len() < PROMPT + 1_000, "{path}: {} bytes", prompt.len());
+    }
+}
+
+/// The words of a verdict are bounded, and a person's order gives its reason.
+#[test]
+fn what_is_quoted_is_bounded() {
+    let world = started("plan_review");
+    let issues: Vec<Value> =
+        (0..40).map(|nth| serde_json::json!({"severity": "blocking", "message": "x".repeat(9_000), "id": format!("I{nth}")})).collect();
+    let review = serde_json::json!({"ok": false, "issues": issues}).to_string();
+    world.write("tasks/t/review/plan-review.json", review);
+    world.orch(&["next", "t"]).succeeds();
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["sentBack"]["omitted"], 30);
+    assert!(world.orch(&["prompt", "t"]).succeeds().stdout.len() < PROMPT + 4_000);
+    let brief = world.orch(&["suggest", "t", "--brief", "--json"]).succeeds().stdout;
+    assert!(brief.len() < BRIEF, "{}: {brief}", brief.len());
+}
+
+/// The person who decides sees every verdict that the task rests on.
+#[test]
+fn acceptance_lists_every_verdict() {
+    let world = started("accept");
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    let inputs: Vec<&str> = told["inputs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|input| input["artifact"].as_str())
+        .collect();
+    assert_eq!(inputs, ["plan", "patch", "plan_review", "code_review", "junit"]);
+}
+
+/// A file that was written at the root of the repository, or of the tasks, is noticed.
+#[test]
+fn a_file_above_its_task_is_worth_a_hint() {
+    for misplaced in ["planning/plan.json", "tasks/planning/plan.json"] {
+        let world = started("planning");
+        world.write(misplaced, "{}");
+        let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+        let problem = &told["expects"][0]["problems"][0];
+        assert_eq!(problem["code"], "artifact-misplaced", "{told:#}");
+        assert_eq!(problem["hint"], format!("mv {misplaced} tasks/t/planning/plan.json"));
+        world.orch(&["suggest", "t"]).succeeds().says(&format!("move {misplaced} to"));
+        world.orch(&["status"]).succeeds().says(&format!("move {misplaced} to"));
+        world.orch(&["prompt", "t"]).succeeds().says(misplaced);
+    }
+}
+
+/// Many open tasks fit into what a client accepts: ten of them, on one line each way.
+#[test]
+fn many_tasks_are_told_in_few_bytes() {
+    let world = World::ready();
+    for nth in 0..12 {
+        world.plan(&format!("task-{nth:02}"), nth);
+    }
+    let whole = world.orch(&["suggest", "--json"]).succeeds().stdout;
+    assert_eq!(whole.lines().count(), 1, "compact where nobody reads it");
+    let envelope: Value = serde_json::from_str(&whole).expect("one document");
+    assert_eq!(envelope["suggestions"].as_array().map(Vec::len), Some(10));
+    assert_eq!(envelope["omitted"], 2);
+    world.orch(&["suggest"]).succeeds().says("2 more");
+    let limited = world.orch_json(&["suggest", "--limit", "3"]);
+    assert_eq!((limited["suggestions"].as_array().map(Vec::len), &limited["omitted"]), (Some(3), &9.into()));
+    assert_eq!(limited["suggestions"][0], envelope["suggestions"][0], "the order is the same");
+    world.orch(&["suggest", "--limit", "0"]).ends(2);
+    let brief = world.orch_json(&["suggest", "--brief"]);
+    assert_eq!((&brief["kind"], &brief["omitted"]), (&"briefs".into(), &2.into()));
+    for task in brief["tasks"].as_array().expect("a list") {
+        assert!(task.to_string().len() < BRIEF, "{task:#}");
+    }
+}
+
+/// In every phase of the lifecycle, forward and sent back, the brief answer is short and names the next command.
+#[test]
+fn a_brief_answer_says_what_to_do_now() {
+    let world = started("planning");
+    for phase in ["planning", "plan_review", "codegen", "review", "test", "accept"] {
+        world.walk_to_from("t", &world.phase("t"), phase);
+        let brief = world.orch_json(&["suggest", "t", "--brief"])["tasks"][0].clone();
+        assert!(brief.to_string().len() < BRIEF, "{brief:#}");
+        assert_eq!((&brief["task"], &brief["currentPhase"]), (&"t".into(), &phase.into()));
+        let path = brief["write"][0]["path"].as_str().expect("a path");
+        assert!(path.starts_with("tasks/t/"), "{path}");
+        if brief["owner"] == "agent" {
+            assert_eq!(brief["command"], "orch prompt t");
+            world.orch(&["suggest", "t", "--brief"]).succeeds().says(path).says("$ orch prompt t");
+        }
+    }
+    world.orch(&["suggest", "t", "--brief", "--for", "agent"]).ends(1);
+}
+
+/// The brief is committed with the task, and everybody who needs it reads it.
+#[test]
+fn a_brief_is_a_file_of_the_task_that_prompts_name() {
+    let world = World::ready();
+    world.write("wanted.md", "# Login\n\nAn empty password must be refused.\n");
+    world.orch(&["new", "t", "--brief", "wanted.md"]).succeeds();
+    assert!(world.git(&["show", "HEAD:tasks/t/brief.md"]).contains("must be refused"));
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["inputs"][0]["path"], "tasks/t/brief.md");
+    world.orch(&["prompt", "t"]).succeeds().says("- `tasks/t/brief.md` (brief)");
+    world.walk_to("t", "accept");
+    world.orch(&["prompt", "t"]).succeeds().says("- `tasks/t/brief.md` (brief)");
+    world.orch(&["audit"]).succeeds();
+    world.orch(&["new", "u"]).succeeds();
+    let without = world.orch(&["prompt", "u"]).succeeds().stdout;
+    assert!(!without.to_lowercase().contains("brief.md"), "{without}");
+}
+
+#[test]
+fn a_brief_comes_from_stdin_too_and_is_never_overwritten() {
+    let world = World::ready();
+    let mut command = world.orch_command(&["new", "t", "--brief", "-"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("orch starts");
+    child.stdin.take().expect("a pipe").write_all(b"Refuse it.\n").expect("written");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(world.read("tasks/t/brief.md"), "Refuse it.\n");
+    world.write("other.md", "Another.\n");
+    world.write("blank.md", " \n");
+    world.write("tasks/there/brief.md", "Mine.\n");
+    world.orch(&["new", "t", "--brief", "other.md"]).ends(2).reports("already exists");
+    world
+        .orch(&["new", "there", "--brief", "other.md"])
+        .ends(1)
+        .reports("is there already, with another text");
+    assert_eq!(
+        (world.read("tasks/t/brief.md"), world.read("tasks/there/brief.md")),
+        ("Refuse it.\n".into(), "Mine.\n".into())
+    );
+    world.orch(&["new", "u", "--brief", "blank.md"]).ends(2).reports("the brief is empty");
+    world.orch(&["new", "u", "--brief", "none.md"]).ends(2).reports("cannot read the brief");
+    world
+        .orch(&["new", "u", "--workflow", "ccw-loop", "--brief", "other.md"])
+        .ends(2)
+        .reports("no artifact `brief`");
+    world.orch(&["new", "u", "--edit"]).ends(2).reports("not a terminal");
+    assert!(!world.path("tasks/u").join("brief.md").exists());
+}
+
+/// At a terminal, the brief is written in the person's editor; one that leaves the text alone creates nothing.
+#[test]
+fn a_brief_is_written_in_an_editor() {
+    for (editor, code) in [("sh -c 'echo Refuse it. >> \"$1\"' -", 0), ("true", 2), ("false", 1)] {
+        let world = World::ready();
+        let mut command = world.orch_command(&["new", "t", "--title", "Login", "--edit"]);
+        command.env("EDITOR", editor).env("TERM", "xterm");
+        let mut terminal = Terminal::start(command);
+        assert_eq!(terminal.ends(), Some(code), "{editor}: {}", terminal.shown());
+        assert_eq!(world.path("tasks/t/state.json").exists(), code == 0, "{editor}");
+        if code == 0 {
+            assert_eq!(world.read("tasks/t/brief.md"), "# Login\n\nRefuse it.\n");
+        }
+    }
+}
+
+/// Five attempts are five, in the documents and in the decision; a need that is missing besides is told too.
+#[test]
+fn attempts_used_up_and_a_missing_need_are_both_told() {
+    let world = started("review");
+    for attempt in 1..5 {
+        world.code_review("t", false, attempt);
+        world.orch(&["next", "t"]).succeeds();
+        world.patch("t", attempt + 1);
+        world.orch(&["next", "t"]).succeeds();
+    }
+    assert_eq!(world.json("tasks/t/state.json")["actors"]["codegen"]["attempt"], 5);
+    world.code_review("t", false, 5);
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["kind"], "choose", "{told:#}");
+    world.remove("tasks/t/review/plan-review.json");
+    let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
+    assert_eq!(told["kind"], "inconsistent", "{told:#}");
+    let reason = told["reason"].as_str().expect("a text");
+    for part in ["`codegen` has been attempted 5 times", "plan_review (review/plan-review.json) is missing"] {
+        assert!(reason.contains(part), "{reason}");
+    }
+}
+
+/// The prompts of the shipped actions are as short as those of the phases, in the state that a task begins with.
+#[test]
+fn the_prompt_of_every_shipped_action_is_short() {
+    for workflow in ["skill-tuning", "ccw-loop"] {
+        let world = World::ready();
+        world.orch(&["new", "t", "--workflow", workflow]).succeeds();
+        let workspace = looks::open(&world);
+        let sight = workspace.look(&workspace.task("t").expect("a task")).expect("looked at");
+        assert!(!sight.workflow().actions.is_empty());
+        for action in &sight.workflow().actions {
+            let prompt = drive::prompt(&workspace, &sight, Some((&action.name, 1)), SchemaForm::Compact);
+            assert!(prompt.len() < PROMPT, "{workflow} {}: {} bytes", action.name, prompt.len());
+            assert!(prompt.contains("$ORCH_RESULT") && !prompt.contains("<dir>"), "{prompt}");
+        }
+    }
+}
