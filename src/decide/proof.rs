@@ -1,6 +1,6 @@
 //! The result of replaying a change of a task's record.
 
-use super::HistoryEntry;
+use super::{HistoryEntry, WorkflowRef};
 use crate::base::{Digest, words};
 
 words! {
@@ -58,6 +58,8 @@ pub struct ProvenStep {
     pub entry: HistoryEntry,
     /// The id of its event in the log.
     pub event: Option<Digest>,
+    /// The workflow that decided.
+    pub workflow: Option<WorkflowRef>,
     /// The verdict on this step.
     pub standing: Standing,
     /// How certain it is that the recorded person acted, if the step needs a person.

@@ -5,10 +5,12 @@ use super::archive::{Archive, ReadOnce};
 use super::parallel::replay_all;
 use super::replay::Audited;
 use crate::base::{Code, Digest};
-use crate::decide::{Approval, Proof, ProvenStep, Standing};
+use crate::decide::{Approval, Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::{Range, Signature, Store};
+use crate::survey::setting::Setting;
 use crate::survey::{Error, Workspace};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A replayed range of history.
 pub struct Audit {
@@ -60,7 +62,11 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
     verify(store, &mut changes)?;
     let read = ReadOnce::default();
-    let acknowledged = Acknowledgements::of(store, &Archive::new(store, &read, false), range.to)?;
+    let archive = Archive::new(store, &read, false);
+    if let Some(from) = range.from {
+        doubt_passing_rules(store, &archive, [from, range.to], &mut changes)?;
+    }
+    let acknowledged = Acknowledgements::of(store, &archive, range.to)?;
     for change in changes.iter_mut().filter(|change| change.proof.standing == Standing::Forged) {
         change.acknowledged = acknowledged.reason(change.commit.id, &change.task.id).map(str::to_owned);
     }
@@ -114,6 +120,41 @@ impl Elsewhere {
             *proof = Proof::of(std::mem::take(&mut proof.steps));
         }
     }
+}
+
+/// Doubts steps by a workflow that stands at neither end of a range: the difference between the ends, which
+/// people review, does not show the rules that decided.
+fn doubt_passing_rules(
+    store: &Store,
+    archive: &Archive<'_>,
+    ends: [Digest; 2],
+    changes: &mut [Audited],
+) -> Result<(), Error> {
+    let mut settings = Vec::new();
+    for end in ends {
+        settings.push(archive.setting(&store.tree_source(end))?);
+    }
+    let stands = |named: &WorkflowRef| {
+        let at_end = |setting: &Rc<Setting>| setting.workflow(named.name.as_str()).ok();
+        let digests = settings.iter().filter_map(|setting| Some(at_end(setting)?.workflow()?.digest));
+        digests.into_iter().any(|digest| digest == named.digest)
+    };
+    for Audited { proof, .. } in changes {
+        let mut is_doubtful = false;
+        for step in proof.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
+            let Some(named) = step.workflow.as_ref().filter(|named| !stands(named)) else { continue };
+            let why = format!(
+                "the workflow {}@{} that decided stands at neither end of the range",
+                named.name,
+                named.digest.short()
+            );
+            (step.standing, step.why, is_doubtful) = (Standing::Unverifiable, Some(why), true);
+        }
+        if is_doubtful && proof.standing < Standing::Unverifiable {
+            *proof = Proof::of(std::mem::take(&mut proof.steps));
+        }
+    }
+    Ok(())
 }
 
 /// Verifies the signatures of the commits with steps that need a person.

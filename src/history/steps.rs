@@ -20,8 +20,9 @@ impl NewSteps<'_> {
     /// The verdict about all new steps. Returns an error if git or the workflow cannot be read.
     pub(super) fn prove(&self) -> Result<Proof, Error> {
         let steps = (0..self.steps.len()).map(|index| {
-            let event = Some(self.steps[index].event.id);
-            Ok(ProvenStep { event, ..self.one(index)? })
+            let event = &self.steps[index].event;
+            let (id, workflow) = (Some(event.id), Some(event.workflow.clone()));
+            Ok(ProvenStep { event: id, workflow, ..self.one(index)? })
         });
         Ok(Proof::of(steps.collect::<Result<Vec<_>, Error>>()?))
     }
@@ -350,6 +351,7 @@ fn verdict(entry: &HistoryEntry, standing: Standing, why: Option<String>) -> Pro
     ProvenStep {
         entry: entry.clone(),
         event: None,
+        workflow: None,
         standing,
         approval: None,
         needs_signature: false,

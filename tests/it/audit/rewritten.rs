@@ -175,3 +175,28 @@ fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
     world.write("orch.toml", entry(&forged, " "));
     world.orch(&["status"]).reports("why the change is acceptable");
 }
+
+#[test]
+fn rules_that_stand_only_within_a_range_prove_nothing_in_it() {
+    let world = started("plan_review");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    let path = "system/workflows/global-state-machine.md";
+    let honest = world.read(path);
+    let relaxed = honest.replace("plan_review.ready && plan_review.ok", "plan_review.ready");
+    assert_ne!(relaxed, honest);
+    world.write(path, relaxed);
+    world.commit("relaxed");
+    world.plan_review("t", true, 1);
+    world.orch(&["next", "t"]).succeeds().says("-> codegen");
+    let range = format!("{}..HEAD", base.trim());
+    // The relaxed rules are part of what the range changes, so people see them in the difference.
+    assert_eq!(world.orch_json(&["audit", &range])["counts"]["proven"], 1);
+    world.write(path, honest);
+    world.commit("as before");
+    assert_eq!(world.git(&["diff", "--stat", base.trim(), "HEAD", "--", "system"]), "");
+    let told = world.orch(&["audit", &range]).succeeds();
+    assert!(told.stdout.contains("stands at neither end of the range"), "{told:?}");
+    world.orch(&["audit", "--strict", &range]).ends(1);
+    // The whole history shows every version of the rules.
+    world.orch(&["audit", "--strict"]).succeeds();
+}
