@@ -122,6 +122,18 @@ impl Store {
         Ok(())
     }
 
+    /// Defines a git alias in the configuration of this clone. Returns false, and changes nothing, if the name
+    /// already has another meaning, and an error if the configuration cannot be read or written.
+    pub fn set_alias(&self, name: &str, meaning: &str) -> Result<bool, Error> {
+        let key = format!("alias.{name}");
+        let config = self.repo.config()?;
+        if let Ok(known) = config.get_string(&key) {
+            return Ok(known == meaning);
+        }
+        config.open_level(git2::ConfigLevel::Local)?.set_str(&key, meaning)?;
+        Ok(true)
+    }
+
     /// Whether a merge driver with this name is registered.
     #[must_use]
     pub fn has_merge_driver(&self, driver: &str) -> bool {

@@ -6,6 +6,10 @@
 use super::{Class, CodeEntry};
 
 codes! {
+    AliasTaken = "alias-taken", No,
+        "The git alias already has another meaning.",
+        "`orch init --log-alias` found the name in the git configuration, and overwrites nothing.",
+        "Define the alias under another name, as the hint says.";
     ArtifactElsewhere = "artifact-elsewhere", Finding,
         "A file does not count, because another file of the same artifact has precedence.",
         "An artifact may name several paths; the first one that has a file is read.",

@@ -28,7 +28,13 @@ pub struct InitArgs {
     /// Also register orch as the merge driver for task records, in this clone's git configuration.
     #[arg(long)]
     merge_driver: bool,
+    /// Also define `git log-code` in this clone's git configuration: the log without the commits of orch.
+    #[arg(long)]
+    log_alias: bool,
 }
+
+/// The alias that `--log-alias` defines. A commit of code may name its task, but only a transition has a kind.
+const LOG_ALIAS: (&str, &str) = ("log-code", "log --invert-grep --grep=^Orch-Kind:");
 
 const BLOCK_START: &str = "<!-- orch:begin -->";
 const BLOCK_END: &str = "<!-- orch:end -->";
@@ -51,6 +57,9 @@ pub fn run(args: &InitArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         made.block("AGENTS.md", &block, BLOCK_START, BLOCK_END)?;
     }
     let driver = merge_driver(args, &workspace)?;
+    if args.log_alias {
+        log_alias(&workspace)?;
+    }
     if context.global.json {
         ui.document(&InitAnswer { made: made.paths.clone() })?;
     } else if made.paths.is_empty() {
@@ -184,6 +193,16 @@ fn texts_of(workflow: &Workflow) -> Vec<String> {
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// Defines the alias. Returns an error if there is no repository, or the alias has another meaning.
+fn log_alias(workspace: &Workspace) -> Result<(), Failure> {
+    let (name, meaning) = LOG_ALIAS;
+    if workspace.repository_or_refuse()?.set_alias(name, meaning)? {
+        return Ok(());
+    }
+    let hint = format!("choose another name: git config alias.NAME '{meaning}'");
+    Err(Failure::new(Code::AliasTaken, format!("the git alias `{name}` has another meaning here")).hint(hint))
 }
 
 /// Registers this program as the merge driver for task states if asked to. Returns whether one is registered

@@ -142,3 +142,20 @@ fn outside_git_everything_but_committing_works() {
     let log = world.orch_json(&["log", "t"]);
     assert_eq!(log["kind"], "log");
 }
+
+#[test]
+fn the_history_can_be_read_without_transitions() {
+    let world = World::ready();
+    world.orch(&["init", "--log-alias"]).succeeds();
+    world.orch(&["new", "t"]).succeeds();
+    world.write("src/a.rs", "1\n");
+    world.git(&["add", "src"]);
+    world.git(&["commit", "-q", "-m", "code", "--trailer", "Orch-Task: t"]);
+    let told = world.git(&["log-code", "--format=%s"]);
+    assert!(told.contains("code") && !told.contains("orch(t)"), "{told}");
+    // Twice is once, and an alias of the user stays.
+    world.orch(&["init", "--log-alias"]).succeeds();
+    world.git(&["config", "alias.log-code", "log --stat"]);
+    world.orch(&["init", "--log-alias"]).ends(1).reports("the git alias `log-code` has another meaning");
+    assert_eq!(world.git(&["config", "alias.log-code"]).trim(), "log --stat");
+}
