@@ -4,9 +4,13 @@
 
 use super::decision::is_order;
 use super::judge::choice;
-use super::{Choice, Decision, ExpectState, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint, settle};
+use super::{
+    Choice, Decision, ExpectState, Expectation, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint,
+    settle,
+};
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::workflow::{Owner, Workflow, is_tree_name};
+use serde_json::Value;
 
 /// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]
@@ -21,6 +25,8 @@ pub struct Circumstances<'a> {
     pub remembered: &'a dyn Fn(&RepoPath, Digest) -> Option<String>,
     /// Whether there is a file at a path of the repository.
     pub is_file: &'a dyn Fn(&RepoPath) -> bool,
+    /// The commit that is checked out.
+    pub head: &'a dyn Fn() -> Option<Digest>,
 }
 
 /// The status of the last run of a task, according to its record.
@@ -115,6 +121,9 @@ pub fn conclude(
     if !circumstances.past {
         note_misplaced(facts, &mut decision, circumstances);
     }
+    if !circumstances.past && !circumstances.untracked {
+        offer_trailer(facts, &mut decision, circumstances);
+    }
     // Do not offer to start a run that is in progress or has stalled.
     let is_open =
         !circumstances.past && !circumstances.untracked && matches!(runner, None | Some(Runner::Interrupted));
@@ -146,6 +155,28 @@ fn runner(
             seen.contains(&now).then(|| Runner::Stalled(why.clone()))
         }
         _ => None,
+    }
+}
+
+/// Offers to name the task in the last commit, if code is expected that names it and that commit changed code and
+/// names no task.
+fn offer_trailer(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
+    let is_awaited =
+        |expected: &Expectation| expected.state == ExpectState::Unmet && is_tree_name(&expected.path);
+    if !decision.expects.iter().any(is_awaited) {
+        return;
+    }
+    let code = facts.artifacts.values().flatten().filter(|file| file.is_tree);
+    // The newest commit is first.
+    let mut newest = code.filter_map(|code| code.data.as_ref()?.pointer("/commits/0").cloned());
+    let Some(head) = (circumstances.head)().map(|head| head.to_string()) else { return };
+    let is_nameless = |commit: Value| {
+        commit["id"] == head.as_str() && commit["tasks"].as_array().is_some_and(Vec::is_empty)
+    };
+    if newest.any(is_nameless) {
+        let trailer = format!("Orch-Task: {}", facts.task);
+        let argv = ["git", "commit", "--amend", "--no-edit", "--trailer", &trailer];
+        decision.options.push(choice("trailer", argv, Owner::Agent, "name the task in the last commit"));
     }
 }
 

@@ -329,8 +329,16 @@ impl Workspace {
             found.map(|commit| commit.short())
         };
         let is_file = |path: &RepoPath| path.under(&self.root).is_file();
-        let found =
-            judged(&Circumstances { untracked, past, last_run, remembered: &remembered, is_file: &is_file });
+        let head = || self.store.as_ref()?.head().ok()?.commit;
+        let circumstances = Circumstances {
+            untracked,
+            past,
+            last_run,
+            remembered: &remembered,
+            is_file: &is_file,
+            head: &head,
+        };
+        let found = judged(&circumstances);
         (found, fault.into_inner())
     }
 

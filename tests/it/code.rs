@@ -378,3 +378,29 @@ to = "done"
 because = "there is a change"
 ```
 "#;
+
+#[test]
+fn a_last_commit_that_names_no_task_can_be_amended() {
+    let world = World::coding();
+    let offered = || -> Vec<String> {
+        let options = world.suggestion("t")["options"].as_array().cloned().expect("a list");
+        options.iter().map(|option| option["id"].as_str().expect("an id").to_owned()).collect()
+    };
+    assert!(!offered().contains(&"trailer".to_owned()));
+    world.commit_code("1", None);
+    let ids = offered();
+    let (amend, order) = ["trailer", "override"].map(|id| ids.iter().position(|one| one == id)).into();
+    assert!(amend.is_some() && amend < order, "{ids:?}");
+    // A commit that is not the last is not amended.
+    world.write("tasks/t/notes.md", "x\n");
+    world.commit("notes");
+    assert!(!offered().contains(&"trailer".to_owned()));
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let suggested = world.suggestion("t");
+    let options = suggested["options"].as_array().expect("a list");
+    let amend = options.iter().find(|option| option["id"] == "trailer").expect("offered");
+    let argv: Vec<&str> =
+        amend["argv"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    world.git(&argv[1..]);
+    assert_eq!(world.suggestion("t")["suggestedNext"], "review");
+}
