@@ -2,6 +2,7 @@
 
 use super::Writer;
 use super::advance::Applied;
+use super::new_id::check_new_id;
 use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
@@ -58,6 +59,9 @@ impl Writer<'_> {
         self.workspace.refuse_elsewhere(&task.directory)?;
         let adopted = self.workspace.task_at(&task.directory)?.is_some();
         let directory = task.directory.under(&self.workspace.root);
+        if !directory.is_dir() {
+            check_new_id(id, new.title)?;
+        }
         let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
         if adopted {
             refuse_existing(&self.workspace.look(&task)?)?;

@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::apply::NewTask;
-use crate::base::{Code, TaskId, command};
+use crate::apply::{NewTask, parse_task_id};
+use crate::base::{Code, command};
 use crate::run::edit;
 use crate::survey::Workspace;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ const SCRATCH: &str = "BRIEF.md";
 /// prompts name it.
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// The task id: its path below the root. May contain `/` if the root in orch.toml allows it.
+    /// The task id: its path below the root. Letters, digits, `-`, `_` and `.`, and `/` if the root in orch.toml
+    /// allows it. An existing directory may have any name.
     id: String,
     /// The workflow that governs the task; default: the workflow of its root.
     #[arg(long, value_name = "NAME")]
@@ -39,7 +40,7 @@ pub struct NewArgs {
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let id = TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
+    let id = parse_task_id(&args.id)?;
     let brief = match &args.brief {
         Some(path) => Some(read(path, context, ui)?),
         None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
