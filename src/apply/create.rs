@@ -3,8 +3,9 @@
 use super::Writer;
 use super::advance::Applied;
 use super::new_id::check_new_id;
+use super::new_place::PlaceWish;
 use super::orders::first_applied;
-use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::scan::io_error;
 use crate::store::durable;
@@ -24,8 +25,8 @@ pub struct Created {
 /// What is said about a task when it is created.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewTask<'a> {
-    /// The workflow; by default that of the root.
-    pub workflow: Option<&'a str>,
+    /// What narrows the choice of its place and its workflow.
+    pub place: PlaceWish<'a>,
     /// The title.
     pub title: Option<&'a str>,
     /// The text of the artifact `brief`.
@@ -36,15 +37,12 @@ pub struct NewTask<'a> {
 const BRIEF: &str = "brief";
 
 impl Writer<'_> {
-    /// Creates the task `id`, or adopts a directory with artifacts unchanged. Returns an error if no root
-    /// permits the task, it already exists, it has another brief, or the commit is not possible now.
-    pub fn create(&self, id: &TaskId, new: &NewTask<'_>) -> Result<Created, Error> {
-        let mut task = self.workspace.place_for(id).ok_or_else(|| self.no_place(id))?;
-        if let Some(name) = new.workflow {
-            self.workspace.workflow(name)?;
-            task.workflow = WorkflowName::new(name)
-                .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
-        }
+    /// Creates the task that an id or the path of an existing directory names, or adopts a directory with
+    /// artifacts unchanged. Returns an error if the id is not valid, no root permits the task, it already
+    /// exists, it has another brief, or the commit is not possible now.
+    pub fn create(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
+        let task = self.new_place(name, &new.place)?;
+        let id = &task.id;
         if let Some(parent) = task.directory.parent()
             && let Some(above) = self.workspace.task_of_path(&parent)?
         {
@@ -128,15 +126,6 @@ impl Writer<'_> {
         }
         let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
         Ok(Step { transition, state })
-    }
-
-    fn no_place(&self, id: &TaskId) -> Error {
-        let roots: Vec<String> =
-            self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
-        let message = format!("no root permits a task `{id}`; the roots are {}", roots.join(", "));
-        Diagnostic::error(Code::NoRoot, message)
-            .hint("add a [[root]] to orch.toml, or choose another id")
-            .into()
     }
 }
 

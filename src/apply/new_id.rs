@@ -9,7 +9,7 @@ const RESERVED: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];
 
 /// Parses the id of a task that `orch new` is to create or to adopt. Returns an error with a similar id that is
 /// valid if the text is no task id at all.
-pub fn parse_task_id(text: &str) -> Result<TaskId, Error> {
+pub(super) fn parse_task_id(text: &str) -> Result<TaskId, Error> {
     TaskId::new(text).map_err(|error| refused(text, &error.to_string(), None))
 }
 

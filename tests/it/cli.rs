@@ -3,6 +3,7 @@
 mod json;
 mod next;
 mod orders;
+mod places;
 mod recover;
 mod setup;
 mod suggest;
