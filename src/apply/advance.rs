@@ -3,7 +3,7 @@
 use super::Writer;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
-use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, settle, settle_from};
+use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::{ObservedLog, io_error};
 use crate::store::{Head, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
@@ -144,8 +144,10 @@ impl Writer<'_> {
             self.workspace.costs.evaluated(settled.steps.len());
             return Ok(settled);
         }
+        // A foreign state that names an unknown phase waits for a person, and keeps no other task from moving.
+        let is_unknown = matches!(judged.decision.verdict, Verdict::Error { code: Code::UnknownPhase });
         let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
-        if !usable || !(plan.adopt)(&judged.task.id) {
+        if !usable || is_unknown || !(plan.adopt)(&judged.task.id) {
             return Ok(self.workspace.after(judged, Vec::new()));
         }
         let created = self.creation(judged, true, None, &stamp)?;

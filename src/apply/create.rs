@@ -121,7 +121,8 @@ impl Writer<'_> {
         }
         let mut transition =
             decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
-        if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+        if let Some(name) = state.phase.as_deref() {
+            let phase = workflow.phase_named(name).ok_or_else(|| unknown_phase(judged, name))?;
             transition.to = phase.id.clone();
         }
         let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
@@ -137,6 +138,19 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
     let message = format!("task `{}` already exists", judged.task.id);
     let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
     Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into())
+}
+
+/// Adopting a task never moves it, so a foreign state must name a phase of the workflow.
+fn unknown_phase(judged: &Sight, name: &str) -> Error {
+    let workflow = judged.workflow();
+    let phases: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+    let message = format!("{} names the phase `{name}`", judged.task.state_path());
+    let message = format!("{message}, which workflow `{}` does not have", workflow.name);
+    let hint = format!(
+        "name one of {} there, or add `{name}` to the `aliases` of one of them; another workflow is chosen with --workflow",
+        phases.join(", ")
+    );
+    Error::new(Code::UnknownPhase, message).with_hint(hint)
 }
 
 /// Writes the brief, and returns its path if it was not there. Returns an error if the path holds anything

@@ -1,5 +1,6 @@
 //! Every command as a user meets it: what it prints, what it writes, how it ends.
 
+mod adopt;
 mod json;
 mod next;
 mod orders;

@@ -324,12 +324,14 @@ review#2 waits for agent: review/code/ann.json, review/code/bob.json are stale: 
 review -> test (reviewed) on patch, code_review
 test#1 waits for agent: eval/report.json is missing
   expects eval/report.json missing, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- eval/report.json
 {"passed": true, "of": {"patch": "nonsense"}}
 //- settle
 test#1 waits for agent: eval/report.json is stale: `of` does not name one version of `patch`
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
 //- eval/report.json
 {"passed": true, "of": {"decision": null}}
