@@ -340,4 +340,5 @@ test#1 waits for agent: eval/report.json is stale: `of` does not name one versio
 //- show
 test#1 waits for agent: eval/report.json is stale: there was no `decision` when it judged, and now there is one
   expects eval/report.json stale, of patch
+  option orch prompt t-1
   option orch next t-1 --override WHY
