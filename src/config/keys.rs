@@ -22,6 +22,7 @@ pub(super) const TOP: Section = Section {
         ("watch", "[watch]"),
         ("people", "[people]"),
         ("hook", "[hook]"),
+        ("acknowledged", "[[acknowledged]]"),
         ("executor", "[executor.default]"),
     ],
 };
@@ -72,6 +73,16 @@ pub(super) const HOOK: Section = Section {
     keys: &[("on_missing", "on_missing = \"pass\""), ("timeout_seconds", "timeout_seconds = 10")],
 };
 
+/// `[[acknowledged]]`.
+pub(super) const ACKNOWLEDGED: Section = Section {
+    title: "`[[acknowledged]]`",
+    keys: &[
+        ("forged", "forged = \"1f2e3d4c5b6a79880796a5b4c3d2e1f001234567\""),
+        ("task", "task = \"login\""),
+        ("reason", "reason = \"made by hand and reverted\""),
+    ],
+};
+
 /// `[executor.NAME]`.
 pub(super) const EXECUTOR: Section = Section {
     title: "`[executor.NAME]`",
@@ -85,7 +96,7 @@ pub(super) const EXECUTOR: Section = Section {
 };
 
 /// All tables.
-pub(super) const SECTIONS: [Section; 7] = [TOP, ROOT, GIT, WATCH, PEOPLE, HOOK, EXECUTOR];
+pub(super) const SECTIONS: [Section; 8] = [TOP, ROOT, GIT, WATCH, PEOPLE, HOOK, ACKNOWLEDGED, EXECUTOR];
 
 /// The title of the table that a key belongs to, and an example of the key.
 fn known(key: &str) -> Option<(&'static str, &'static str)> {

@@ -20,7 +20,7 @@ pub use roots::{Root, Roots};
 pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 
-use crate::base::{RepoPath, RuleId, TaskId, WorkflowName, words};
+use crate::base::{Digest, RepoPath, RuleId, TaskId, WorkflowName, words};
 use crate::decide::People;
 
 /// The name of the file at the root of the repository.
@@ -51,8 +51,22 @@ pub struct Config {
     pub people: People,
     /// `[hook]`: what the installed git hooks do when `orch` cannot run the check.
     pub hook: Hook,
+    /// `[[acknowledged]]`: forged changes that people know of.
+    pub acknowledged: Vec<Acknowledged>,
     /// `[executor.NAME]`: the programs that perform actions and the work of agents.
     pub executors: Executors,
+}
+
+/// An entry of `[[acknowledged]]`: a forged change of a record that people know of, for example one that was
+/// reverted. Checks accept it, and the audit shows the reason beside its verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// The full id of the commit.
+    pub commit: Digest,
+    /// The id of the task.
+    pub task: TaskId,
+    /// Why the change is acceptable; not empty.
+    pub reason: String,
 }
 
 /// The table `[git]`.
@@ -178,6 +192,7 @@ impl Default for Config {
             git: Git::default(),
             watch: Watch::default(),
             people: People::default(),
+            acknowledged: Vec::new(),
             hook: Hook::default(),
             executors: Executors::default(),
         }
@@ -234,7 +249,8 @@ mod tests {
     fn the_template_shows_every_key() {
         let text = everything();
         for (key, _) in keys::SECTIONS.iter().flat_map(|section| section.keys) {
-            let shown = text.lines().any(|line| {
+            // What has no default is shown in a comment.
+            let shown = text.lines().map(|line| line.trim_start_matches("# ")).any(|line| {
                 line.starts_with(&format!("{key} = "))
                     || line.trim_matches(['[', ']']).split('.').next() == Some(*key)
             });
@@ -249,9 +265,16 @@ mod tests {
             for (key, example) in section.keys {
                 let text = match section {
                     keys::TOP => (*example).to_owned(),
+                    keys::ACKNOWLEDGED => {
+                        let all = section.keys.iter().map(|(_, example)| *example);
+                        format!("{header}\n{}", all.collect::<Vec<_>>().join("\n"))
+                    }
                     keys::ROOT if *key != "path" => format!("{header}\npath = 'a/*'\n{example}"),
                     _ => format!("{header}\n{example}"),
                 };
+                if text == "[[acknowledged]]" {
+                    continue;
+                }
                 let text = if text == "[[root]]" { "[[root]]\npath = 'a/*'".to_owned() } else { text };
                 assert_eq!(parse(&text, FILE).1, [], "{text}");
                 assert!(example.trim_matches(['[', ']']).starts_with(key), "{key}: {example}");

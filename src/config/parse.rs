@@ -1,15 +1,15 @@
 //! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
-use super::keys::{GIT, HOOK, PEOPLE, ROOT, TOP, WATCH, example};
+use super::keys::{ACKNOWLEDGED, GIT, HOOK, PEOPLE, ROOT, TOP, WATCH, example};
 use super::reader::{SettingsDialect, SettingsReader, invalid};
 use super::{
-    Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root, RootPath, Roots,
-    TaskBranch, Watch,
+    Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns, Root,
+    RootPath, Roots, TaskBranch, Watch,
 };
 use crate::base::{
-    Code, Diagnostic, RepoPath, RuleId, Spanned, TomlDialect, TomlReader, TomlTable, TomlType, TomlValue,
-    WorkflowName, nearest,
+    Code, Diagnostic, Digest, RepoPath, RuleId, Spanned, TaskId, TomlDialect, TomlReader, TomlTable,
+    TomlType, TomlValue, WorkflowName, nearest,
 };
 use crate::decide::{AgentOrder, OrdersBy, People};
 use toml::de::{DeTable, DeValue};
@@ -93,6 +93,7 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
             .map(|table| people(reader, table))
             .unwrap_or_default(),
         hook: reader.table(top, "hook", HOOK.title).map(|table| hook(reader, table)).unwrap_or_default(),
+        acknowledged: top.take("acknowledged").map_or_else(Vec::new, |value| acknowledged(reader, value)),
         executors: top.take("executor").map(|value| executors(reader, value)).unwrap_or_default(),
     };
     reader.finish(table);
@@ -214,6 +215,31 @@ fn people(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Peop
     reader.finish(table);
     let default = People::default();
     People { orders: orders.unwrap_or(default.orders), agents_may: agents_may.unwrap_or(default.agents_may) }
+}
+
+/// An entry that cannot be read acknowledges nothing.
+fn acknowledged(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> Vec<Acknowledged> {
+    let mut entries = Vec::new();
+    for table in reader.listed_tables("acknowledged", value, ACKNOWLEDGED.title) {
+        let Spanned { value: mut table, span } = table;
+        if let Some(missing) = ["forged", "task", "reason"].into_iter().find(|key| !table.has(key)) {
+            let hint = format!("for example `{}`", example(missing));
+            reader.report(span, invalid(format!("the entry has no `{missing}`"), hint));
+        }
+        let commit = reader.parsed_at(&mut table, "forged", |text| {
+            Digest::parse(text).ok_or("write the full id of the commit, 40 hexadecimal digits")
+        });
+        let task = reader.parsed_at(&mut table, "task", |text| TaskId::new(text));
+        let reason = reader.parsed_at(&mut table, "reason", |text| match text.trim() {
+            "" => Err("write why the change is acceptable"),
+            reason => Ok(reason.to_owned()),
+        });
+        reader.finish(table);
+        if let (Some(commit), Some(task), Some(reason)) = (commit, task, reason) {
+            entries.push(Acknowledged { commit, task, reason });
+        }
+    }
+    entries
 }
 
 fn hook(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Hook {

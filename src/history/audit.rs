@@ -1,5 +1,7 @@
 //! Replays the whole history or a range of it.
 
+use super::acknowledged::Acknowledgements;
+use super::archive::{Archive, ReadOnce};
 use super::parallel::replay_all;
 use super::replay::Audited;
 use crate::base::{Code, Digest};
@@ -57,6 +59,11 @@ pub fn audit(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Audit, Erro
     }
     changes.iter_mut().for_each(|change| elsewhere.settle(&mut change.proof));
     verify(store, &mut changes)?;
+    let read = ReadOnce::default();
+    let acknowledged = Acknowledgements::of(store, &Archive::new(store, &read, false), range.to)?;
+    for change in changes.iter_mut().filter(|change| change.proof.standing == Standing::Forged) {
+        change.acknowledged = acknowledged.reason(change.commit.id, &change.task.id).map(str::to_owned);
+    }
     Ok(Audit { commits, changes })
 }
 

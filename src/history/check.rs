@@ -1,5 +1,6 @@
 //! Finds problems with tasks: in the work directory, in the index and in commits.
 
+use super::acknowledged::Acknowledgements;
 use super::archive::{Archive, ReadOnce};
 use super::compared::Compared;
 use super::gates::{ChangeOwner, gate};
@@ -208,8 +209,11 @@ impl<'w> Checker<'w> {
         let validations = ValidationCache::default();
         let mut sides = SideCache::new(store, &archive);
         let mut checked = Checked::default();
+        // The newest commit is last, because parents come before their children.
+        let tip = commits.last().map(|commit| Acknowledgements::of(store, &archive, commit.id));
+        let known = tip.transpose()?.unwrap_or_default();
         for commit in commits {
-            self.check_commit(&mut sides, commit, branch, &validations, &mut checked)?;
+            self.check_commit(&mut sides, commit, (branch, &known), &validations, &mut checked)?;
         }
         Ok(checked)
     }
@@ -218,7 +222,7 @@ impl<'w> Checker<'w> {
         &self,
         sides: &mut SideCache<'_, '_>,
         commit: &Visited,
-        branch: Option<&str>,
+        (branch, known): (Option<&str>, &Acknowledgements),
         validations: &ValidationCache,
         checked: &mut Checked,
     ) -> Result<(), Error> {
@@ -232,7 +236,7 @@ impl<'w> Checker<'w> {
         let (snapshot, told) = (after.snapshot(validations), ToldStep::all(&commit.message));
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let owner = ChangeOwner { message: Some(&commit.message), branch, caller: self.caller };
-        let touched = self.check_compared(&compared, &owner, Some(commit.id), sides, checked)?;
+        let touched = self.check_compared(&compared, &owner, Some((commit.id, known)), sides, checked)?;
         for task in touched {
             archive.note(&task, &after.source)?;
         }
@@ -245,11 +249,15 @@ impl<'w> Checker<'w> {
         &self,
         compared: &Compared<'_, '_>,
         owner: &ChangeOwner<'_>,
-        commit: Option<Digest>,
+        commit: Option<(Digest, &Acknowledgements)>,
         sides: &mut SideCache<'_, '_>,
         checked: &mut Checked,
     ) -> Result<Vec<TaskRef>, Error> {
+        let (commit, commit_known) = commit.unzip();
         let (mut touched, recorded) = compared.tasks()?;
+        let is_known = |commit: Digest, task: &TaskRef| {
+            commit_known.is_some_and(|known| known.reason(commit, &task.id).is_some())
+        };
         let only_recorded = recorded.iter().filter(|task| !touched.contains(task));
         for task in touched.iter().chain(only_recorded) {
             let mut found = if touched.contains(task) {
@@ -257,6 +265,11 @@ impl<'w> Checker<'w> {
             } else {
                 Vec::new()
             };
+            if commit.is_some_and(|commit| is_known(commit, task)) {
+                let record = [task.state_path(), task.transcript_path()];
+                let is_of_record = |place: &Place| record.iter().any(|path| path.as_str() == place.path);
+                found.retain(|finding| !finding.place.as_ref().is_some_and(is_of_record));
+            }
             if recorded.contains(task) {
                 let proof = compared.prove(task, sides.archive);
                 let counts = |proof: &Proof| match proof.standing {
@@ -264,7 +277,7 @@ impl<'w> Checker<'w> {
                     Standing::Unverifiable if commit.is_none() => {
                         !proof.steps.is_empty() || compared.befores.len() > 1
                     }
-                    _ => is_wrong(proof),
+                    _ => is_wrong(proof) && !commit.is_some_and(|commit| is_known(commit, task)),
                 };
                 let finding = |proof: Proof| record_finding(task, &proof, compared, commit);
                 found.extend(proof.filter(counts).map(finding));
@@ -274,15 +287,16 @@ impl<'w> Checker<'w> {
         }
         for (task, proof) in compared.told_of_nothing(&recorded)? {
             checked.note(&task);
-            let found = record_finding(&task, &proof, compared, commit);
-            checked.add(within(commit, vec![found]), &compared.after);
+            let is_new = !commit.is_some_and(|commit| is_known(commit, &task));
+            let found = is_new.then(|| record_finding(&task, &proof, compared, commit));
+            checked.add(within(commit, found.into_iter().collect()), &compared.after);
         }
         let changed: Vec<TaskRef> = touched.iter().chain(&recorded).cloned().collect();
         for task in compared.uncovered(&changed)? {
             checked.note(&task);
             for HiddenChange { commit, proof } in hidden_changes(sides, compared, &task)? {
-                let found =
-                    is_wrong(&proof).then(|| record_finding(&task, &proof, compared, Some(commit.id)));
+                let is_new = is_wrong(&proof) && !is_known(commit.id, &task);
+                let found = is_new.then(|| record_finding(&task, &proof, compared, Some(commit.id)));
                 checked.add(within(Some(commit.id), found.into_iter().collect()), &compared.after);
             }
             touched.push(task);

@@ -1,5 +1,6 @@
 //! Replays the history of tasks in git: proves every recorded step and checks commits. Writes nothing.
 
+mod acknowledged;
 mod archive;
 mod audit;
 mod check;

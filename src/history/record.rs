@@ -130,6 +130,9 @@ impl StateCheck<'_> {
     pub(super) fn fault(&self) -> Option<String> {
         let file = self.record.state.as_ref()?;
         let Some(value) = self.record.value() else { return Some("state.json is not JSON".to_owned()) };
+        if is_foreign(&value) && self.is_as_adopted(&value) {
+            return None;
+        }
         let text = String::from_utf8_lossy(&file.bytes).replace("\r\n", "\n");
         let heads = match self.heads(&value) {
             Ok(heads) => heads,
@@ -143,6 +146,28 @@ impl StateCheck<'_> {
             }
         }
         why
+    }
+
+    /// Whether a state of another tool says what the first event of the log took over. It is a copy from before
+    /// that event.
+    fn is_as_adopted(&self, value: &Value) -> bool {
+        let pool = self.archive.logs();
+        let mut firsts = self.log.heads.clone();
+        while let Some(before) = firsts.first().and_then(|id| pool.event(id)?.after.first().copied()) {
+            firsts = vec![before];
+        }
+        let Some(adopted) = firsts.first().and_then(|first| pool.state_at(first).ok()) else { return false };
+        let name = pool.workflow_name(&firsts);
+        let phase_keys = self
+            .settings
+            .iter()
+            .filter_map(|setting| Some(self.archive.phase_key(setting, name.as_ref()?.as_str(), value)));
+        phase_keys.into_iter().any(|phase_key| {
+            read_state(value, "", &phase_key).is_ok_and(|foreign| {
+                foreign.phase == adopted.phase
+                    && foreign.extra.iter().all(|(key, value)| adopted.extra.get(key) == Some(value))
+            })
+        })
     }
 
     /// The heads that the state names. Returns an error if they do not fit the log.

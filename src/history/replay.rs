@@ -18,6 +18,14 @@ pub struct Audited {
     pub task: TaskRef,
     /// The verdict of the replay.
     pub proof: Proof,
+    /// Why the change is acceptable although it is forged, if the settings say so.
+    pub acknowledged: Option<String>,
+}
+
+impl Audited {
+    fn new(commit: Visited, task: TaskRef, proof: Proof) -> Self {
+        Self { commit, task, proof, acknowledged: None }
+    }
 }
 
 /// The verdicts about all changes of records in `commits`, which list parents before their children.
@@ -41,12 +49,12 @@ pub(super) fn replay(
         let compared = Compared { befores: &befores, after: snapshot, differing: &differing, told };
         let (_, recorded) = compared.tasks()?;
         for (task, proof) in compared.told_of_nothing(&recorded)? {
-            changes.push(Audited { commit: commit.clone(), task, proof });
+            changes.push(Audited::new(commit.clone(), task, proof));
         }
         for task in compared.uncovered(&recorded)? {
             archive.note(&task, &after.source)?;
             for HiddenChange { commit, proof } in hidden_changes(&mut sides, &compared, &task)? {
-                changes.push(Audited { commit, task: task.clone(), proof });
+                changes.push(Audited::new(commit, task.clone(), proof));
             }
         }
         for task in recorded {
@@ -58,7 +66,7 @@ pub(super) fn replay(
             };
             archive.note(&task, &after.source)?;
             if let Some(proof) = proof {
-                changes.push(Audited { commit: commit.clone(), task, proof });
+                changes.push(Audited::new(commit.clone(), task, proof));
             }
         }
     }

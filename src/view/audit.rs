@@ -52,6 +52,8 @@ pub struct AuditChange {
     pub why: Option<String>,
     /// The rule that was broken, if the change is forged.
     pub rule: Option<String>,
+    /// Why a forged change is acceptable, if `orch.toml` acknowledges it.
+    pub acknowledged: Option<String>,
     /// The recorded steps, oldest first.
     pub steps: Vec<AuditStep>,
 }
@@ -107,10 +109,10 @@ impl AuditReport {
         Self { repository, commits, counts, changes }
     }
 
-    /// Whether any change has this verdict.
+    /// Whether any change has this verdict, apart from those that are acknowledged.
     #[must_use]
     pub fn has(&self, standing: Standing) -> bool {
-        self.counts.contains_key(standing.as_str())
+        self.changes.iter().any(|change| change.standing == standing && change.acknowledged.is_none())
     }
 
     /// A summary such as `12 commits, 3 changes: 2 proven, 1 forged`.
@@ -141,6 +143,9 @@ impl AuditReport {
             }
             if let (Some(rule), true) = (&change.rule, change.standing == Standing::Forged) {
                 paragraph(&mut out, &format!("the change breaks the rule `{rule}`"), 4, 0, width);
+            }
+            if let Some(reason) = &change.acknowledged {
+                paragraph(&mut out, &format!("acknowledged in orch.toml: {reason}"), 4, 0, width);
             }
             for step in change.steps.iter().filter(|step| !step.is_order()) {
                 if let Some(approval) = step.approval {
@@ -186,8 +191,10 @@ impl AuditChange {
         author: String,
         (task, directory): (&TaskId, &RepoPath),
         proof: &Proof,
+        acknowledged: Option<String>,
     ) -> Self {
         Self {
+            acknowledged,
             commit: commit.id.to_owned(),
             at,
             author,
@@ -226,6 +233,7 @@ impl AuditChange {
         let why = self.why.as_deref().unwrap_or_default();
         let message = format!("commit {commit}, task `{}`: {why}", self.task);
         let finding = match self.standing {
+            _ if self.acknowledged.is_some() => return None,
             Standing::Forged => Diagnostic::error(Code::Forged, message)
                 .hint(format!("git show {commit}; to undo it: git revert {commit}")),
             Standing::Unverifiable => Diagnostic::warning(Code::Unverifiable, message),

@@ -55,7 +55,7 @@ fn the_examples_of_every_shipped_prompt_move_the_task() {
         "tasks/r/accept/decision.json",
         r#"{"verdict": "rejected", "target": "revert", "reasons": ["It loses uploads."], "decider": "Ann"}"#,
     );
-    world.orch(&["next", "r"]).succeeds();
+    world.orch(&["reject", "r", "--reason", "It loses uploads."]).succeeds();
     world.write("changes/c/design.md", "# Design\n");
     for (task, phase) in lifecycle.into_iter().chain([("r", "revert"), ("c", "drafting")]) {
         let prompt = world.orch(&["prompt", task]).succeeds().stdout;
@@ -147,7 +147,12 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
         let world = started(phase);
         let plan = world.git(&["hash-object", "tasks/t/planning/plan.json"]);
         world.write(&format!("tasks/t/{path}"), text.replace("PLAN", plan.trim()));
-        world.orch(&["next", "t"]).succeeds();
+        if phase == "accept" {
+            world.orch(&["next", "t"]).ends(6).reports("hint: orch reject t --reason WHY");
+            world.orch(&["reject", "t", "--reason", "It must."]).succeeds();
+        } else {
+            world.orch(&["next", "t"]).succeeds();
+        }
         assert_eq!(world.phase("t"), back, "{path}");
         let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
         let inputs = told["inputs"].as_array().expect("a list");

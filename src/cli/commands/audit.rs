@@ -65,6 +65,7 @@ pub(super) fn report(workspace: &Workspace, scope: AuditScope<'_>) -> Result<Aud
             change.commit.author.clone(),
             (&change.task.id, &change.task.directory),
             &change.proof,
+            change.acknowledged.clone(),
         )
     });
     Ok(AuditReport::new(workspace.repository(), audit.commits, changes.collect()))

@@ -120,7 +120,11 @@ fn refused(
     if asks_a_person.is_some() {
         let rule = decision.rule.as_ref().map_or("?", |rule| rule.as_str());
         let message = format!("rule `{rule}` requires a person");
-        let hint = command(&["orch", "approve", decision.task.as_str()]);
+        let ruling = decision.options.iter().find(|option| matches!(option.id, "approve" | "reject"));
+        let hint = ruling.map_or_else(
+            || command(&["orch", "approve", decision.task.as_str()]),
+            |ruling| command(&ruling.argv),
+        );
         return Err(Failure::new(Code::ByHuman, message).hint(hint));
     }
     if let Some(phase) = wanted {

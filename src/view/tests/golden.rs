@@ -53,7 +53,6 @@ t-42  plan_review  fix review/plan-review.json
             "flase" is not a boolean
             hint: did you mean `false`?
     $ orch next t-42 --override REASON  # moves to codegen without a review
-    $ orch prompt t-42                  # the complete instructions
 
 "#]],
     );
@@ -66,7 +65,6 @@ t-42  plan_review  renew review/plan-review.json
     stale review/plan-review.json (schema plan-review): unchanged since
         attempt 1 was sent back
     $ orch confirm t-42 plan_review --reason REASON  # says that the same bytes are right
-    $ orch prompt t-42                               # the complete instructions
 
 "#]],
     );
@@ -128,7 +126,6 @@ t-42  planning  livelock: repair
 t-42  codegen  run lint
     Log in with a passkey
     the code has not been linted
-    $ orch prompt t-42  # the complete instructions
 
 "#]],
     );

@@ -229,3 +229,22 @@ fn a_task_that_is_older_than_its_repository_is_adopted_and_never_forged() {
         assert!(found.iter().skip(1).all(|standing| standing == "proven"), "{found:?}");
     }
 }
+
+#[test]
+fn a_state_of_another_tool_may_stay_behind_its_adoption() {
+    let world = World::ready();
+    let foreign = r#"{"phase": "codegen", "ticket": "A-1"}"#;
+    world.write("tasks/t/state.json", foreign);
+    world.commit("another tool");
+    world.orch(&["new", "t"]).succeeds();
+    last(&world, "proven");
+    // The log tells more than the copy, which is as it was adopted.
+    world.write("tasks/t/state.json", foreign);
+    world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    last(&world, "proven");
+    for other in [r#"{"phase": "done", "ticket": "A-1"}"#, r#"{"phase": "codegen", "ticket": "A-2"}"#] {
+        world.write("tasks/t/state.json", other);
+        world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+        last(&world, "forged");
+    }
+}

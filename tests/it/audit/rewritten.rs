@@ -139,3 +139,39 @@ fn trailers_of_a_commit_without_a_step_are_forged() {
     world.orch(&["audit"]).ends(1).says("a step of `t` that this commit does not record");
     world.orch(&["check", "--range", "HEAD~1..HEAD"]).ends(1).says("a step of `t`");
 }
+
+#[test]
+fn a_forgery_that_people_acknowledge_no_longer_blocks_a_push() {
+    let world = started("plan_review");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    let before = world.read("tasks/t/state.json");
+    world.write("tasks/t/state.json", before.replace("plan_review", "done"));
+    world.commit("forged");
+    let forged = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    let range = format!("{}..HEAD", base.trim());
+    world.orch(&["check", "--range", &range]).ends(1).says("forged");
+    world.orch(&["audit"]).ends(1);
+    let settings = world.read("orch.toml");
+    let entry = |commit: &str, reason: &str| {
+        let commit = commit.trim();
+        format!("{settings}\n[[acknowledged]]\nforged = \"{commit}\"\ntask = \"t\"\nreason = \"{reason}\"\n")
+    };
+    // Only what is committed counts, and only for the commit and the task that it names.
+    world.write("orch.toml", entry(&forged, "by mistake, and reverted"));
+    world.orch(&["audit"]).ends(1);
+    world.commit("acknowledged");
+    world.orch(&["check", "--range", &range]).succeeds();
+    let audit = world.orch(&["audit"]).succeeds();
+    assert!(
+        audit.stdout.contains("forged") && audit.stdout.contains("by mistake, and reverted"),
+        "{audit:?}"
+    );
+    world.write("orch.toml", entry(&base, "another commit"));
+    world.commit("another");
+    world.orch(&["audit"]).ends(1);
+    world.write("orch.toml", entry("1f2e", "too short"));
+    world.orch(&["status"]).reports("40 hexadecimal digits");
+    world.write("orch.toml", entry(&forged, " "));
+    world.orch(&["status"]).reports("why the change is acceptable");
+}

@@ -152,7 +152,7 @@ fn where_an_action_is_due_the_way_on_is_named() {
     assert_eq!(first_option(), json!(["orch", "run", "t"]));
     // What came to nothing is not offered once more.
     task.run().ends(1).says("stalled");
-    assert_eq!(first_option()[1], "next");
+    assert_eq!(first_option()[1], "prompt");
 }
 
 #[test]

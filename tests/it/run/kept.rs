@@ -125,8 +125,9 @@ fn what_answers_to_an_order_is_recorded_once_what_held_it_is_gone() {
 }
 
 const CLEANS: [&str; 3] = [
-    "git clean -fdxq -e began",
-    "rm -rf tasks/t/.orch",
+    // Both fail if the run writes into the directory at the same moment.
+    "git clean -fdxq -e began || git clean -fdxq -e began",
+    "rm -rf tasks/t/.orch || rm -rf tasks/t/.orch",
     "rm -rf tasks/t; git checkout -q -- tasks/t; touch tasks/t/report.md",
 ];
 
