@@ -165,9 +165,9 @@ fn a_dead_lock_of_the_index_is_named_with_its_age_and_the_way_out() {
     world.code_review("t", true, 1);
     world.write(".git/index.lock", "");
     let lock = std::fs::File::options().write(true).open(world.path(".git/index.lock")).expect("opened");
+    let begun = lock.metadata().and_then(|metadata| metadata.modified()).expect("a time");
     let aged = |seconds: u64| {
-        let written = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds);
-        lock.set_modified(written).expect("aged");
+        lock.set_modified(begun - std::time::Duration::from_secs(seconds)).expect("aged");
     };
     aged(3 * 3600 + 5);
     let left = world.orch(&["next", "t"]).ends(4).reports("index.lock was left behind 3 hours ago");
