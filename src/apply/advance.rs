@@ -3,9 +3,9 @@
 use super::Writer;
 use super::record_files::RecordFiles;
 use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
-use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, settle, settle_from};
+use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
 use crate::scan::{ObservedLog, io_error};
-use crate::store::{Head, PlannedCommit, Store, Write};
+use crate::store::{Head, LockWait, PlannedCommit, Store, Write};
 use crate::survey::evidence::{IGNORED_HINT, ignored};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::view::Message;
@@ -144,8 +144,10 @@ impl Writer<'_> {
             self.workspace.costs.evaluated(settled.steps.len());
             return Ok(settled);
         }
+        // A foreign state that names an unknown phase waits for a person, and keeps no other task from moving.
+        let is_unknown = matches!(judged.decision.verdict, Verdict::Error { code: Code::UnknownPhase });
         let usable = matches!(judged.recorded, Recorded::New | Recorded::Known(_));
-        if !usable || !(plan.adopt)(&judged.task.id) {
+        if !usable || is_unknown || !(plan.adopt)(&judged.task.id) {
             return Ok(self.workspace.after(judged, Vec::new()));
         }
         let created = self.creation(judged, true, None, &stamp)?;
@@ -340,14 +342,13 @@ impl Writer<'_> {
     fn lock_directory(&self) -> Result<File, Error> {
         let refused = |source| io_error(&self.workspace.root, source);
         let directory = File::open(&self.workspace.root).map_err(refused)?;
-        for attempt in 0..10 {
-            if directory.try_lock().is_ok() {
-                return Ok(directory);
+        let mut wait = LockWait::new();
+        while directory.try_lock().is_err() {
+            if !wait.again() {
+                return Err(Error::busy("another orch process is writing in this directory".to_owned()));
             }
-            tracing::info!(attempt, "waiting: another orch process holds the lock");
-            sleep(Duration::from_millis(5 << attempt));
         }
-        Err(Error::busy("another orch process is writing in this directory".to_owned()))
+        Ok(directory)
     }
 }
 

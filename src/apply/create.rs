@@ -2,8 +2,10 @@
 
 use super::Writer;
 use super::advance::Applied;
+use super::new_id::check_new_id;
+use super::new_place::PlaceWish;
 use super::orders::first_applied;
-use crate::base::{Code, Diagnostic, TaskId, WorkflowName, command, shell_word};
+use crate::base::{Code, Diagnostic, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
 use crate::scan::io_error;
 use crate::store::durable;
@@ -23,8 +25,8 @@ pub struct Created {
 /// What is said about a task when it is created.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewTask<'a> {
-    /// The workflow; by default that of the root.
-    pub workflow: Option<&'a str>,
+    /// What narrows the choice of its place and its workflow.
+    pub place: PlaceWish<'a>,
     /// The title.
     pub title: Option<&'a str>,
     /// The text of the artifact `brief`.
@@ -35,15 +37,12 @@ pub struct NewTask<'a> {
 const BRIEF: &str = "brief";
 
 impl Writer<'_> {
-    /// Creates the task `id`, or adopts a directory with artifacts unchanged. Returns an error if no root
-    /// permits the task, it already exists, it has another brief, or the commit is not possible now.
-    pub fn create(&self, id: &TaskId, new: &NewTask<'_>) -> Result<Created, Error> {
-        let mut task = self.workspace.place_for(id).ok_or_else(|| self.no_place(id))?;
-        if let Some(name) = new.workflow {
-            self.workspace.workflow(name)?;
-            task.workflow = WorkflowName::new(name)
-                .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
-        }
+    /// Creates the task that an id or the path of an existing directory names, or adopts a directory with
+    /// artifacts unchanged. Returns an error if the id is not valid, no root permits the task, it already
+    /// exists, it has another brief, or the commit is not possible now.
+    pub fn create(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
+        let task = self.new_place(name, &new.place)?;
+        let id = &task.id;
         if let Some(parent) = task.directory.parent()
             && let Some(above) = self.workspace.task_of_path(&parent)?
         {
@@ -58,6 +57,9 @@ impl Writer<'_> {
         self.workspace.refuse_elsewhere(&task.directory)?;
         let adopted = self.workspace.task_at(&task.directory)?.is_some();
         let directory = task.directory.under(&self.workspace.root);
+        if !directory.is_dir() {
+            check_new_id(id, new.title)?;
+        }
         let brief = new.brief.map(|text| Ok::<_, Error>((self.brief_path(&task)?, text))).transpose()?;
         if adopted {
             refuse_existing(&self.workspace.look(&task)?)?;
@@ -119,20 +121,12 @@ impl Writer<'_> {
         }
         let mut transition =
             decide::create(workflow, if adopted { "the task was adopted" } else { "the task was created" });
-        if let Some(phase) = state.phase.as_deref().and_then(|name| workflow.phase_named(name)) {
+        if let Some(name) = state.phase.as_deref() {
+            let phase = workflow.phase_named(name).ok_or_else(|| unknown_phase(judged, name))?;
             transition.to = phase.id.clone();
         }
         let state = decide::apply(workflow, &state, &judged.observed.facts, &transition, stamp);
         Ok(Step { transition, state })
-    }
-
-    fn no_place(&self, id: &TaskId) -> Error {
-        let roots: Vec<String> =
-            self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
-        let message = format!("no root permits a task `{id}`; the roots are {}", roots.join(", "));
-        Diagnostic::error(Code::NoRoot, message)
-            .hint("add a [[root]] to orch.toml, or choose another id")
-            .into()
     }
 }
 
@@ -144,6 +138,19 @@ fn refuse_existing(judged: &Sight) -> Result<(), Error> {
     let message = format!("task `{}` already exists", judged.task.id);
     let hint = format!("orch status, or: orch suggest {}", shell_word(judged.task.id.as_str()));
     Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into())
+}
+
+/// Adopting a task never moves it, so a foreign state must name a phase of the workflow.
+fn unknown_phase(judged: &Sight, name: &str) -> Error {
+    let workflow = judged.workflow();
+    let phases: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+    let message = format!("{} names the phase `{name}`", judged.task.state_path());
+    let message = format!("{message}, which workflow `{}` does not have", workflow.name);
+    let hint = format!(
+        "name one of {} there, or add `{name}` to the `aliases` of one of them; another workflow is chosen with --workflow",
+        phases.join(", ")
+    );
+    Error::new(Code::UnknownPhase, message).with_hint(hint)
 }
 
 /// Writes the brief, and returns its path if it was not there. Returns an error if the path holds anything

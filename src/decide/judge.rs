@@ -95,15 +95,24 @@ impl Judge<'_> {
     }
 
     /// The latest earlier phase that has been entered and whose own needs hold.
+    ///
+    /// The record of an adopted task begins in the phase that its foreign state named. Which of the phases
+    /// before that it passed is unknown, so any of them counts.
     pub(super) fn last_consistent(&self) -> Option<PhaseId> {
         let position = self.workflow.position(&self.phase.id)?;
-        self.workflow.phases[..position]
+        let earlier = &self.workflow.phases[..position];
+        let is_left =
+            |phase: &Phase| self.state.actor(&phase.id).is_some_and(|actor| !actor.left_with.is_empty());
+        let begin = earlier.iter().position(is_left).unwrap_or(position);
+        earlier
             .iter()
+            .enumerate()
             .rev()
-            .find(|phase| {
-                self.state.attempt(&phase.id) > 0 && self.broken_needs(&phase.needs, &[]).is_empty()
+            .map(|(at, phase)| (at < begin || self.state.attempt(&phase.id) > 0, phase))
+            .find(|(is_known, phase)| {
+                *is_known && !phase.terminal && self.broken_needs(&phase.needs, &[]).is_empty()
             })
-            .map(|phase| phase.id.clone())
+            .map(|(_, phase)| phase.id.clone())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
 use super::{
-    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, not_here, refuse_idle,
+    Happened, RunEnd, RunOptions, StopFlag, Tell, budget, command_for, continued, not_here, refuse_idle,
     refuse_untracked, state_of,
 };
 use crate::apply::Writer;
@@ -27,6 +27,8 @@ pub(super) struct Drive<'a> {
     /// The id of the run.
     pub id: String,
     pub started: Timestamp,
+    /// The command that the run was started with, for the record.
+    pub command: Vec<String>,
     /// The turn of the current work.
     pub turn: Option<Turn>,
     /// Whether processes of an earlier runner were still alive, and were ended.
@@ -60,6 +62,7 @@ pub fn run(
     stop: &StopFlag,
     tell: &mut Tell<'_>,
 ) -> Result<RunEnd, Error> {
+    let options = &continued(writer, task, options)?;
     let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
     state_of(&judged)?;
@@ -94,13 +97,24 @@ pub(super) fn take_up(
         let Some(old) = old.filter(RunState::goes_on) else {
             let id = format!("{}-{pid}", now.seconds());
             let (usage, standing) = (Usage::default(), RunStanding::Idle);
-            let (mode, max_turns) = (mode(None), budget.turns);
-            return RunState { id, pid, mode, started: now, updated: now, usage, max_turns, standing };
+            let (mode, max_turns, command) = (mode(None), budget.turns, options.command.clone());
+            return RunState {
+                id,
+                pid,
+                mode,
+                started: now,
+                updated: now,
+                usage,
+                max_turns,
+                command,
+                standing,
+            };
         };
         was_interrupted = old.ended().is_none();
         let standing = old.unsettled().cloned().map_or(RunStanding::Idle, RunStanding::Working);
         let max_turns = old.max_turns.min(budget.turns);
-        RunState { pid, mode: mode(Some(old.mode)), max_turns, updated: now, standing, ..old }
+        let command = if options.command.is_empty() { old.command.clone() } else { options.command.clone() };
+        RunState { pid, mode: mode(Some(old.mode)), max_turns, command, updated: now, standing, ..old }
     })?;
     let Some((lock, run)) = begun else { return Ok(None) };
     budget.turns = run.max_turns;
@@ -117,6 +131,7 @@ pub(super) fn take_up(
         stop,
         since: (Instant::now(), run.usage.time),
         machine: RunMachine::new(run.mode, budget, run.usage, work),
+        command: run.command,
         id: run.id,
         started: run.started,
         turn,
@@ -298,6 +313,7 @@ impl Drive<'_> {
             updated: self.writer.now(),
             usage: self.machine.usage.clone(),
             max_turns: self.machine.budget.turns,
+            command: self.command.clone(),
             standing,
         }
     }

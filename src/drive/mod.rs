@@ -24,7 +24,7 @@ use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
 use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
-use crate::run::{RunFiles, RunningExecutor, unstartable};
+use crate::run::{RunFiles, RunState, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::{Times, Workflow};
 use std::sync::Arc;
@@ -152,9 +152,21 @@ impl RunEnd {
 /// Receives the events of a run.
 pub(super) type Tell<'a> = dyn FnMut(&Happened<'_>) + 'a;
 
+/// The options of a run, with the command that the run it continues was started with, unless they name another.
+/// Returns an error if the record of that run cannot be read.
+fn continued(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunOptions, Error> {
+    let mut options = options.clone();
+    if options.command.is_empty() {
+        let last = RunFiles::of(&writer.workspace.root, &task.directory).read()?;
+        options.command = last.filter(RunState::goes_on).map(|last| last.command).unwrap_or_default();
+    }
+    Ok(options)
+}
+
 /// What a run would do next. Writes nothing and starts no executor. Returns an error if the task cannot be
 /// read.
 pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
+    let options = &continued(writer, task, options)?;
     let judged = writer.workspace.look(task)?;
     refuse_untracked(&judged)?;
     let workflow = judged.workflow();

@@ -26,6 +26,7 @@ pub(super) struct RunDocument {
     started: Timestamp,
     updated: Timestamp,
     max_turns: u32,
+    command: Vec<String>,
     turns: u32,
     cost: f64,
     milliseconds: u64,
@@ -91,6 +92,7 @@ impl RunDocument {
             started: run.started,
             updated: run.updated,
             max_turns: run.max_turns,
+            command: run.command.clone(),
             turns: usage.turns,
             cost: usage.cost,
             milliseconds: usage.time.milliseconds(),
@@ -140,6 +142,7 @@ impl RunDocument {
             updated: self.updated,
             usage,
             max_turns: self.max_turns,
+            command: self.command,
             standing,
         })
     }

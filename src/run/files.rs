@@ -411,7 +411,8 @@ mod tests {
     fn run(id: &str, standing: RunStanding) -> RunState {
         let now = Timestamp::from_seconds(0);
         let (pid, mode, usage) = (1, Mode::Auto, Usage::default());
-        RunState { id: id.to_owned(), pid, mode, started: now, updated: now, usage, max_turns: 1, standing }
+        let (id, command) = (id.to_owned(), Vec::new());
+        RunState { id, pid, mode, started: now, updated: now, usage, max_turns: 1, command, standing }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct RunState {
     pub usage: Usage,
     /// The maximum number of turns.
     pub max_turns: u32,
+    /// The command for all work that the run was started with, instead of the configured executors.
+    pub command: Vec<String>,
     /// Whether it is idle, working or over.
     pub standing: RunStanding,
 }

@@ -3,6 +3,7 @@
 use super::durable::Prepared;
 use super::index::{IndexChange, refuse_unmerged};
 use super::journal::{Journal, JournalFile, PlacedFile};
+use super::lock_wait::LockWait;
 use super::sign::Person;
 use super::tree::entry_at;
 use super::{Error, Head, Store, digest, durable, oid};
@@ -95,7 +96,7 @@ pub struct Transaction<'s> {
     _lock: File,
 }
 
-/// How often to try to take a lock. The delay starts at 5 ms and doubles each time.
+/// How often to try to take git's lock of the branch. The delay starts at 2 ms and doubles each time.
 const TRIES: u32 = 9;
 
 impl Store {
@@ -121,16 +122,16 @@ impl Store {
     }
 
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
-    /// Waits up to 2.5 s.
+    /// Waits up to half a minute.
     pub(super) fn lock(&self) -> Result<File, Error> {
-        for attempt in 0..TRIES {
-            if let Some(lock) = self.try_lock()? {
-                return Ok(lock);
+        let mut wait = LockWait::new();
+        loop {
+            match self.try_lock()? {
+                Some(lock) => return Ok(lock),
+                None if wait.again() => {}
+                None => return Err(Error::busy("another orch process is committing in this repository")),
             }
-            tracing::info!(attempt, "waiting: another orch process holds the lock");
-            sleep(Duration::from_millis(5 << attempt));
         }
-        Err(Error::busy("another orch process is committing in this repository"))
     }
 
     /// Takes the lock, or returns `None` if another process holds it.

@@ -2,12 +2,15 @@
 
 use super::error::commit_open;
 use super::{Error, Head, Store};
-use crate::base::Code;
+use crate::base::{Code, command};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
+
+/// From which age a lock of the index may be one that a dead process left behind.
+const ABANDONED: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Returns an error if a git operation is unfinished, HEAD is detached or the branch is protected, unless
@@ -48,8 +51,20 @@ impl Store {
         Err(self.index_is_busy())
     }
 
+    /// The lock of the index is taken. Says how to remove it if its process is evidently dead: it is old, and
+    /// no git process works in this repository.
     pub(super) fn index_is_busy(&self) -> Error {
-        Error::busy(format!("another git process holds {}", self.index_lock().display()))
+        let lock = self.index_lock();
+        let written = lock.symlink_metadata().and_then(|metadata| metadata.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok()).filter(|age| *age >= ABANDONED);
+        let Some(age) = age.filter(|_| !git_works_in(&[&self.root, self.repo.path(), self.repo.commondir()]))
+        else {
+            return Error::busy(format!("another git process holds {}", lock.display()));
+        };
+        let age = spoken(age);
+        let message = format!("{} was left behind {age} ago: no git process works here", lock.display());
+        let hint = format!("remove it: {}", command(&["rm", &lock.to_string_lossy()]));
+        Error::new(Code::Busy, message).with_hint(hint)
     }
 
     pub(super) fn index_is_locked(&self) -> bool {
@@ -91,6 +106,34 @@ fn open_commit(root: &Path) -> Option<u32> {
         }
     }
     None
+}
+
+/// Whether a git process has one of these directories, or one below them, as its current directory, or an open
+/// file there. A process that may not be inspected counts, because it may be the owner of the lock.
+fn git_works_in(places: &[&Path]) -> bool {
+    let Ok(processes) = fs::read_dir("/proc") else { return true };
+    let places: Vec<PathBuf> = places.iter().filter_map(|place| place.canonicalize().ok()).collect();
+    let is_here = |link: &Path| match fs::read_link(link) {
+        Ok(target) => places.iter().any(|place| target.starts_with(place)),
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    };
+    processes.flatten().any(|process| {
+        let process = process.path();
+        let files = || fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        is_git(&process) && (is_here(&process.join("cwd")) || files().any(|file| is_here(&file.path())))
+    })
+}
+
+/// An age in its largest whole unit.
+fn spoken(age: Duration) -> String {
+    let seconds = age.as_secs();
+    let (count, unit) = match seconds {
+        0..120 => (seconds, "second"),
+        120..7_200 => (seconds / 60, "minute"),
+        7_200..172_800 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Whether a process is named `git`. There may be thousands, so only its name is read.

@@ -316,3 +316,33 @@ fn new_targets_keep_the_handles_and_what_they_sent() {
     world.watcher.retarget(&root, &[work], options).expect("the root is there");
     assert_eq!(world.watcher.next(HANG), None, "the stop still counts");
 }
+
+/// Events that reading causes: `IN_ACCESS`, `IN_CLOSE_NOWRITE` and `IN_OPEN`.
+const READING: u32 = 0x1 | 0x10 | 0x20;
+/// Events that mean a change: `IN_MODIFY`, `IN_CLOSE_WRITE`, `IN_MOVED_FROM`, `IN_MOVED_TO`, `IN_CREATE` and
+/// `IN_DELETE`.
+const CHANGING: u32 = 0x2 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200;
+
+/// The events that the kernel was asked for, of every directory that this process watches.
+#[cfg(target_os = "linux")]
+fn masks() -> Vec<u32> {
+    let infos = fs::read_dir("/proc/self/fdinfo").expect("a list").flatten();
+    let texts = infos.filter_map(|info| fs::read_to_string(info.path()).ok()).collect::<String>();
+    let lines = texts.lines().filter(|line| line.starts_with("inotify "));
+    let mask = |line: &str| u32::from_str_radix(line.split("mask:").nth(1)?.split(' ').next()?, 16).ok();
+    lines.map(|line| mask(line).expect("a mask")).collect()
+}
+
+/// A look at ten thousand tasks opens each of their files. Were it reported, the look would overflow the queue,
+/// and the lost events would ask for the next look.
+#[cfg(target_os = "linux")]
+#[test]
+fn only_changes_are_listened_to() {
+    let world = World::new(&["tasks/t/planning"], &["tasks"]);
+    let masks = masks();
+    assert!(masks.len() >= 3, "the root, tasks, the task and its directory: {masks:x?}");
+    for mask in masks {
+        assert_eq!((mask & READING, mask & CHANGING), (0, CHANGING), "{mask:x}");
+    }
+    drop(world);
+}

@@ -6,7 +6,7 @@ use super::noise::is_noise;
 use super::{WatchOptions, WatchSignal};
 use crate::base::{Code, Error, RepoPath};
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind};
-use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{ErrorKind, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 /// Whether this system reports that a written file was closed; elsewhere a write counts as complete when no
 /// other follows.
 const REPORTS_CLOSE: bool = cfg!(target_os = "linux");
+
+/// What the system is asked to report. Opening a file is no change: the reads of `orch` itself would overflow the
+/// queue of the system, and a lost event means that everything has to be read again.
+const CHANGES: EventKindMask = EventKindMask::CORE.union(EventKindMask::ACCESS_CLOSE);
 
 /// How often to retry when directories vanish while they are being subscribed to.
 const ATTEMPTS: usize = 8;
@@ -288,7 +292,7 @@ impl Watcher {
             }
         };
         // A link is content here, not a way into another tree.
-        let config = notify::Config::default().with_follow_symlinks(false);
+        let config = notify::Config::default().with_follow_symlinks(false).with_event_kinds(CHANGES);
         match RecommendedWatcher::new(handler, config) {
             Ok(notify) => self.notify = Some(notify),
             Err(error) => self.fail(&error),

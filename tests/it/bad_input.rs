@@ -144,6 +144,7 @@ fn a_hint_can_be_typed_as_it_stands() {
     let world = World::ready();
     let id = "it's $(odd)";
     let typed = r"'it'\''s $(odd)'";
+    std::fs::create_dir_all(world.path(&format!("tasks/{id}"))).expect("made");
     world.orch(&["new", id]).succeeds();
     for (arguments, code, command) in [
         (

@@ -28,8 +28,8 @@ codes! {
         "Call it from such a hook, or write one line per ref, as described in githooks(5).";
     BadTaskId = "bad-task-id", Usage,
         "A name cannot be the id of a task.",
-        "The command line or a directory below a root of tasks uses a name with characters that an id may not have.",
-        "Choose a name of letters, digits, `-`, `_` and `.`, or rename the directory.";
+        "The command line or a directory below a root of tasks uses a name that an id may not have, such as `state.json` or one with spaces.",
+        "Choose a name of letters, digits, `-`, `_` and `.`, as the hint suggests, or rename the directory.";
     BareRepository = "bare-repository", Usage,
         "The repository has no work tree.",
         "orch was started inside a bare repository, where there are no files to evaluate.",

@@ -2,8 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::apply::NewTask;
-use crate::base::{Code, TaskId, command};
+use crate::apply::{NewTask, PlaceWish};
+use crate::base::{Code, command};
 use crate::run::edit;
 use crate::survey::Workspace;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,14 @@ const SCRATCH: &str = "BRIEF.md";
 /// prompts name it.
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// The task id: its path below the root. May contain `/` if the root in orch.toml allows it.
+    /// The task id: its path below the root. Letters, digits, `-`, `_` and `.`, and `/` if the root in orch.toml
+    /// allows it. Or the path of an existing directory, which may have any name.
     id: String,
+    /// The root that the task belongs to, as orch.toml gives it, or the directory of its tasks; default: the
+    /// root in which a directory of this name exists, else one with the given workflow, else the one around the
+    /// current directory, else the first.
+    #[arg(long, value_name = "PATH")]
+    root: Option<String>,
     /// The workflow that governs the task; default: the workflow of its root.
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
@@ -39,14 +45,16 @@ pub struct NewArgs {
 
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let id = TaskId::new(&args.id).map_err(|error| Failure::new(Code::BadTaskId, error.to_string()))?;
     let brief = match &args.brief {
         Some(path) => Some(read(path, context, ui)?),
         None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
         None => None,
     };
-    let (workflow, title, brief) = (args.workflow.as_deref(), args.title.as_deref(), brief.as_deref());
-    let created = context.writer(&workspace).create(&id, &NewTask { workflow, title, brief });
+    let here = context.here(&workspace);
+    let place =
+        PlaceWish { root: args.root.as_deref(), workflow: args.workflow.as_deref(), here: here.as_ref() };
+    let new = NewTask { place, title: args.title.as_deref(), brief: brief.as_deref() };
+    let created = context.writer(&workspace).create(&args.id, &new);
     if args.edit {
         let file = workspace.scratch(SCRATCH);
         match &created {
@@ -57,7 +65,7 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let created = created?;
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {
-        let typed = |word: &str| command(&["orch", word, id.as_str()]);
+        let typed = |word: &str| command(&["orch", word, created.task.id.as_str()]);
         ui.status(&format!("next: {}, or: {}", typed("prompt"), typed("suggest")));
     }
     Ok(ExitCode::Fine)

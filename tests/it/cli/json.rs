@@ -160,6 +160,31 @@ fn a_busy_repository_ends_with_four() {
 }
 
 #[test]
+fn a_dead_lock_of_the_index_is_named_with_its_age_and_the_way_out() {
+    let world = world();
+    world.code_review("t", true, 1);
+    world.write(".git/index.lock", "");
+    let lock = std::fs::File::options().write(true).open(world.path(".git/index.lock")).expect("opened");
+    let begun = lock.metadata().and_then(|metadata| metadata.modified()).expect("a time");
+    let aged = |seconds: u64| {
+        lock.set_modified(begun - std::time::Duration::from_secs(seconds)).expect("aged");
+    };
+    aged(3 * 3600 + 5);
+    let left = world.orch(&["next", "t"]).ends(4).reports("index.lock was left behind 3 hours ago");
+    assert!(left.stderr.contains("hint: remove it: rm [ROOT]/.git/index.lock\n"), "{left:?}");
+    // A lock that is as old, but with a git process at work, and one that is new, belong to somebody.
+    let mut git = world.command("git");
+    let mut git = git.args(["cat-file", "--batch"]).stdin(std::process::Stdio::piped()).spawn().expect("git");
+    world.orch(&["next", "t"]).ends(4).reports("another git process holds");
+    drop(git.stdin.take());
+    git.wait().expect("ended");
+    aged(5);
+    world.orch(&["next", "t"]).ends(4).reports("another git process holds");
+    world.remove(".git/index.lock");
+    world.orch(&["next", "t"]).succeeds();
+}
+
+#[test]
 fn what_the_repository_does_not_allow_ends_with_five() {
     let world = world();
     world.code_review("t", true, 1);

@@ -202,3 +202,40 @@ fn a_state_that_names_a_workflow_that_there_is_not_is_an_edited_one() {
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.phase("t"), "codegen");
 }
+
+/// How a record breaks, given the paths of the state and the log.
+type Wreck = fn(&World, &str, &str);
+
+#[test]
+fn a_recovered_state_holds_its_phase_under_the_key_of_its_workflow() {
+    let wrecks: [(&str, Wreck); 5] = [
+        ("the state is gone", |world, state, _| world.remove(state)),
+        ("the state is empty", |world, state, _| world.write(state, "")),
+        ("the log is gone", |world, _, log| world.remove(log)),
+        ("both are broken", |world, state, log| {
+            world.write(state, "{");
+            world.write(log, "not json\n");
+        }),
+        ("the log is gone and the state broken", |world, state, log| {
+            world.write(state, "{");
+            world.remove(log);
+        }),
+    ];
+    let world = World::ready();
+    crate::workflow_new::make(&world, "made", "issue-triage", "priority").succeeds();
+    world.commit("A workflow");
+    for workflow in ["skill-tuning", "ccw-loop", "made"] {
+        world.orch(&["new", workflow, "--workflow", workflow]).succeeds();
+        let state = format!("tasks/{workflow}/state.json");
+        let whole = world.read(&state);
+        let before = world.phase_suggested(workflow);
+        assert!(world.json(&state)["status"].is_string(), "{whole}");
+        for (what, wreck) in &wrecks {
+            wreck(&world, &state, &format!("tasks/{workflow}/transcript.jsonl"));
+            world.orch(&["recover", workflow]).succeeds();
+            assert_eq!(world.read(&state), whole, "{workflow}: {what}");
+            assert_eq!(world.phase_suggested(workflow), before, "{workflow}: {what}");
+        }
+    }
+    world.orch(&["audit"]).succeeds();
+}

@@ -108,6 +108,23 @@ fn new_refuses_what_is_there_what_lies_in_a_task_and_what_is_no_id() {
 }
 
 #[test]
+fn new_refuses_an_id_that_is_hard_to_type_and_suggests_one() {
+    let world = World::ready();
+    for (id, hint) in [
+        ("Fix login", "orch new fix-login --title 'Fix login'"),
+        ("state.json", "orch new state-json"),
+        ("team/suggestion.json", "orch new team/suggestion-json"),
+    ] {
+        let refused = world.orch(&["new", id]).ends(2);
+        assert!(refused.stderr.contains(&format!("hint: {hint}\n")), "{refused:?}");
+        assert!(!world.path(&format!("tasks/{id}")).exists(), "{id}");
+    }
+    // The directory of an existing task keeps its name.
+    world.plan("Fix logout", 1);
+    world.orch(&["new", "Fix logout"]).succeeds().says("adopted");
+}
+
+#[test]
 fn new_refuses_an_unknown_workflow_and_leaves_no_directory() {
     let world = World::ready();
     world.orch(&["new", "t", "--workflow", "opensec"]).ends(2).reports("did you mean `openspec`?");

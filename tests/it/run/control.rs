@@ -235,3 +235,45 @@ fn a_terminal_that_goes_away_ends_it_cleanly_unless_that_is_to_be_ignored() {
     assert_eq!(task.state()["status"], "done");
     task.is_clean();
 }
+
+/// A loop without a configured executor, whose command was given to `orch run` and stands in `polish`.
+fn begun_by_command() -> (Loop, Child) {
+    let task = Loop::with(&limited(""), &slow());
+    task.world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"loop\"\n");
+    task.world.write(".gitignore", "began\nmay-end\n");
+    task.world.commit("no executor");
+    let child = task.world.orch_spawn(&["run", "t", "--auto", "--", "sh", "executor.sh"]);
+    eventually("polish has begun", || task.world.path("began").exists());
+    (task, child)
+}
+
+#[test]
+fn a_resumed_run_keeps_the_command_that_it_was_started_with() {
+    for again in [&["resume", "t"][..], &["run", "t"]] {
+        let (task, mut child) = begun_by_command();
+        task.world.orch(&["pause", "t"]).succeeds();
+        may_end(&task.world);
+        assert_eq!(child.wait().expect("ends").code(), Some(3));
+        assert_eq!(task.world.orch_json(&["runs"])["runs"][0]["state"], "paused");
+        task.world.orch(again).succeeds().says("completed");
+        assert_eq!(task.state()["status"], "done", "{again:?}");
+        task.is_clean();
+    }
+}
+
+#[test]
+fn a_killed_run_keeps_the_command_and_a_new_run_does_not() {
+    let (task, mut child) = begun_by_command();
+    signal(&child, "KILL");
+    child.wait().expect("killed");
+    may_end(&task.world);
+    // Sending a request to a run that no process drives does not forget the command either.
+    task.world.orch(&["pause", "t"]);
+    task.world.orch(&["resume", "t"]).succeeds().says("completed");
+    assert_eq!(task.state()["status"], "done");
+    let command = || task.world.json("tasks/t/.orch/run.json")["command"].clone();
+    assert_eq!(command(), serde_json::json!(["sh", "executor.sh"]));
+    task.world.orch(&["reopen", "t", "--reason", "once more"]).succeeds();
+    task.world.orch(&["run", "t", "--auto"]).succeeds();
+    assert_eq!(command(), serde_json::json!([]));
+}

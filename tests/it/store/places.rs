@@ -86,6 +86,7 @@ fn a_commit_of_the_user_between_two_transitions_is_kept() {
 fn a_sub_directory_and_an_odd_name_are_fine() {
     let world = World::ready();
     let id = "über uns/it's \"42\" 🦀";
+    world.plan(id, 1);
     world.orch(&["new", id]).succeeds();
     world.walk_to(id, "done");
     assert_eq!(world.dirty(), "");

@@ -3,7 +3,7 @@
 use super::super::prelude::{Context, Failure, Ui};
 use super::super::{next, report};
 use crate::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
-use crate::base::{Code, TaskId};
+use crate::base::Code;
 use crate::cli::{Cli, Command, Global};
 use crate::config;
 use crate::decide::Direction;
@@ -81,11 +81,8 @@ impl<'a> Stage<'a> {
     pub(super) fn create(&self, title: &str) -> Result<(), Failure> {
         self.typed(&format!("orch new {TASK} --title '{title}'"))?;
         let workspace = self.workspace()?;
-        let id = TaskId::new(TASK).map_err(|error| Failure::new(Code::DemoFailed, error.to_string()))?;
-        let created = self
-            .context
-            .writer(&workspace)
-            .create(&id, &NewTask { title: Some(title), ..NewTask::default() })?;
+        let new = NewTask { title: Some(title), ..NewTask::default() };
+        let created = self.context.writer(&workspace).create(TASK, &new)?;
         self.moved(&created.applied)?;
         self.stands(&workspace)
     }

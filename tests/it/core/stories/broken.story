@@ -33,13 +33,18 @@ codegen#1 inconsistent, last was planning: the needs of `codegen` are not met: p
   option orch rollback t-1 --to planning --reason WHY
   unreadable: the schema refuses it
 
-## nothing before it is consistent
+## no phase before it has a record
 //- state
 {"phase": "codegen"}
 //- show
-codegen#1 inconsistent, last was none: the needs of `codegen` are not met: plan (planning/plan.json) is missing
+codegen#1 inconsistent, last was planning: the needs of `codegen` are not met: plan (planning/plan.json) is missing
   expects planning/plan.json missing
-//- order: rollback no record of any phase
+  option orch rollback t-1 --to planning --reason WHY
+
+## nothing is before it
+//- state
+{"phase": "planning"}
+//- order: rollback no phase is earlier
 refused: no-earlier-phase: no earlier phase has its needs met
   hint: orch rollback t-1 --to PHASE --reason WHY
 

@@ -1,0 +1,110 @@
+//! Which ids a new task may have. The directory of an existing task may have any name that `TaskId` accepts.
+
+use crate::base::{Code, TaskId, command};
+use crate::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
+use crate::survey::Error;
+
+/// Names that `orch` itself uses inside a task.
+const RESERVED: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];
+
+/// Parses the id of a task that `orch new` is to create or to adopt. Returns an error with a similar id that is
+/// valid if the text is no task id at all.
+pub(super) fn parse_task_id(text: &str) -> Result<TaskId, Error> {
+    TaskId::new(text).map_err(|error| refused(text, &error.to_string(), None))
+}
+
+/// Checks the id of a task whose directory does not exist yet: it is typed in commands and becomes a part of
+/// branch names. Returns an error with a similar id that is valid.
+pub(super) fn check_new_id(id: &TaskId, title: Option<&str>) -> Result<(), Error> {
+    let Some(reason) = id.as_str().split('/').find_map(unfit) else { return Ok(()) };
+    Err(refused(id.as_str(), &format!("`{id}` cannot be the id of a new task: {reason}"), title))
+}
+
+/// Why a part of an id is not fit for a new task.
+fn unfit(part: &str) -> Option<&'static str> {
+    let is_fit = |letter: char| match letter {
+        '-' | '_' | '.' => true,
+        letter if letter.is_ascii() => letter.is_ascii_alphanumeric(),
+        letter => !letter.is_whitespace(),
+    };
+    if RESERVED.iter().any(|name| part.eq_ignore_ascii_case(name)) {
+        return Some("orch uses this name for a file of each task");
+    }
+    if !part.chars().all(is_fit) {
+        return Some("it may contain only letters, digits, `-`, `_`, `.` and, between its parts, `/`");
+    }
+    if part.starts_with('.') || part.ends_with('.') || part.contains("..") {
+        return Some("a part must not start or end with `.`, or contain `..`");
+    }
+    part.ends_with(".lock").then_some("a part must not end with `.lock`, because no git branch may")
+}
+
+fn refused(text: &str, message: &str, title: Option<&str>) -> Error {
+    let hint = similar(text).map(|id| {
+        let title = title.unwrap_or(text).trim();
+        let has_words = title.contains(char::is_whitespace) && !title.contains(char::is_control);
+        let words = ["orch", "new", id.as_str(), "--title", title];
+        command(if has_words { &words } else { &words[..3] })
+    });
+    Error::new(Code::BadTaskId, message).with_hint(hint)
+}
+
+/// The fit id that is most like a text; `None` if nothing of the text can be part of an id.
+fn similar(text: &str) -> Option<TaskId> {
+    let parts = text.split(['/', '\\']).map(similar_part).filter(|part| !part.is_empty());
+    let id = TaskId::new(parts.collect::<Vec<_>>().join("/")).ok()?;
+    id.as_str().split('/').all(|part| unfit(part).is_none()).then_some(id)
+}
+
+/// Small letters and digits, with one `-` for everything between them; `.` and `_` stay inside a word.
+fn similar_part(part: &str) -> String {
+    let is_reserved = unfit(part).is_some() && part.is_ascii() && !part.contains(' ');
+    let kept = |letter: char| letter.is_alphanumeric() || (['_', '.'].contains(&letter) && !is_reserved);
+    let words = part.split(|letter| !kept(letter)).map(|word| word.trim_matches('.'));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_id_can_be_typed_and_can_name_a_branch() {
+        for good in
+            ["fix-login", "T-42", "v1.2", "team/fix_login", "日本", "caf\u{e9}", "cafe\u{301}", "state"]
+        {
+            assert!(check_new_id(&TaskId::new(good).expect("an id"), None).is_ok(), "{good}");
+        }
+        for (bad, suggested) in [
+            ("Fix login", Some("orch new fix-login --title 'Fix login'")),
+            ("state.json", Some("orch new state-json")),
+            ("team/Transcript.jsonl", Some("orch new team/transcript-jsonl")),
+            ("it's", Some("orch new it-s")),
+            ("a:b", Some("orch new a-b")),
+            ("v1..2", Some("orch new v1-2")),
+            ("a.lock", Some("orch new a-lock")),
+            (".hidden", Some("orch new hidden")),
+            ("Release 1.2 now", Some("orch new release-1.2-now --title 'Release 1.2 now'")),
+            ("über uns/x", Some("orch new über-uns/x --title 'über uns/x'")),
+            ("*", None),
+        ] {
+            let error = check_new_id(&TaskId::new(bad).expect("an id"), None).expect_err(bad);
+            assert_eq!((error.code(), error.hint().as_deref()), (Code::BadTaskId, suggested), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_id_is_refused_with_a_similar_one() {
+        for (bad, suggested) in [
+            ("", None),
+            ("..", None),
+            ("-rf", Some("orch new rf")),
+            ("a//b/", Some("orch new a/b")),
+            (" Fix it ", Some("orch new fix-it --title 'Fix it'")),
+            ("a\nb", Some("orch new a-b")),
+        ] {
+            let error = parse_task_id(bad).expect_err(bad);
+            assert_eq!((error.code(), error.hint().as_deref()), (Code::BadTaskId, suggested), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Where `orch new` puts a task if several roots permit its id.
+
+use super::Writer;
+use super::new_id::parse_task_id;
+use crate::base::{Code, Diagnostic, RepoPath, TaskId, WorkflowName};
+use crate::config::Root;
+use crate::survey::{Error, TaskRef};
+
+/// What narrows the choice of a root.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlaceWish<'a> {
+    /// The path of the root as `orch.toml` gives it, or the directory that contains its tasks.
+    pub root: Option<&'a str>,
+    /// The workflow of the task.
+    pub workflow: Option<&'a str>,
+    /// The directory in which the command was started.
+    pub here: Option<&'a RepoPath>,
+}
+
+impl Writer<'_> {
+    /// The place of a new task, governed by the workflow of its root or the one that is wished for.
+    ///
+    /// `name` is an id, or the path of an existing directory that a root matches. A directory that exists is
+    /// adopted. Otherwise the wished root decides; then a root with the wished workflow, then the root that
+    /// contains the current directory, then the first. Returns an error if no root permits the task, several
+    /// directories could be adopted, or another directory is a task with this id.
+    pub(super) fn new_place(&self, name: &str, wish: &PlaceWish<'_>) -> Result<TaskRef, Error> {
+        let standing = self.standing(name, wish.here);
+        let id = match &standing {
+            Some(task) => task.id.clone(),
+            None => parse_task_id(name)?,
+        };
+        let (root, mut task) = self.chosen_place(&id, standing.as_ref(), wish)?;
+        self.refuse_second(&task)?;
+        if let Some(name) = wish.workflow.filter(|name| root.workflow.as_str() != *name) {
+            self.workspace.workflow(name)?;
+            task.workflow = WorkflowName::new(name)
+                .map_err(|error| Diagnostic::error(Code::WorkflowName, error.to_string()))?;
+        }
+        Ok(task)
+    }
+
+    /// The existing directory that a path names, from the current directory or from the root of the
+    /// repository, if a root of tasks matches it.
+    fn standing(&self, name: &str, here: Option<&RepoPath>) -> Option<TaskRef> {
+        let name = name.trim_end_matches('/');
+        let from_here = here.filter(|_| name.contains('/') || name == ".");
+        let from_here =
+            from_here.and_then(|here| if name == "." { Some(here.clone()) } else { here.join(name).ok() });
+        let from_root = RepoPath::new(name).ok().filter(|_| name.contains('/'));
+        let roots = &self.workspace.setting.config.roots;
+        from_here.into_iter().chain(from_root).find_map(|directory| {
+            let (root, id) = roots.match_directory(&directory)?;
+            let exists = directory.under(&self.workspace.root).is_dir();
+            TaskRef::new(id, directory, roots.get(root)?.workflow.clone()).ok().filter(|_| exists)
+        })
+    }
+
+    fn chosen_place(
+        &self,
+        id: &TaskId,
+        standing: Option<&TaskRef>,
+        wish: &PlaceWish<'_>,
+    ) -> Result<(&Root, TaskRef), Error> {
+        let permitted = self.places(id);
+        let is_wished = |root: &Root| {
+            wish.root.is_none_or(|name| {
+                let name = name.trim_end_matches('/');
+                root.path.as_str() == name || root.path.base().as_str() == name
+            })
+        };
+        let places: Vec<_> = permitted.into_iter().filter(|(root, _)| is_wished(root)).collect();
+        if let Some(task) = standing
+            && let Some(place) = places.iter().find(|(_, place)| place.directory == task.directory)
+        {
+            return Ok(place.clone());
+        }
+        let exists = |task: &TaskRef| task.directory.under(&self.workspace.root).is_dir();
+        match places.iter().filter(|(_, task)| exists(task)).collect::<Vec<_>>().as_slice() {
+            [] => preferred(&places, wish).cloned().ok_or_else(|| self.no_place(id, wish.root)),
+            [only] => Ok((*only).clone()),
+            [(_, one), (_, other), ..] => {
+                let message = format!("`{id}` could be {} or {}", one.directory, other.directory);
+                let hint = "rename or remove one of the directories: each id names one task";
+                Err(Diagnostic::error(Code::DuplicateTask, message).hint(hint).into())
+            }
+        }
+    }
+
+    /// Every root that permits a task with this id, in order, with the task that it would be there.
+    fn places(&self, id: &TaskId) -> Vec<(&Root, TaskRef)> {
+        let roots = &self.workspace.setting.config.roots;
+        let place = |(index, root)| -> Option<(&Root, TaskRef)> {
+            let root: &Root = root;
+            let directory = roots.directory_of(index, id)?;
+            Some((root, TaskRef::new(id.clone(), directory, root.workflow.clone()).ok()?))
+        };
+        roots.iter().enumerate().filter_map(place).collect()
+    }
+
+    /// Returns an error if another directory is a task with the same id.
+    fn refuse_second(&self, task: &TaskRef) -> Result<(), Error> {
+        for (_, other) in self.places(&task.id) {
+            if other.directory != task.directory && self.workspace.task_at(&other.directory)?.is_some() {
+                let message = format!("task `{}` is already in {}", task.id, other.directory);
+                let hint = "choose another id: each id names one task of the repository";
+                return Err(Diagnostic::error(Code::TaskExists, message).hint(hint).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn no_place(&self, id: &TaskId, root: Option<&str>) -> Error {
+        let roots: Vec<String> =
+            self.workspace.setting.config.roots.iter().map(|root| root.path.to_string()).collect();
+        let roots = roots.join(", ");
+        let message = match root {
+            Some(root) => format!("the root `{root}` permits no task `{id}`; the roots are {roots}"),
+            None => format!("no root permits a task `{id}`; the roots are {roots}"),
+        };
+        Diagnostic::error(Code::NoRoot, message)
+            .hint("add a [[root]] to orch.toml, or choose another id")
+            .into()
+    }
+}
+
+/// Of the places that do not exist yet, the one in a root with the wished workflow, if there is one, and of
+/// those the one in the innermost root around the current directory, or else the first.
+fn preferred<'p, 'r>(
+    places: &'p [(&'r Root, TaskRef)],
+    wish: &PlaceWish<'_>,
+) -> Option<&'p (&'r Root, TaskRef)> {
+    let rank = |root: &Root| {
+        let base = root.path.base();
+        let is_around = wish.here.is_some_and(|here| here == base || here.below(base).is_some());
+        let has_workflow = wish.workflow.is_some_and(|name| root.workflow.as_str() == name);
+        (has_workflow, is_around.then_some(base.as_str().len()))
+    };
+    // `max_by_key` returns the last of several, and the first root has precedence.
+    places.iter().rev().max_by_key(|(root, _)| rank(root))
+}
