@@ -1,6 +1,8 @@
 //! `orch explain`: every rule that was tried, which part of its guard was false, and the values that it read.
 
-use super::layout::{Cell, SHORT, below, columns, counted, one_line, paragraph, plain, shorten, styled};
+use super::layout::{
+    Cell, SHORT, below, columns, counted, id_cell, one_line, paragraph, plain, shorten, styled,
+};
 use super::suggestion::scope;
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion, in_repository};
@@ -186,10 +188,11 @@ impl Explanation {
         let substate = substate_text(suggestion.task.substate.as_ref());
         let mut out = columns(
             &[vec![
-                styled(&suggestion.task.id, Style::Strong),
+                id_cell(&suggestion.task.id),
                 plain(format!("{phase}{substate}, attempt {}", suggestion.task.attempt)),
                 styled(headline(suggestion), mood(suggestion)),
             ]],
+            &[0],
             0,
             paint,
             width,
@@ -261,7 +264,7 @@ impl Explanation {
         if obvious {
             part.saw.iter().for_each(|seen| text.push_str(&from(seen)));
         }
-        out.push_str(&columns(&[vec![word, (text, None)]], indent, paint, width));
+        out.push_str(&columns(&[vec![word, (text, None)]], &[], indent, paint, width));
         if obvious {
             return;
         }
@@ -271,7 +274,7 @@ impl Explanation {
             vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
         };
         let rows: Vec<Vec<Cell>> = part.saw.iter().map(row).collect();
-        out.push_str(&columns(&rows, indent + 9, paint, width));
+        out.push_str(&columns(&rows, &[], indent + 9, paint, width));
     }
 
     fn artifacts_text(&self, out: &mut String, paint: Paint, width: usize) {
@@ -281,7 +284,7 @@ impl Explanation {
         out.push_str("\nartifacts\n");
         let rows: Vec<Vec<Cell>> =
             self.artifacts.iter().map(|facts| facts.row(&self.suggestion.task.path)).collect();
-        out.push_str(&columns(&rows, 2, paint, width));
+        out.push_str(&columns(&rows, &[0], 2, paint, width));
     }
 }
 

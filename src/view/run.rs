@@ -128,7 +128,7 @@ impl Runs {
             return "no runs\n".to_owned();
         }
         let rows: Vec<Vec<Cell>> = self.runs.iter().map(RunLine::row).collect();
-        columns(&rows, 0, paint, width)
+        columns(&rows, &[0], 0, paint, width)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What readers see, as golden texts.
 
 use super::numbered;
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, Timestamp};
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Explanations, Paint, RunnerView, SchemaForm, Status, Subject, Suggestions, pretty, prompt, suggestions,
+    Explanations, Paint, RunnerView, SchemaForm, Status, StatusForm, Subject, Suggestions, pretty, prompt,
+    suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -317,13 +318,17 @@ artifacts
     assert!(text(60).lines().skip(1).all(|line| line.chars().count() <= 60), "{}", text(60));
 }
 
+pub fn form(width: usize, height: usize, finished: bool) -> StatusForm {
+    StatusForm { width, height, finished, now: Timestamp::from_seconds(7_200) }
+}
+
 #[test]
 fn a_status_in_words() {
     let several = numbered();
     let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
     let status = Status::new(samples::repository(), &subjects, &[]);
     assert_data_eq!(
-        status.text(Paint::PLAIN, 0),
+        status.text(Paint::PLAIN, &form(0, 0, true)),
         str![[r#"
 t-06  (no phase)          #1  human  error: repair                  tasks/t-42/state.json:2:3
 t-09  planning            #1  human  livelock: repair
@@ -341,7 +346,7 @@ t-08  done                #1  -      done
 "#]]
     );
     assert_data_eq!(
-        Status::new(samples::repository(), &[], &[]).text(Paint::PLAIN, 0),
+        Status::new(samples::repository(), &[], &[]).text(Paint::PLAIN, &form(0, 0, false)),
         str![[r#"
 0 tasks
 
