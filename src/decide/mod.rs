@@ -17,6 +17,7 @@ mod expect;
 mod facts;
 mod judge;
 mod merge;
+mod nearest_rule;
 mod not_enabled;
 mod order;
 mod people;
@@ -48,6 +49,7 @@ pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, dir
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use merge::{Conflict, choose, join, merging};
+pub use nearest_rule::nearest_rule;
 pub use order::{confirm, create, override_to, reopen, rollback};
 pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use proof::{Approval, Proof, ProvenStep, Standing};

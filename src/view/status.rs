@@ -210,10 +210,12 @@ impl TaskStatus {
         for (cell_of, least) in columns.into_iter().zip([usize::MAX, TITLE]) {
             let cells: Vec<Cell> = tasks.iter().map(|task| cell_of(task)).collect();
             let wanted = cells.iter().map(|(text, _)| text.chars().count()).max().unwrap_or_default();
-            let used: usize = natural(&rows).iter().map(|width| width + 2).sum();
+            let used: usize = natural(&rows).iter().filter(|width| **width > 0).map(|width| width + 2).sum();
             let room = if form.width == 0 { usize::MAX } else { form.width.saturating_sub(used + 2) };
             if wanted > 0 && room >= wanted.min(least) {
-                rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+                let fit =
+                    |(text, style): Cell| (if room < wanted { shorten(&text, room) } else { text }, style);
+                rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(fit(cell)));
             }
         }
         rows
