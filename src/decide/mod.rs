@@ -58,9 +58,9 @@ pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
-    Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
-    RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailureCause, Job, JudgedTask,
+    Leftover, News, NextStep, Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand,
+    RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};

@@ -57,14 +57,27 @@ fn the_prompt_says_what_to_do_and_how_to_answer() {
 
 #[test]
 fn what_keeps_failing_is_given_up_and_the_rules_say_what_then() {
-    let task = Loop::new("exit 3\n");
+    let task = Loop::new("echo beginning\necho it broke >&2\nexit 3\n");
     let ended = task.run().ends(1).reports("exited with code 3").says("failed");
     assert!(ended.stderr.contains("retrying in 1ms"), "{}", ended.stderr);
     // improve is skipped, so polish comes; that is skipped too, and the limit of errors is reached.
     let story = task.story();
     assert_eq!(story, ["create", "start", "answer", "skip improve", "skip polish", "to failed", "end"]);
     assert_eq!(task.state()["run"]["errors"], 2);
-    assert_eq!(task.state()["errors"].as_array().map(Vec::len), Some(2));
+    let errors = task.state()["errors"].clone();
+    assert_eq!(errors.as_array().map(Vec::len), Some(2));
+    let message = errors[0]["message"].as_str().expect("a message");
+    assert!(message.starts_with("`improve` failed "), "{message}");
+    assert!(
+        message.ends_with(" times in a row and was given up: it exited with code 3: it broke"),
+        "{message}"
+    );
+    assert!(errors[0]["executor"].is_string(), "{errors}");
+    assert_eq!((&errors[0]["exit"], &errors[0]["time_limit"]), (&3.into(), &serde_json::Value::Null));
+    let mut output: Vec<&str> =
+        errors[0]["output"].as_array().expect("lines").iter().filter_map(|line| line.as_str()).collect();
+    output.sort_unstable();
+    assert_eq!(output, ["beginning", "it broke"]);
     task.is_clean();
     // A person may open it again, and then it is tried anew.
     task.world.orch(&["reopen", "t", "--reason", "mended"]).succeeds();
