@@ -99,3 +99,78 @@ fn an_explanation_begins_with_the_nearest_rule() {
     world.plan_review("t", false, 1);
     assert_eq!(world.orch_json(&["explain", "t"])["explanations"][0]["nearest"], "plan-refused");
 }
+
+/// Two phases whose rules send a task to and fro on the same file.
+const CIRCLE: &str = r#"# Circle
+
+```toml orch
+[workflow]
+title = "Circle"
+initial = "here"
+
+[artifact.note]
+path = "note.md"
+
+[phase.here]
+produces = ["note"]
+
+[phase.there]
+needs = ["note"]
+
+[phase.end]
+terminal = true
+
+[[rule]]
+id = "go"
+from = "here"
+when = "note.valid"
+to = "there"
+because = "there is a note"
+
+[[rule]]
+id = "return"
+from = "there"
+when = "note.valid && note.data.words < 3"
+to = "here"
+because = "the note is short"
+
+[[rule]]
+id = "finish"
+from = "there"
+when = "note.valid"
+to = "end"
+because = "the note ends"
+```
+"#;
+
+#[test]
+fn rules_that_go_round_are_a_livelock_on_every_face() {
+    let world = World::ready();
+    world.write("system/workflows/circle.md", CIRCLE);
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"circle\"\n");
+    world.commit("a circle");
+    world.orch(&["new", "t"]).succeeds();
+    world.write("tasks/t/note.md", "# Note\n");
+    world.commit("a note");
+    let before = world.git(&["rev-parse", "HEAD"]);
+    let kinds = |arguments: &[&str], list: &str| world.orch_json(arguments)[list][0].clone();
+    for at in [&[][..], &["--at", "HEAD"]] {
+        let suggested = kinds(&[&["suggest", "t"], at].concat(), "suggestions");
+        assert_eq!((&suggested["kind"], &suggested["do"]), (&"livelock".into(), &"repair".into()));
+        assert_eq!(suggested["owner"], "human");
+        assert!(!suggested["options"].to_string().contains(r#"["orch","next","t"]"#), "{suggested}");
+        assert_eq!(kinds(&[&["status"], at].concat(), "tasks")["kind"], "livelock");
+        let explained = kinds(&[&["explain", "t"], at].concat(), "explanations");
+        assert_eq!(explained["suggestion"]["kind"], "livelock");
+    }
+    world.orch(&["status"]).succeeds().says("livelock: repair");
+    world.orch(&["check"]).ends(1).says("livelock");
+    world.orch(&["watch", "--once"]).says("livelock");
+    let refused = world.orch(&["next", "t"]);
+    assert!(format!("{}{}", refused.stdout, refused.stderr).contains("here -> there -> here"), "{refused:?}");
+    world.orch(&["run", "t", "--", "true"]).ends(1);
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
+    // Another file ends the circle.
+    world.write("tasks/t/note.md", "# Note\n\nThis is the end.\n");
+    assert_eq!(kinds(&["suggest", "t"], "suggestions")["kind"], "transition");
+}
