@@ -337,6 +337,7 @@ impl Drive<'_> {
             cost: self.machine.usage.cost,
             interrupted: self.stop.is_set() && ending == Ending::Paused,
             due: None,
+            foreseen: Vec::new(),
         })
     }
 }

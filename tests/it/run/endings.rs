@@ -1,6 +1,7 @@
 //! Every way in which a run ends, and what it has recorded by then.
 
 use super::{GOOD, LOOP, Loop};
+use crate::harness::World;
 
 #[test]
 fn a_loop_runs_to_its_end_and_every_step_is_recorded() {
@@ -135,11 +136,46 @@ fn a_dry_run_starts_nobody() {
     let task = Loop::new("touch started\n");
     let before = task.world.read("tasks/t/transcript.jsonl");
     let report = task.world.orch_json(&["run", "t", "--auto", "--dry-run"]);
-    assert_eq!(report["ending"], serde_json::Value::Null, "{report:#}");
+    assert_eq!((&report["ending"], &report["due"]), (&serde_json::Value::Null, &"improve".into()));
+    let foreseen: Vec<String> = report["transitions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|step| {
+            format!("{} {}", step["kind"].as_str().expect("text"), step["to"].as_str().expect("text"))
+        })
+        .collect();
     task.world.orch(&["answer", "t", "rounds=2", "--dry-run"]).succeeds();
     assert_eq!(task.world.read("tasks/t/transcript.jsonl"), before);
     task.world.orch(&["answer", "t", "rounds=2"]).succeeds();
     let report = task.world.orch_json(&["run", "t", "--dry-run"]);
     assert_eq!(report["due"], "improve", "{report:#}");
     assert!(!task.world.path("started").exists() && !task.world.path("tasks/t/.orch").exists());
+    // The real run records first what the dry run foresaw.
+    let real = Loop::new("exit 3\n");
+    real.run();
+    let log = real.world.orch_json(&["log", "t"])["entries"].clone();
+    let recorded: Vec<String> = log.as_array().expect("a list")[1..=foreseen.len()]
+        .iter()
+        .map(|step| {
+            format!("{} {}", step["kind"].as_str().expect("text"), step["to"].as_str().expect("text"))
+        })
+        .collect();
+    assert!(!foreseen.is_empty());
+    assert_eq!(recorded, foreseen);
+}
+
+/// A loop that waits for somebody to start it is started by a run, so a dry run must say so.
+#[test]
+fn a_dry_run_starts_a_loop_as_the_run_does() {
+    let world = World::ready();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"ccw-loop\"\n");
+    world.commit("settings");
+    world.orch(&["new", "l"]).succeeds();
+    for mode in ["--auto", "--interactive"] {
+        let ended = world.orch(&["run", "l", mode, "--dry-run", "--", "true"]).succeeds();
+        ended.says("created -> running").says("`init` would run");
+    }
+    let suggested = world.orch_json(&["suggest", "l"])["suggestions"][0].clone();
+    assert_eq!(suggested["currentPhase"], "created");
 }
