@@ -27,6 +27,8 @@ pub struct Ui {
     pub paint_status: Paint,
     /// The width of the terminal on stdout, in columns; 0 if stdout is not a terminal.
     pub width: usize,
+    /// The height of the terminal on stdout, in lines; 0 if stdout is not a terminal.
+    pub height: usize,
     /// Whether stderr is a terminal and not quiet, so that a status line can be overwritten.
     pub live: bool,
     /// Whether a person can be prompted: both stdin and stderr are terminals.
@@ -43,14 +45,15 @@ impl Ui {
             Colour::Never => false,
             Colour::Auto => term.features().colors_supported() && !no_color,
         };
-        let width = if out.is_term() { usize::from(out.size().1) } else { 0 };
+        let (height, width) = if out.is_term() { out.size() } else { (0, 0) };
         let interactive = err.is_term() && io::IsTerminal::is_terminal(&io::stdin());
         Self {
             quiet,
             muted: false,
             paint: Paint { colour: coloured(&out) && (out.is_term() || colour == Colour::Always) },
             paint_status: Paint { colour: coloured(&err) && (err.is_term() || colour == Colour::Always) },
-            width,
+            width: width.into(),
+            height: height.into(),
             live: err.is_term() && !quiet,
             interactive,
         }

@@ -10,7 +10,7 @@ use super::not_enabled::not_enabled;
 use super::order::order;
 use super::rules::computed;
 use super::scope::TaskScope;
-use super::{Change, Ending, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
+use super::{Change, Ending, ExecutorTrace, Facts, Kind, Mode, Recorded, State, Transition, data, evaluate};
 use crate::base::{ActionName, PhaseId, Reason, RuleId};
 use crate::workflow::{Action, Ask, Guard, Outcome, Phase, Rule, Signal, Workflow};
 use serde_json::{Map, Value};
@@ -56,16 +56,18 @@ pub(super) fn result(
     Ok(transition)
 }
 
-/// The step for an action that failed too often. Returns the reason if `rule` does not run the action here.
+/// The step for an action that failed too often, with the trace of its last try. Returns the reason if `rule` does not run the action here.
 pub fn give_up(
     workflow: &Workflow,
     state: &State,
     facts: &Facts,
     (rule, action): (&RuleId, &ActionName),
     reason: &str,
+    trace: ExecutorTrace,
 ) -> Result<Transition, Reason> {
     let rule = running(workflow, state, facts, (phase_of(workflow, state)?, rule, action))?;
     let mut transition = here(workflow, state, facts, Kind::Skip, reason)?;
+    transition.change = Some(Change::Failed(trace));
     transition.rule = Some(rule.id.clone());
     transition.action = Some(action.clone());
     Ok(transition)

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::base::{ArtifactName, Digest, PhaseId, Timestamp};
 use crate::workflow::Workflow;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Who applies a transition, and when. The core has no clock of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,12 +185,18 @@ fn stay(transition: &Transition, seq: u64, stamp: &Stamp, next: &mut State) {
         Kind::Skip => {
             tally.skipped = true;
             run.errors = run.errors.saturating_add(1);
-            next.errors.push(json!({
+            let mut error = json!({
                 "seq": seq,
                 "at": stamp.at.to_string(),
                 "action": action.as_str(),
                 "message": transition.reason,
-            }));
+            });
+            if let (Some(Change::Failed(trace)), Some(members)) = (&transition.change, error.as_object_mut())
+                && let Ok(Value::Object(cause)) = serde_json::to_value(trace)
+            {
+                members.extend(cause);
+            }
+            next.errors.push(error);
             let surplus = next.errors.len().saturating_sub(ERRORS_WINDOW);
             next.errors.drain(..surplus);
         }

@@ -6,7 +6,7 @@ use super::decision::is_order;
 use super::judge::choice;
 use super::{
     Choice, Decision, ExpectState, Expectation, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint,
-    settle,
+    settle, settle_from,
 };
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::workflow::{Owner, Workflow, is_tree_name};
@@ -70,6 +70,9 @@ pub struct Judgement {
 
 /// Evaluates a task under its circumstances.
 ///
+/// A due transition whose rules go round on the same files is no transition but a livelock, so that every
+/// answer says the same as the command that would apply it.
+///
 /// An untracked task has no record of its own, so the rules are applied as far as its files lead.
 #[must_use]
 pub fn judge(
@@ -88,9 +91,21 @@ pub fn judge(
         decision.diagnostics.push(note);
         decision
     } else {
-        evaluate(workflow, recorded, facts)
+        let first = evaluate(workflow, recorded, facts);
+        match endless(workflow, recorded, facts, &first) {
+            Some(circle) => circle,
+            None => first,
+        }
     };
     conclude(workflow, recorded, facts, decision, circumstances)
+}
+
+/// The livelock that a due transition begins; `None` if it leads somewhere.
+fn endless(workflow: &Workflow, recorded: &Recorded, facts: &Facts, first: &Decision) -> Option<Decision> {
+    first.transition().filter(|due| !due.by_human)?;
+    let stamp = Stamp::of_no_record();
+    let settled = settle_from(first.clone(), workflow, recorded, facts, &stamp, &|due| !due.by_human);
+    matches!(settled.decision.verdict, Verdict::Livelock { .. }).then_some(settled.decision)
 }
 
 /// Completes a decision of [`evaluate`] or [`settle`]: adds the commands that are available under these

@@ -1,6 +1,6 @@
 //! What the rules say about one task now, and everything that led to it.
 
-use super::SendBack;
+use super::{ExecutorTrace, SendBack};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, RuleId, TaskId, WorkflowName, words,
 };
@@ -173,6 +173,8 @@ pub enum Change {
     Data(Map<String, Value>),
     /// Whether the run asks people from here on.
     Mode(Mode),
+    /// The last try of an action that is given up.
+    Failed(ExecutorTrace),
 }
 
 words! {

@@ -17,6 +17,7 @@ mod expect;
 mod facts;
 mod judge;
 mod merge;
+mod nearest_rule;
 mod not_enabled;
 mod order;
 mod people;
@@ -48,6 +49,7 @@ pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, dir
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use merge::{Conflict, choose, join, merging};
+pub use nearest_rule::nearest_rule;
 pub use order::{confirm, create, override_to, reopen, rollback};
 pub use people::{AgentOrder, OrdersBy, People, Sender};
 pub use proof::{Approval, Proof, ProvenStep, Standing};
@@ -56,9 +58,9 @@ pub use replay::{Disproof, Replayed, difference, refute, replay};
 pub use result::{ActionResult, RESULT_KEYS};
 pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, Job, JudgedTask, Leftover, News, NextStep,
-    Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
-    RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailureCause, Job, JudgedTask,
+    Leftover, News, NextStep, Precondition, RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand,
+    RunEffect, RunEvent, RunMachine, Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use send_back::{QuotedIssue, SendBack};
 pub use settle::{Settled, Step, settle, settle_from};

@@ -24,7 +24,10 @@ pub(super) fn rederive(
             result(workflow, state, facts, (&rule.id, action), own, &entry.reason)
         }
         (Kind::Skip, Some(rule), Some(action)) => {
-            give_up(workflow, state, facts, (&rule.id, action), &entry.reason)
+            // What the executor printed and how it ended is its word: only the shape is checked.
+            let error = after.errors.last().cloned().unwrap_or_default();
+            let trace = serde_json::from_value(error).unwrap_or_default();
+            give_up(workflow, state, facts, (&rule.id, action), &entry.reason, trace)
         }
         (Kind::Answer, Some(_), Some(action)) => pick(workflow, state, facts, action, &entry.reason),
         (Kind::Answer, Some(rule), None) => {

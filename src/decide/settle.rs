@@ -1,5 +1,6 @@
 //! Settling: applies transitions until none is due, and guarantees that this ends.
 
+use super::decision::is_order;
 use super::{
     Decision, Facts, Recorded, RunRecord, Stamp, State, Transition, Verdict, apply, evaluate, initial_state,
 };
@@ -102,8 +103,8 @@ fn livelock(first: Decision, steps: Vec<Step>, last: &Transition) -> Settled {
     cycle.push(last.to.clone());
     let names: Vec<&str> = cycle.iter().map(PhaseId::as_str).collect();
     let reason = format!("the rules go round in circles on the same files: {}", names.join(" -> "));
-    Settled {
-        steps: Vec::new(),
-        decision: Decision { verdict: Verdict::Livelock { cycle }, reason, ..first },
-    }
+    // What would apply the transition is refused; what people may order against the rules remains.
+    let options = first.options.into_iter().filter(|option| is_order(option.id)).collect();
+    let verdict = Verdict::Livelock { cycle };
+    Settled { steps: Vec::new(), decision: Decision { verdict, reason, options, ..first } }
 }

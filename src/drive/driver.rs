@@ -7,8 +7,8 @@ use super::{
 use crate::apply::Writer;
 use crate::base::{Class, Code, Period, Timestamp};
 use crate::decide::{
-    Blocker, Ending, ExecutorExit, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned, RunEffect,
-    RunEvent, RunMachine, Tick, Usage,
+    Blocker, Ending, ExecutorExit, ExecutorTrace, JudgedTask, Mode, News, Recorded, RetryPolicy, Returned,
+    RunEffect, RunEvent, RunMachine, Tick, Usage,
 };
 use crate::run::{ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans};
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
@@ -353,6 +353,7 @@ impl Drive<'_> {
             cost: self.machine.usage.cost,
             interrupted: self.stop.is_set() && ending == Ending::Paused,
             due: None,
+            foreseen: Vec::new(),
         })
     }
 }
@@ -395,7 +396,7 @@ pub(super) fn case<'a>(
 
 /// A try whose executor did not start.
 pub(super) fn not_started(why: String) -> Returned {
-    Returned { how: ExecutorExit::NotStarted(why), result: None }
+    Returned { how: ExecutorExit::NotStarted(why), result: None, trace: ExecutorTrace::default() }
 }
 
 /// How long to retry after an error.

@@ -4,6 +4,7 @@ mod answer;
 mod attended;
 mod control;
 mod driver;
+mod foresee;
 mod perform;
 mod prompt;
 mod recording;
@@ -15,6 +16,7 @@ pub use answer::{Asked, Standstill, answer, standstill};
 pub use attended::{Attendant, run_attended};
 pub use control::{Controlled, control, resume};
 pub use driver::run;
+pub use foresee::foresee_run;
 pub use prompt::prompt;
 pub use runs::{RunInfo, runs};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, wait_for};
@@ -23,7 +25,7 @@ pub use watching::{OrderRequest, WatchEffect, WatchEvent, Watching};
 use crate::apply::{Applied, Writer};
 use crate::base::{Code, Diagnostic, Period, TaskId, command};
 use crate::config::ExecutorConfig;
-use crate::decide::{Budget, Ending, Mode, NextStep, State, Usage, Work, next};
+use crate::decide::{Budget, Ending, Mode, NextStep, State, Transition, Usage, Work, next};
 use crate::run::{RunFiles, RunState, RunningExecutor, unstartable};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::workflow::{Times, Workflow};
@@ -130,6 +132,8 @@ pub struct RunEnd {
     pub interrupted: bool,
     /// The next step; only for a dry run.
     pub due: Option<NextStep>,
+    /// The steps that a run would record before that; only for a dry run.
+    pub foreseen: Vec<Transition>,
 }
 
 impl RunEnd {
@@ -163,43 +167,18 @@ fn continued(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Resul
     Ok(options)
 }
 
-/// What a run would do next. Writes nothing and starts no executor. Returns an error if the task cannot be
-/// read.
-pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
-    let options = &continued(writer, task, options)?;
-    let judged = writer.workspace.look(task)?;
-    refuse_untracked(&judged)?;
-    let workflow = judged.workflow();
-    let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
-    let budget = budget(workflow, options);
-    let due = first_step(writer, &judged, &budget, mode, options)?;
-    let (ending, reason) = match &due {
-        NextStep::End(ending, reason) => (*ending, reason.clone()),
-        NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would run", work.name())),
-        NextStep::GiveUp(failed) => (Ending::Waiting, format!("`{}` would be given up", failed.action)),
-        NextStep::Answer(answer) => {
-            (Ending::Waiting, format!("question `{}` would be answered by its default", answer.ask))
-        }
-        NextStep::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
-    };
-    let due = (!matches!(due, NextStep::End(..))).then_some(due);
-    let turns = (0, budget.turns);
-    Ok(RunEnd { ending, reason, judged, run: String::new(), turns, cost: 0.0, interrupted: false, due })
-}
-
-/// The first step of a new run of an evaluated task.
+/// The next step of a run of an evaluated task, after this usage.
 fn first_step(
     writer: &Writer<'_>,
     judged: &Sight,
-    budget: &Budget,
-    mode: Mode,
+    (usage, budget, mode): (&Usage, &Budget, Mode),
     options: &RunOptions,
-) -> Result<NextStep, Error> {
+) -> NextStep {
     let has = |agent: &str| command_for(writer, [agent], options).is_some();
-    Ok(match driver::case(judged, &has) {
-        Ok(case) => next(&case, &Usage::default(), budget, mode),
+    match driver::case(judged, &has) {
+        Ok(case) => next(&case, usage, budget, mode),
         Err(blocker) => NextStep::End(Ending::Error, blocker.why),
-    })
+    }
 }
 
 /// Returns an error if the first executor cannot be started, before a turn is counted or a step recorded. A
@@ -211,8 +190,8 @@ fn refuse_idle(writer: &Writer<'_>, judged: &Sight, options: &RunOptions) -> Res
     }
     let workflow = judged.workflow();
     let mode = options.mode.or(state_of(judged)?.run.mode).unwrap_or(Mode::Interactive);
-    let NextStep::Perform(work) = first_step(writer, judged, &budget(workflow, options), mode, options)?
-    else {
+    let limits = (&Usage::default(), &budget(workflow, options), mode);
+    let NextStep::Perform(work) = first_step(writer, judged, limits, options) else {
         return Ok(());
     };
     let (executor, _) = executor_for(writer, workflow, &work, options)?;

@@ -3,7 +3,9 @@
 use super::driver::{Drive, case, not_started};
 use super::{Happened, Tell, executor_for};
 use crate::base::{Code, Diagnostic, Period};
-use crate::decide::{ActionResult, ExecutorExit, Leftover, Returned, RunEffect, RunEvent, Work};
+use crate::decide::{
+    ActionResult, ExecutorExit, ExecutorTrace, Leftover, Returned, RunEffect, RunEvent, Work,
+};
 use crate::run::{ControlRequest, Ended, Executor, Live, Performed, Process, RESULT, end_leftovers};
 use crate::scan::io_error;
 use crate::survey::{Error, Sight};
@@ -32,13 +34,15 @@ impl Drive<'_> {
         let shown = log.strip_prefix(&self.writer.workspace.root).unwrap_or(&log).display().to_string();
         tracing::info!(work = work.name(), attempt = work.attempt, turn, turns, "turn started");
         tell(&Happened::Turn { work: &work, turn, turns, log: &shown });
-        match self.listen(&name, &executor, tell) {
+        let program = executor.argv.first().cloned();
+        let mut trace = ExecutorTrace { executor: program, ..ExecutorTrace::default() };
+        match self.listen(&name, &executor, &mut trace, tell) {
             Ok(Performed { ended: Ended::NotStarted(why), .. }) => {
                 self.refuse_start(super::cannot_start(&why))
             }
             Ok(performed) => {
                 notes(&performed, &name, tell);
-                self.returned(&name, performed, tell)
+                self.returned(&name, performed, trace, tell)
             }
             Err(error) => self.refuse_start(error),
         }
@@ -72,7 +76,13 @@ impl Drive<'_> {
 
     /// Runs an executor. Its process group is recorded while it already works; if that fails, it works on,
     /// but a killed runner would leave it behind.
-    fn listen(&mut self, name: &str, executor: &Executor, tell: &mut Tell<'_>) -> Result<Performed, Error> {
+    fn listen(
+        &mut self,
+        name: &str,
+        executor: &Executor,
+        trace: &mut ExecutorTrace,
+        tell: &mut Tell<'_>,
+    ) -> Result<Performed, Error> {
         let (stop, files) = (self.stop.clone(), self.files.clone());
         let looked: Cell<Option<Instant>> = Cell::new(None);
         let wants_stop = || {
@@ -92,7 +102,10 @@ impl Drive<'_> {
                     tell(&Happened::Note(&Diagnostic::warning(Code::RunUnrecorded, message)));
                 }
             }
-            Live::Line(line) => tell(&Happened::Line(line)),
+            Live::Line(line) => {
+                trace.hear(line);
+                tell(&Happened::Line(line));
+            }
             Live::Tick(time) => {
                 self.keep_known();
                 let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -104,7 +117,19 @@ impl Drive<'_> {
     }
 
     /// Converts the outcome of a try. From here on its result counts, even if this process dies.
-    fn returned(&self, name: &str, performed: Performed, tell: &mut Tell<'_>) -> Returned {
+    fn returned(
+        &self,
+        name: &str,
+        performed: Performed,
+        mut trace: ExecutorTrace,
+        tell: &mut Tell<'_>,
+    ) -> Returned {
+        match &performed.ended {
+            Ended::Code(code) => trace.exit = Some(*code),
+            Ended::TooLong(limit) | Ended::Silent(limit) => trace.time_limit = Some(limit.to_string()),
+            Ended::Well => trace.exit = Some(0),
+            Ended::Signal(_) | Ended::Stopped | Ended::NotStarted(_) => {}
+        }
         let how = match performed.ended {
             Ended::Well => ExecutorExit::Well,
             Ended::Stopped => ExecutorExit::Stopped,
@@ -129,7 +154,7 @@ impl Drive<'_> {
             }
             Ok(read)
         });
-        Returned { how, result }
+        Returned { how, result, trace }
     }
 
     /// The base name of the files of the current work.

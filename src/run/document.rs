@@ -2,7 +2,7 @@
 
 use super::record::{RunStanding, RunState, Turn, WorkState};
 use crate::base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
-use crate::decide::{ControlRequest, Ending, Job, Mode, Precondition, Usage, Work, Worker};
+use crate::decide::{ControlRequest, Ending, FailureCause, Job, Mode, Precondition, Usage, Work, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,7 @@ pub(super) struct RunDocument {
     cost: f64,
     milliseconds: u64,
     failures: BTreeMap<String, u32>,
+    causes: BTreeMap<String, FailureCause>,
     seen: Vec<(String, Digest)>,
     // `null` means that there is none; a missing key is an error.
     #[serde(deserialize_with = "Option::deserialize")]
@@ -97,6 +98,7 @@ impl RunDocument {
             cost: usage.cost,
             milliseconds: usage.time.milliseconds(),
             failures: usage.failures.iter().map(|(worker, count)| (worker.to_string(), *count)).collect(),
+            causes: usage.causes.iter().map(|(worker, cause)| (worker.to_string(), cause.clone())).collect(),
             seen: usage.seen.iter().map(|(worker, digest)| (worker.to_string(), *digest)).collect(),
             work: run.unsettled().map(WorkDocument::of),
             ended: run.ended().map(ended),
@@ -118,12 +120,14 @@ impl RunDocument {
     fn state(self) -> Result<RunState, String> {
         let worker = |text: &str| Worker::parse(text).ok_or_else(|| unknown("worker", text));
         let failures = self.failures.iter().map(|(text, count)| Ok((worker(text)?, *count)));
+        let causes = self.causes.iter().map(|(text, cause)| Ok((worker(text)?, cause.clone())));
         let seen = self.seen.iter().map(|(text, digest)| Ok((worker(text)?, *digest)));
         let usage = Usage {
             turns: self.turns,
             cost: self.cost,
             time: Period::from_milliseconds(self.milliseconds),
             failures: failures.collect::<Result<_, String>>()?,
+            causes: causes.collect::<Result<_, String>>()?,
             seen: seen.collect::<Result<_, String>>()?,
         };
         let standing = match (self.ended, self.work.map(WorkDocument::state).transpose()?) {

@@ -1,6 +1,6 @@
 //! `orch audit`: the verdicts on the history, line by line.
 
-use super::layout::{Cell, columns, counted, paragraph, plain, styled};
+use super::layout::{Cell, counted, id_cell, paragraph, plain, styled, table};
 use super::{Paint, Repository, StepView, Style};
 use crate::base::{Code, Diagnostic, Place, RepoPath, TaskId};
 use crate::decide::{Approval, Kind, Proof, ProvenStep, Standing};
@@ -133,11 +133,10 @@ impl AuditReport {
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let rows: Vec<Vec<Cell>> = self.changes.iter().map(AuditChange::row).collect();
-        let heads = columns(&rows, 0, paint, width);
+        let heads = table(&rows, &[0, 1, 2], 0, paint, width);
         let mut out = String::new();
-        for (change, head) in self.changes.iter().zip(heads.lines()) {
+        for (change, head) in self.changes.iter().zip(&heads) {
             out.push_str(head);
-            out.push('\n');
             if let Some(why) = &change.why {
                 paragraph(&mut out, why, 4, 0, width);
             }
@@ -222,7 +221,7 @@ impl AuditChange {
         vec![
             styled(commit, Style::Dim),
             styled(self.standing.as_str(), style),
-            styled(&self.task, Style::Strong),
+            id_cell(&self.task),
             plain(moved),
             plain(rule),
         ]

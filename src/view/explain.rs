@@ -1,11 +1,13 @@
 //! `orch explain`: every rule that was tried, which part of its guard was false, and the values that it read.
 
-use super::layout::{Cell, SHORT, below, columns, counted, one_line, paragraph, plain, shorten, styled};
+use super::layout::{
+    Cell, SHORT, below, columns, counted, id_cell, one_line, paragraph, plain, shorten, styled,
+};
 use super::suggestion::scope;
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion, in_repository};
 use super::{Paint, Repository, Style, Subject};
-use crate::decide::{Derived, DutyKind, GuardPart, Tried, Truth};
+use crate::decide::{Derived, DutyKind, GuardPart, Tried, Truth, nearest_rule};
 use crate::workflow::TreeScope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, from_value};
@@ -35,6 +37,8 @@ pub struct Explanation {
     /// The digest of the document and its schemas.
     #[cfg_attr(test, schemars(extend("pattern" = "^[0-9a-f]{40}$")))]
     pub workflow_digest: String,
+    /// The rule that decided; else the one that lacks least. Null if no rule was tried.
+    pub nearest: Option<String>,
     /// Every rule of the phase, in document order.
     pub rules: Vec<TriedRuleView>,
     /// The facts of every artifact.
@@ -69,8 +73,9 @@ pub struct TriedRuleView {
 pub struct GuardPartView {
     /// The source text of the part, in CEL.
     pub text: String,
-    /// `true`, `false`, `error` or `not-tried`.
-    #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried"])))]
+    /// `true`, `false`, `error`, `not-tried`, or `unknown` if it reads an artifact that is not there, or not
+    /// valid, and the rule does not depend on it.
+    #[cfg_attr(test, schemars(extend("enum" = ["true", "false", "error", "not-tried", "unknown"])))]
     pub result: &'static str,
     /// The error, if the part could not be evaluated.
     pub error: Option<String>,
@@ -173,6 +178,7 @@ impl Explanation {
             suggestion: Suggestion::of(subject),
             document: subject.workflow.path.clone(),
             workflow_digest: subject.workflow.digest.to_string(),
+            nearest: nearest_rule(subject.workflow, decision).map(|tried| tried.rule.to_string()),
             rules: decision.tried.iter().map(|tried| trial(subject, tried)).collect(),
             artifacts: decision.artifacts.iter().map(|derived| facts(subject, derived)).collect(),
         }
@@ -186,10 +192,11 @@ impl Explanation {
         let substate = substate_text(suggestion.task.substate.as_ref());
         let mut out = columns(
             &[vec![
-                styled(&suggestion.task.id, Style::Strong),
+                id_cell(&suggestion.task.id),
                 plain(format!("{phase}{substate}, attempt {}", suggestion.task.attempt)),
                 styled(headline(suggestion), mood(suggestion)),
             ]],
+            &[0],
             0,
             paint,
             width,
@@ -214,9 +221,21 @@ impl Explanation {
             });
             return;
         }
-        out.push('\n');
-        paragraph(out, &format!("rules of {phase}, in order ({})", self.document), 0, 2, width);
-        for (number, rule) in self.rules.iter().enumerate() {
+        let numbered = || self.rules.iter().enumerate();
+        let is_nearest = |rule: &TriedRuleView| Some(&rule.rule) == self.nearest.as_ref();
+        let (nearest, others): (Vec<_>, Vec<_>) = numbered().partition(|(_, rule)| is_nearest(rule));
+        for (heading, rules) in [("nearest rule", nearest), ("other rules", others)] {
+            if !rules.is_empty() {
+                out.push('\n');
+                paragraph(out, &format!("{heading} of {phase} ({})", self.document), 0, 2, width);
+                self.tried_text(out, &rules, paint, width);
+            }
+        }
+    }
+
+    /// Rules, each with its number in the document.
+    fn tried_text(&self, out: &mut String, rules: &[(usize, &TriedRuleView)], paint: Paint, width: usize) {
+        for (number, rule) in rules {
             let place = rule.line.map_or(String::new(), |line| format!(" (line {line})"));
             let outcome = shorten(&rule.outcome, SHORT);
             paragraph(out, &format!("{}. {}: {outcome}{place}", number + 1, rule.rule), 2, 3, width);
@@ -248,7 +267,7 @@ impl Explanation {
             seen.path.as_ref().map_or(String::new(), |path| format!("  ({})", below(task, path)))
         };
         // Cells built by hand, so that the padding and the file after a long value are not cut off.
-        let word = (format!("{:5}", part.result), Some(style));
+        let word = (format!("{:7}", part.result), Some(style));
         let (within, indent) = match &part.within {
             Some(name) => (format!("in {name}: "), 7),
             None => (String::new(), 5),
@@ -261,7 +280,7 @@ impl Explanation {
         if obvious {
             part.saw.iter().for_each(|seen| text.push_str(&from(seen)));
         }
-        out.push_str(&columns(&[vec![word, (text, None)]], indent, paint, width));
+        out.push_str(&columns(&[vec![word, (text, None)]], &[], indent, paint, width));
         if obvious {
             return;
         }
@@ -271,7 +290,7 @@ impl Explanation {
             vec![plain(&seen.name), (format!("{value}{}", from(seen)), None)]
         };
         let rows: Vec<Vec<Cell>> = part.saw.iter().map(row).collect();
-        out.push_str(&columns(&rows, indent + 9, paint, width));
+        out.push_str(&columns(&rows, &[], indent + 11, paint, width));
     }
 
     fn artifacts_text(&self, out: &mut String, paint: Paint, width: usize) {
@@ -281,7 +300,7 @@ impl Explanation {
         out.push_str("\nartifacts\n");
         let rows: Vec<Vec<Cell>> =
             self.artifacts.iter().map(|facts| facts.row(&self.suggestion.task.path)).collect();
-        out.push_str(&columns(&rows, 2, paint, width));
+        out.push_str(&columns(&rows, &[0], 2, paint, width));
     }
 }
 
@@ -365,12 +384,16 @@ fn trial(subject: &Subject<'_>, tried: &Tried) -> TriedRuleView {
         line: tried.line,
         result,
         error,
-        parts: tried.parts.iter().map(|part| guard_part(subject, part)).collect(),
+        parts: tried.parts.iter().map(|part| guard_part(subject, part, &tried.result)).collect(),
     }
 }
 
-fn guard_part(subject: &Subject<'_>, part: &GuardPart) -> GuardPartView {
-    let (result, error) = truth(&part.result);
+fn guard_part(subject: &Subject<'_>, part: &GuardPart, rule: &Truth) -> GuardPartView {
+    let reads_nothing = part.saw.iter().any(|(name, value)| value.is_none() && is_unusable(subject, name));
+    let (result, error) = match (&part.result, rule) {
+        (Truth::Error(_), Truth::True | Truth::False | Truth::NotTried) if reads_nothing => ("unknown", None),
+        (result, _) => truth(result),
+    };
     let seen = |(name, value): &(String, Option<Value>)| SawView {
         name: name.clone(),
         value: value.clone().unwrap_or_default(),
@@ -384,6 +407,12 @@ fn guard_part(subject: &Subject<'_>, part: &GuardPart) -> GuardPartView {
         saw: part.saw.iter().map(seen).collect(),
         within: part.within.clone(),
     }
+}
+
+/// Whether a value of a guard belongs to an artifact that is absent or not valid.
+fn is_unusable(subject: &Subject<'_>, name: &str) -> bool {
+    let root = name.split(['.', '[']).next();
+    subject.decision.artifacts.iter().any(|derived| Some(derived.name.as_str()) == root && !derived.valid)
 }
 
 /// The file that a value of a guard came from: that of its artifact, or `state.json`.

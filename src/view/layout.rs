@@ -1,6 +1,7 @@
 //! Makes text safe and makes it fit: cleaning, shortening, wrapping, columns, shell quoting and code fences.
 
 use super::{Paint, Style};
+use crate::base::Timestamp;
 
 /// The maximum length of a value on one line, in characters.
 pub const SHORT: usize = 80;
@@ -31,10 +32,15 @@ fn visible(c: char) -> char {
 #[must_use]
 pub fn shorten(text: &str, limit: usize) -> String {
     let line = one_line(text);
-    if limit == 0 || line.chars().count() <= limit {
-        return line;
+    if limit == 0 { line } else { cut(&line, limit) }
+}
+
+/// The text, cut with `…` if it is longer than `limit` characters; the spaces in it stay.
+fn cut(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
     }
-    let kept: String = line.chars().take(limit.saturating_sub(1)).collect();
+    let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }
 
@@ -92,45 +98,89 @@ pub fn styled(text: impl AsRef<str>, style: Style) -> Cell {
     (shorten(text.as_ref(), SHORT), Some(style))
 }
 
-/// Rows in aligned columns, separated by two spaces, without trailing spaces, cut at `width` (0: never).
+/// The number of characters that a shortened column keeps.
+const NARROW: usize = 8;
+
+/// A cell with an id, which is never shortened here.
 #[must_use]
-pub fn columns(rows: &[Vec<Cell>], indent: usize, paint: Paint, width: usize) -> String {
-    let mut widths: Vec<usize> = Vec::new();
-    for row in rows {
-        for (column, (text, _)) in row.iter().enumerate() {
-            let size = text.chars().count();
-            match widths.get_mut(column) {
-                Some(known) => *known = (*known).max(size),
-                None => widths.push(size),
-            }
-        }
-    }
-    let mut out = String::new();
-    for row in rows {
+pub fn id_cell(id: &str) -> Cell {
+    (one_line(id), Some(Style::Strong))
+}
+
+/// Rows in aligned columns, separated by two spaces, without trailing spaces, as one text.
+///
+/// See [`table`].
+#[must_use]
+pub fn columns(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, width: usize) -> String {
+    table(rows, whole, indent, paint, width).concat()
+}
+
+/// Rows in aligned columns: one text per row, with its line end.
+///
+/// If the rows are wider than `width` (0: unlimited), the cells of the widest columns are cut, except in the
+/// columns `whole`, which hold what people copy. A row that is too wide even so continues on an indented line.
+#[must_use]
+pub fn table(rows: &[Vec<Cell>], whole: &[usize], indent: usize, paint: Paint, width: usize) -> Vec<String> {
+    let widths = fitting(natural(rows), whole, indent, width);
+    let row_text = |row: &Vec<Cell>| {
         let filled = row.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
-        let mut line = " ".repeat(indent);
-        let mut used = indent;
+        let mut out = String::new();
+        let (mut line, mut used) = (" ".repeat(indent), indent);
         for (column, (text, style)) in row.iter().take(filled).enumerate() {
             let size = widths.get(column).copied().unwrap_or_default();
-            let last = column + 1 == filled;
-            let room = if width == 0 { usize::MAX } else { width.saturating_sub(used) };
-            if room == 0 {
-                break;
+            if size == 0 {
+                continue;
             }
-            let text = if room == usize::MAX { text.clone() } else { shorten(text, room) };
+            let text = if whole.contains(&column) { text.clone() } else { cut(text, size) };
             let length = text.chars().count();
-            line.push_str(&style.map_or_else(|| text.clone(), |style| paint.paint(style, &text)));
-            used += length;
-            if !last {
-                let gap = (size + 2).saturating_sub(length);
-                line.push_str(&" ".repeat(gap));
-                used += gap;
+            if width > 0 && used > indent && used + length > width {
+                out.push_str(line.trim_end());
+                out.push('\n');
+                (line, used) = (" ".repeat(indent + 4), indent + 4);
             }
+            line.push_str(&style.map_or_else(|| text.clone(), |style| paint.paint(style, &text)));
+            let gap = (size + 2).saturating_sub(length);
+            line.push_str(&" ".repeat(gap));
+            used += length + gap;
         }
         out.push_str(line.trim_end());
         out.push('\n');
+        out
+    };
+    rows.iter().map(row_text).collect()
+}
+
+/// The width of each column, as wide as its widest cell.
+pub(super) fn natural(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, (text, _)) in widths.iter_mut().zip(row) {
+            *width = (*width).max(text.chars().count());
+        }
     }
-    out
+    widths
+}
+
+/// The widths, with the widest columns made narrower until all fit. If they cannot fit on one line, each keeps
+/// its width, as far as one line allows.
+fn fitting(natural: Vec<usize>, whole: &[usize], indent: usize, width: usize) -> Vec<usize> {
+    let total = |widths: &[usize]| {
+        let filled = widths.iter().filter(|width| **width > 0).count();
+        indent + widths.iter().sum::<usize>() + 2 * filled.saturating_sub(1)
+    };
+    let mut widths = natural.clone();
+    while width > 0 && total(&widths) > width {
+        let may = |(column, size): &(usize, &mut usize)| !whole.contains(column) && **size > NARROW;
+        match widths.iter_mut().enumerate().filter(may).max_by_key(|(_, size)| **size) {
+            Some((_, size)) => *size -= 1,
+            None => {
+                let longest = width.saturating_sub(indent + 4);
+                return natural.into_iter().map(|size| size.min(longest)).collect();
+            }
+        }
+    }
+    widths
 }
 
 /// The text in a Markdown code fence that is longer than any run of backticks in it.
@@ -145,6 +195,15 @@ pub fn fenced(info: &str, text: &str) -> String {
 #[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// How long ago `since` is, in the largest unit that fits: `2 h ago`.
+#[must_use]
+pub fn ago(since: Timestamp, now: Timestamp) -> String {
+    const UNITS: [(&str, i64); 3] = [("d", 86_400), ("h", 3_600), ("min", 60)];
+    let seconds = now.seconds().saturating_sub(since.seconds());
+    let unit = UNITS.iter().find(|(_, length)| seconds >= *length);
+    unit.map_or("just now".to_owned(), |(unit, length)| format!("{} {unit} ago", seconds / length))
 }
 
 /// A path relative to the directory of its task, on one line.
@@ -174,8 +233,29 @@ mod tests {
     fn columns_align_and_fit() {
         let rows =
             [vec![plain("a"), plain("bb")], vec![plain("ccc"), plain("d")], vec![plain("e"), plain("")]];
-        assert_eq!(columns(&rows, 1, Paint::PLAIN, 0), " a    bb\n ccc  d\n e\n");
-        assert_eq!(columns(&[vec![plain("abcdef"), plain("gh")]], 0, Paint::PLAIN, 9), "abcdef  …\n");
+        assert_eq!(columns(&rows, &[], 1, Paint::PLAIN, 0), " a    bb\n ccc  d\n e\n");
+        let wide = [vec![plain("t-1"), plain("a long text"), plain("another long text")]];
+        let told = |whole: &[usize], width| columns(&wide, whole, 0, Paint::PLAIN, width);
+        assert_eq!(told(&[], 30), "t-1  a long text  another lon…\n");
+        assert_eq!(told(&[2], 30), "t-1  a long text\n    another long text\n");
+        assert_eq!(told(&[0, 1, 2], 20), "t-1  a long text\n    another long text\n");
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let told = |seconds| ago(Timestamp::from_seconds(0), Timestamp::from_seconds(seconds));
+        let ages = [-5, 59, 60, 3_599, 7_200, 86_399, 172_800, 864_000_000].map(told);
+        let expected = [
+            "just now",
+            "just now",
+            "1 min ago",
+            "59 min ago",
+            "2 h ago",
+            "23 h ago",
+            "2 d ago",
+            "10000 d ago",
+        ];
+        assert_eq!(ages, expected);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `orch log`: the history of a task, line by line.
 
-use super::layout::{Cell, below, columns, one_line, paragraph, plain, styled};
+use super::layout::{Cell, below, id_cell, one_line, paragraph, plain, styled, table};
 use super::{Paint, Repository, StepView, Style};
 use crate::decide::{ActorKind, Kind};
 use serde::Serialize;
@@ -32,11 +32,12 @@ impl Log {
         }
         let several = self.entries.iter().any(|entry| entry.task != self.entries[0].task);
         let rows: Vec<Vec<Cell>> = self.entries.iter().map(|entry| row(entry, several)).collect();
-        let heads = columns(&rows, 0, paint, width);
+        // The task and the commit are what people copy.
+        let whole: &[usize] = if several { &[0, 1, 5] } else { &[0, 4] };
+        let heads = table(&rows, whole, 0, paint, width);
         let mut out = String::new();
-        for (entry, head) in self.entries.iter().zip(heads.lines()) {
+        for (entry, head) in self.entries.iter().zip(&heads) {
             out.push_str(head);
-            out.push('\n');
             paragraph(&mut out, &entry.reason, 4, 0, width);
             if let Some(actor) = entry.actor.as_ref().filter(|actor| actor.kind != ActorKind::Orch) {
                 let by = format!("by {} ({})", actor.name, actor.kind.as_str());
@@ -64,7 +65,7 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
     };
     let mut row = vec![styled(step.at.as_deref().unwrap_or_default(), Style::Dim)];
     if several {
-        row.push(styled(&step.task, Style::Strong));
+        row.push(id_cell(&step.task));
     }
     row.extend([
         styled(format!("{} -> {}", step.origin(), step.to), style),

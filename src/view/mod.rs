@@ -58,7 +58,7 @@ pub use paint::{Paint, Style};
 pub use prompt::{SchemaForm, prompt};
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
-pub use status::{PhaseCount, Status, TaskStatus};
+pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
 pub use text::suggestions;
@@ -88,7 +88,7 @@ pub struct Subject<'a> {
     pub directory: &'a RepoPath,
     /// The commit that contains the present state.
     pub committed: Option<String>,
-    /// The time of the task's last step; used only for sorting, never shown.
+    /// The time of the task's last step; for sorting and, on a terminal, as an age; never in JSON.
     pub unmoved_since: Option<Timestamp>,
     /// The path of `system/` in the repository; `None` if its texts are only in the binary.
     pub system_dir: Option<&'a str>,

@@ -128,7 +128,7 @@ impl Runs {
             return "no runs\n".to_owned();
         }
         let rows: Vec<Vec<Cell>> = self.runs.iter().map(RunLine::row).collect();
-        columns(&rows, 0, paint, width)
+        columns(&rows, &[0], 0, paint, width)
     }
 }
 
@@ -199,8 +199,8 @@ mod tests {
         assert_data_eq!(
             Runs::new(samples::repository(), runs).text(Paint::PLAIN, 0),
             str![[r#"
-t-1   running  turn 3 of 50    lint  since 2026-11-21T04:50:00Z
-t-22  stalled  turn 3 of 50          since 2026-11-21T04:50:00Z  nothing has changed
+t-1   running  turn 3 of 50  lint  since 2026-11-21T04:50:00Z
+t-22  stalled  turn 3 of 50        since 2026-11-21T04:50:00Z  nothing has changed
 
 "#]]
         );

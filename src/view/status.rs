@@ -1,11 +1,11 @@
-//! `orch status`: one line per task, and the number of tasks in each phase.
+//! `orch status`: the number of tasks in each phase, and one line per task, by who must act.
 
 use super::explain::substate_text;
-use super::layout::{columns, counted, one_line, plain, styled};
+use super::layout::{Cell, ago, counted, id_cell, natural, paragraph, plain, shorten, styled, table};
 use super::text::{headline, mood};
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskView, sort};
-use crate::base::{Diagnostic, Severity};
+use crate::base::{Diagnostic, Severity, Timestamp};
 use crate::decide::{Do, ExpectState};
 use crate::workflow::{Owner, Workflow};
 use serde::Serialize;
@@ -43,7 +43,28 @@ pub struct TaskStatus {
     /// The line for people.
     #[serde(skip)]
     headline: (String, Style),
+    /// The time of the last step, for people: it is not part of the answer, which holds no times.
+    #[serde(skip)]
+    unmoved_since: Option<Timestamp>,
 }
+
+/// The room for a status as text, and what belongs into it.
+#[derive(Debug, Clone, Copy)]
+pub struct StatusForm {
+    /// The width in columns; 0: unlimited.
+    pub width: usize,
+    /// The height in lines; 0: unlimited.
+    pub height: usize,
+    /// Whether to list the finished tasks too.
+    pub finished: bool,
+    /// The present time, for ages.
+    pub now: Timestamp,
+}
+
+/// The number of tasks that are listed, however low the terminal is.
+const FEWEST: usize = 5;
+/// The fewest characters in which a title makes sense.
+const TITLE: usize = 12;
 
 /// A file, and the position of its first problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -86,23 +107,65 @@ impl Status {
         }
     }
 
-    /// The status as text: aligned columns, then the counts.
+    /// The status as text: the counts, then the tasks by who must act, the most urgent first.
+    ///
+    /// If the form is too low for all tasks, the last line says how many are not listed.
     #[must_use]
-    pub fn text(&self, paint: Paint, width: usize) -> String {
-        let rows: Vec<_> = self.tasks.iter().map(TaskStatus::row).collect();
-        let mut out = columns(&rows, 0, paint, width);
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(&self.summary());
+    pub fn text(&self, paint: Paint, form: &StatusForm) -> String {
+        let mut out = String::new();
+        paragraph(&mut out, &self.summary(), 0, 4, form.width);
+        let mut findings = String::new();
         for finding in &self.diagnostics {
             let place = finding.place();
             let place = if place.is_empty() { place } else { format!("{place}: ") };
             let text = format!("{place}{}[{}]: {}", finding.severity, finding.code, finding.message);
-            out.push_str(&one_line(&text));
-            out.push('\n');
+            paragraph(&mut findings, &text, 0, 4, form.width);
         }
-        out
+        let groups = self.groups(form.finished);
+        // A blank line and a heading for each group; the line about what is not listed, and the prompt.
+        let taken = out.lines().count() + findings.lines().count() + 2 * groups.len() + 3;
+        let room = match form.height {
+            0 => usize::MAX,
+            height => height.saturating_sub(taken).max(FEWEST),
+        };
+        let listed: Vec<&TaskStatus> =
+            groups.iter().flat_map(|(_, tasks)| tasks.iter().copied()).take(room).collect();
+        let rows = TaskStatus::rows(&listed, form);
+        let mut lines = table(&rows, &[0], 2, paint, form.width).into_iter();
+        for (owner, tasks) in &groups {
+            let heading = format!("{}: {}", heading(*owner), tasks.len());
+            out.push_str(&format!("\n{}\n", paint.paint(Style::Strong, &shorten(&heading, form.width))));
+            lines.by_ref().take(tasks.len()).for_each(|line| out.push_str(&line));
+        }
+        if let Some(hidden) = self.hidden(listed.len()) {
+            out.push_str(&format!("\n{}\n", paint.paint(Style::Dim, &shorten(&hidden, form.width))));
+        }
+        out + &findings
+    }
+
+    /// The tasks by who must act: people first, then `orch`, agents and processes; the finished ones last, if
+    /// at all.
+    fn groups(&self, finished: bool) -> Vec<(Owner, Vec<&TaskStatus>)> {
+        let owners = [Owner::Human, Owner::Orch, Owner::Agent, Owner::Process, Owner::None];
+        let groups = owners.into_iter().filter(|owner| finished || *owner != Owner::None).map(|owner| {
+            let of_owner = self.tasks.iter().filter(|task| task.duty.owner == owner);
+            (owner, of_owner.collect::<Vec<_>>())
+        });
+        groups.filter(|(_, tasks)| !tasks.is_empty()).collect()
+    }
+
+    /// The line about the tasks that are not listed; `None` if all are.
+    fn hidden(&self, listed: usize) -> Option<String> {
+        let left = self.tasks.len().saturating_sub(listed);
+        let finished = self.tasks.iter().filter(|task| task.duty.owner == Owner::None).count().min(left);
+        let open = left - finished;
+        let what = match (open, finished) {
+            (0, 0) => return None,
+            (0, finished) => format!("{finished} finished"),
+            (open, 0) => format!("{open} more"),
+            (open, finished) => format!("{open} more, {finished} finished"),
+        };
+        Some(format!("{what}: orch status --all"))
     }
 
     /// A summary such as `4 tasks: 2 codegen, 1 test, 1 done`.
@@ -119,7 +182,7 @@ impl Status {
             })
             .collect();
         let colon = if parts.is_empty() { "" } else { ": " };
-        format!("{}{colon}{}\n", counted(self.tasks.len(), "task"), parts.join(", "))
+        format!("{}{colon}{}", counted(self.tasks.len(), "task"), parts.join(", "))
     }
 }
 
@@ -135,26 +198,64 @@ impl TaskStatus {
             duty: suggestion.duty,
             committed: suggestion.committed,
             headline,
+            unmoved_since: subject.unmoved_since,
         }
     }
 
-    fn row(&self) -> Vec<super::layout::Cell> {
+    /// The rows of these tasks: id, phase, what to do and age; then, as far as there is room, the place of the
+    /// first problem, and the title.
+    fn rows(tasks: &[&Self], form: &StatusForm) -> Vec<Vec<Cell>> {
+        let mut rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
+        let columns: [fn(&Self) -> Cell; 2] = [Self::place, Self::name];
+        for (cell_of, least) in columns.into_iter().zip([usize::MAX, TITLE]) {
+            let cells: Vec<Cell> = tasks.iter().map(|task| cell_of(task)).collect();
+            let wanted = cells.iter().map(|(text, _)| text.chars().count()).max().unwrap_or_default();
+            let used: usize = natural(&rows).iter().filter(|width| **width > 0).map(|width| width + 2).sum();
+            let room = if form.width == 0 { usize::MAX } else { form.width.saturating_sub(used + 2) };
+            if wanted > 0 && room >= wanted.min(least) {
+                let fit =
+                    |(text, style): Cell| (if room < wanted { shorten(&text, room) } else { text }, style);
+                rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(fit(cell)));
+            }
+        }
+        rows
+    }
+
+    fn row(&self, now: Timestamp) -> Vec<Cell> {
         let phase = self.task.phase();
         let substate = substate_text(self.task.substate.as_ref());
-        let owner = if self.duty.owner == Owner::None { "-" } else { self.duty.owner.as_str() };
+        let attempt = if self.task.attempt > 1 { format!(" #{}", self.task.attempt) } else { String::new() };
+        let (what, style) = &self.headline;
+        vec![
+            id_cell(&self.task.id),
+            plain(format!("{phase}{attempt}{substate}")),
+            styled(what, *style),
+            styled(self.unmoved_since.map_or(String::new(), |since| ago(since, now)), Style::Dim),
+        ]
+    }
+
+    /// The line and column of the first problem.
+    fn place(&self) -> Cell {
         let problem = self.at.as_ref().filter(|spot| spot.line.is_some()).map_or(String::new(), |spot| {
             let column = spot.column.map_or(String::new(), |column| format!(":{column}"));
             format!("{}:{}{column}", spot.path, spot.line.unwrap_or_default())
         });
-        let (what, style) = &self.headline;
-        vec![
-            styled(&self.task.id, Style::Strong),
-            plain(format!("{phase}{substate}")),
-            plain(format!("#{}", self.task.attempt)),
-            plain(owner),
-            styled(what, *style),
-            styled(problem, Style::Dim),
-        ]
+        styled(problem, Style::Dim)
+    }
+
+    fn name(&self) -> Cell {
+        styled(self.task.title.as_deref().unwrap_or_default(), Style::Dim)
+    }
+}
+
+/// The heading above the tasks for which an owner must act.
+fn heading(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Human => "waiting for a person",
+        Owner::Orch => "waiting for orch (orch next, or orch watch)",
+        Owner::Agent => "waiting for an agent",
+        Owner::Process => "at work",
+        Owner::None => "finished",
     }
 }
 

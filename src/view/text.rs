@@ -1,6 +1,6 @@
 //! Suggestions as text for people: a few lines that end with what to type.
 
-use super::layout::{Cell, columns, counted, one_line, paragraph, plain, shorten, styled};
+use super::layout::{Cell, columns, counted, id_cell, one_line, paragraph, plain, shorten};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Paint, Style};
 use crate::base::command;
@@ -116,10 +116,11 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     };
     out.push_str(&columns(
         &[vec![
-            styled(&suggestion.task.id, Style::Strong),
+            id_cell(&suggestion.task.id),
             plain(format!("{phase}{attempt}")),
             (one_line(&headline(suggestion)), Some(mood(suggestion))),
         ]],
+        &[0],
         0,
         paint,
         width,
@@ -138,7 +139,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     for finding in &suggestion.diagnostics {
         problem(out, finding, INDENT, paint, width);
     }
-    out.push_str(&columns(&commands(suggestion), INDENT, paint, 0));
+    out.push_str(&columns(&commands(suggestion), &[], INDENT, paint, 0));
     for field in suggestion.question.iter().flat_map(|question| &question.fields) {
         paragraph(out, &field.text(), INDENT * 2, INDENT, width);
     }

@@ -7,6 +7,7 @@ mod code;
 mod core;
 mod data;
 mod docs;
+mod faces;
 mod faults;
 mod harness;
 mod hook;

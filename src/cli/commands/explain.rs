@@ -6,7 +6,8 @@ use crate::view::Explanations;
 
 /// Show every rule that was tried, which part of its guard was false, and the values it saw.
 ///
-/// Also shows where each value came from. Writes nothing.
+/// The nearest rule comes first: the one that decided, or else the one that lacks least. Also shows where each
+/// value came from. Writes nothing.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The tasks; optional if the current directory, the branch name or a single open task identifies one.

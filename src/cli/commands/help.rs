@@ -3,8 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::{codes, report};
 use crate::base::{Code, nearest};
-use crate::cli::Cli;
-use clap::CommandFactory;
+use crate::cli::manual::command_line;
 
 /// Show the manual of a command, the exit codes, or the meaning of a code.
 #[derive(Debug, Args)]
@@ -24,7 +23,7 @@ pub fn run(args: &HelpArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         codes::explain(code, context, ui)?;
         return Ok(ExitCode::Fine);
     }
-    let mut command = Cli::command();
+    let mut command = command_line();
     command.build();
     let mut current = &mut command;
     for word in &args.topic {

@@ -1,14 +1,14 @@
 //! The reference of the command line, generated from the definition of the commands.
 
 use super::help::exit_codes;
-use crate::cli::Cli;
-use clap::{Command, CommandFactory};
+use crate::cli::manual::command_line;
+use clap::Command;
 
 /// The text of `docs/cli.md`: the manual of every command, and the exit codes. A test compares it with the
 /// file.
 #[must_use]
 pub fn reference() -> String {
-    let mut command = Cli::command().term_width(100);
+    let mut command = command_line().term_width(100);
     command.build();
     let mut page =
         String::from("# Command line reference\n\nGenerated from the program; a test keeps it true.\n");

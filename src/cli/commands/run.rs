@@ -12,7 +12,7 @@ use crate::base::Reason;
 use crate::decide::{Ending, Mode};
 use crate::drive::{Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, run_attended};
 use crate::survey::{Sight, TaskRef, Workspace};
-use crate::view::{RunReport, TaskView, TransitionLine};
+use crate::view::{AppliedView, RunReport, TaskView, TransitionLine};
 use live::RunDisplay;
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
@@ -41,7 +41,7 @@ pub struct RunArgs {
     /// Start executors at most N times. Lowers the workflow's limit, never raises it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
-    /// Start no executor and write nothing; print what would run next.
+    /// Start no executor and write nothing; print what the run would do until it starts an executor or ends.
     #[arg(long)]
     pub dry_run: bool,
     /// The executor for all work in this run: a program and its arguments, not passed through a shell.
@@ -60,10 +60,25 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     let options = RunOptions { mode, max_turns: args.max_turns, command: args.command.clone() };
     if args.dry_run {
         let end = crate::drive::foresee_run(&context.writer(&workspace), &task, &options)?;
-        return finish(&workspace, context, ui, &end, Vec::new(), end.goes_on());
+        let foreseen = foreseen_lines(&end);
+        if !context.global.json {
+            foreseen.iter().try_for_each(|line| ui.answer(&line.text(ui.paint, ui.width)))?;
+        }
+        return finish(&workspace, context, ui, &end, foreseen, end.goes_on());
     }
     context.keep_log(&workspace);
     go(&workspace, &task, &options, context, ui)
+}
+
+/// The lines of the steps that a run would record.
+fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
+    let (task, workflow) = (&end.judged.task, end.judged.workflow());
+    let (id, directory) = (&task.id, &task.directory);
+    let line = |transition| {
+        let view = AppliedView { task: id, directory, workflow, transition, entry: None, commit: None };
+        TransitionLine::of(&view)
+    };
+    end.foreseen.iter().map(line).collect()
 }
 
 /// Drives a task until the run ends, and prompts for answers in between if the terminal is interactive.

@@ -2,14 +2,30 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use crate::view::Status;
+use crate::base::{Code, nearest};
+use crate::view::{Status, StatusForm, Subject};
+use crate::workflow::Owner;
+use clap::builder::PossibleValuesParser;
 
-/// Show one line per task: its phase, its attempt, and who must act.
+/// Show how many tasks are in each phase, and one line per open task, by who must act.
 ///
-/// Also shows the transitions that are due, and how many tasks are in each phase. `orch` without a command
-/// does the same. Writes nothing.
+/// The most urgent tasks come first. A terminal shows as many as fit; the last line counts the others. With
+/// `--json`, every task that the filters leave is listed. `orch` without a command does the same. Writes
+/// nothing.
 #[derive(Debug, Default, Args)]
 pub struct StatusArgs {
+    /// Show only the tasks in PHASE; repeatable.
+    #[arg(long, value_name = "PHASE")]
+    phase: Vec<String>,
+    /// Show only the tasks for which OWNER must act; repeatable.
+    #[arg(long, value_name = "OWNER", value_parser = PossibleValuesParser::new(Owner::ALL.map(Owner::as_str)))]
+    owner: Vec<String>,
+    /// Show only the tasks of WORKFLOW; repeatable.
+    #[arg(long, value_name = "WORKFLOW")]
+    workflow: Vec<String>,
+    /// List every task: the finished ones, and those that the terminal has no room for.
+    #[arg(long)]
+    all: bool,
     /// Read the tasks and the settings from commit REV instead of the work tree.
     #[arg(long, value_name = "REV")]
     at: Option<String>,
@@ -22,7 +38,9 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     problems.extend(misnamed);
     let outside = workspace.outside_git();
     problems.extend(outside.clone());
-    let subjects = report::subjects(&workspace, &judged)?;
+    let mut subjects = report::subjects(&workspace, &judged)?;
+    args.are_known(&subjects)?;
+    subjects.retain(|subject| args.selects(subject));
     let status = Status::new(workspace.repository(), &subjects, &problems);
     if context.global.json {
         ui.document(&status)?;
@@ -34,7 +52,44 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
             ui.status(&note.to_string());
         }
     } else {
-        ui.answer(&status.text(ui.paint, ui.width))?;
+        ui.answer(&status.text(ui.paint, &args.form(context, ui)))?;
     }
     Ok(report::exit_after(&problems, ExitCode::Fine))
+}
+
+impl StatusArgs {
+    /// Whether the filters leave a task.
+    fn selects(&self, subject: &Subject<'_>) -> bool {
+        let has = |wanted: &[String], text: Option<&str>| {
+            wanted.is_empty() || wanted.iter().any(|one| Some(one.as_str()) == text)
+        };
+        has(&self.phase, subject.decision.phase.as_ref().map(|phase| phase.as_str()))
+            && has(&self.owner, Some(subject.duty().owner.as_str()))
+            && has(&self.workflow, Some(subject.workflow.name.as_str()))
+    }
+
+    /// Returns an error if a filter names a phase or a workflow that no task has.
+    fn are_known(&self, subjects: &[Subject<'_>]) -> Result<(), Failure> {
+        let workflows: Vec<&str> = subjects.iter().map(|subject| subject.workflow.name.as_str()).collect();
+        let phases = subjects.iter().flat_map(|subject| &subject.workflow.phases);
+        let phases: Vec<&str> = phases.map(|phase| phase.id.as_str()).collect();
+        for (wanted, known, what) in [(&self.phase, phases, "phase"), (&self.workflow, workflows, "workflow")]
+        {
+            if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+                let failure = Failure::new(Code::Usage, format!("no task has a {what} `{name}`"));
+                let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                return Err(
+                    failure.hint(near.unwrap_or_else(|| "list the tasks: orch status --all".to_owned()))
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The form of the text. Finished tasks are listed if a filter asks for them, too.
+    fn form(&self, context: &Context, ui: &Ui) -> StatusForm {
+        let finished = self.all || !self.phase.is_empty() || self.owner.iter().any(|owner| owner == "none");
+        let height = if self.all { 0 } else { ui.height };
+        StatusForm { width: ui.width, height, finished, now: context.caller.clock.now() }
+    }
 }

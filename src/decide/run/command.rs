@@ -114,9 +114,13 @@ impl RunCommand {
                 let reason = reason_of(result, action);
                 accept(workflow, state, facts, (rule, action), &result.patch, &reason).map(Some)
             }
-            Self::GiveUp(FailedAction { action, rule, failures }) => {
-                let reason = format!("`{action}` failed {failures} times in a row and was given up");
-                give_up(workflow, state, facts, (rule, action), &reason).map(Some)
+            Self::GiveUp(FailedAction { action, rule, failures, cause }) => {
+                let mut reason = format!("`{action}` failed {failures} times in a row and was given up");
+                if let Some(cause) = cause {
+                    reason.push_str(&format!(": {}", cause.told()));
+                }
+                let trace = cause.as_ref().map(|cause| cause.trace.clone()).unwrap_or_default();
+                give_up(workflow, state, facts, (rule, action), &reason, trace).map(Some)
             }
             Self::Answer(DefaultAnswer { ask, patch, .. }) => {
                 let reason = format!("question `{ask}` was answered by its default");

@@ -1,6 +1,6 @@
 //! The input and the output of the run machine.
 
-use super::{ControlRequest, Ending, JudgedTask, RunCommand, Work};
+use super::{ControlRequest, Ending, ExecutorTrace, JudgedTask, RunCommand, Work};
 use crate::base::{Period, Reason};
 use crate::decide::{ActionResult, State};
 
@@ -79,6 +79,8 @@ pub struct Returned {
     pub how: ExecutorExit,
     /// The result that the executor left, if any.
     pub result: Option<Result<ActionResult, Reason>>,
+    /// What the record keeps if the try failed.
+    pub trace: ExecutorTrace,
 }
 
 /// How an executor ended.

@@ -3,9 +3,9 @@
 use super::precondition::goal;
 use super::proposal::{PersonsFiles, awaited, persons_files};
 use super::{
-    Blocker, Budget, ControlRequest, Ending, ExecutorExit, FailedAction, Job, JudgedTask, Leftover, News,
-    NextStep, RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work,
-    Worker, fingerprint, next,
+    Blocker, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, FailedAction, FailureCause, Job,
+    JudgedTask, Leftover, News, NextStep, RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect,
+    RunEvent, Tick, Usage, Work, Worker, fingerprint, next,
 };
 use crate::base::{ArtifactName, Digest, Period, Reason};
 use crate::decide::{ActionResult, Mode, State};
@@ -45,6 +45,8 @@ pub struct RunMachine {
     persons: Option<PersonsFiles>,
     /// The outputs of such phases that executors wrote.
     proposed: Vec<ArtifactName>,
+    /// The executor of the last try, until the try succeeded or failed.
+    tried: ExecutorTrace,
     /// Finished work of an agent whose effect is not known yet.
     pending: Option<PendingWork>,
     /// The number of turns after which the run last waited before a try.
@@ -98,6 +100,7 @@ impl RunMachine {
             goal: None,
             persons: None,
             proposed: Vec::new(),
+            tried: ExecutorTrace::default(),
             pending: None,
             waited: None,
             refused: None,
@@ -238,6 +241,7 @@ impl RunMachine {
 
     fn performed(&mut self, now: &Tick, tried: Returned) -> RunEffect {
         let cost = cost_of(tried.result.as_ref());
+        self.tried = tried.trace;
         match tried.how {
             ExecutorExit::NotStarted(why) => {
                 self.usage.take_back();
@@ -406,6 +410,8 @@ impl RunMachine {
         if let Some(work) = self.doing.take() {
             self.usage.pay(cost);
             self.usage.fail(work.worker());
+            let trace = std::mem::take(&mut self.tried);
+            self.usage.causes.insert(work.worker(), FailureCause { why: why.clone(), trace });
             self.acted = true;
             match self.goal.take() {
                 Some(goal) => self.pending = Some(PendingWork { work, goal, why: Some(why) }),

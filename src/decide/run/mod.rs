@@ -4,6 +4,7 @@
 //! [`RunMachine`] is the loop as a machine that consumes events and yields effects. `orch run` carries out
 //! the effects with processes and commits, the tests with scripts.
 
+mod cause;
 mod command;
 mod ending;
 mod event;
@@ -14,6 +15,7 @@ mod precondition;
 mod proposal;
 mod usage;
 
+pub use cause::{ExecutorTrace, FailureCause};
 pub use command::{Recorder, RunCommand};
 pub use ending::{ControlRequest, Ending};
 pub use event::{

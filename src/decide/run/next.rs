@@ -1,6 +1,6 @@
 //! The next step of a run: perform, answer, give up, or end.
 
-use super::{Budget, Ending, Precondition, Usage, Worker};
+use super::{Budget, Ending, FailureCause, Precondition, Usage, Worker};
 use crate::base::{ActionName, Digest, Period, RuleId};
 use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, duty, offers, patch};
 use crate::workflow::{Owner, Workflow};
@@ -59,6 +59,8 @@ pub struct FailedAction {
     pub rule: RuleId,
     /// How often it failed in a row.
     pub failures: u32,
+    /// Why it failed last, if that is known.
+    pub cause: Option<FailureCause>,
 }
 
 /// The default answer to a question.
@@ -155,9 +157,16 @@ fn act(
     rule: &RuleId,
 ) -> NextStep {
     let (workflow, state) = (case.workflow, case.state);
-    let failures = usage.failures_of(&Worker::Action(action.to_string()));
+    let worker = Worker::Action(action.to_string());
+    let failures = usage.failures_of(&worker);
     if failures >= tries(workflow, Some(action)) {
-        return NextStep::GiveUp(FailedAction { action: action.clone(), rule: rule.clone(), failures });
+        let cause = usage.causes.get(&worker).cloned();
+        return NextStep::GiveUp(FailedAction {
+            action: action.clone(),
+            rule: rule.clone(),
+            failures,
+            cause,
+        });
     }
     if state.run.errors >= workflow.limits.errors && !workflow.handles_errors() {
         let reason = format!("{} actions were given up, and no rule handles this", state.run.errors);
@@ -181,6 +190,7 @@ fn work(case: &JudgedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> Next
     if failures >= tries {
         let reason =
             format!("`{}` has failed {failures} times in a row; {}", work.name(), case.decision.reason);
+        let reason = format!("{reason}{}", usage.last_failure(&worker));
         return NextStep::End(Ending::Failed, reason);
     }
     work.attempt = failures.saturating_add(1);

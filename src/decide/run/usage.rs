@@ -1,5 +1,6 @@
 //! The usage and the budget of a run.
 
+use super::FailureCause;
 use crate::base::{Digest, Period};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,8 @@ pub struct Usage {
     pub time: Period,
     /// Failures in a row, by worker.
     pub failures: BTreeMap<Worker, u32>,
+    /// Why the last of these failures happened, by worker.
+    pub causes: BTreeMap<Worker, FailureCause>,
     /// The work that was done, by worker and fingerprint.
     pub seen: Vec<(Worker, Digest)>,
 }
@@ -67,6 +70,7 @@ impl Usage {
     /// try it again.
     pub(super) fn forgive(&mut self, worker: &Worker) {
         self.failures.remove(worker);
+        self.causes.remove(worker);
     }
 
     /// Notes that work was done on a fingerprint.
@@ -81,6 +85,12 @@ impl Usage {
     #[must_use]
     pub fn failures_of(&self, worker: &Worker) -> u32 {
         self.failures.get(worker).copied().unwrap_or_default()
+    }
+
+    /// Why a worker failed last, after a semicolon; empty if that is not known.
+    #[must_use]
+    pub(super) fn last_failure(&self, worker: &Worker) -> String {
+        self.causes.get(worker).map_or(String::new(), |cause| format!("; the last time {}", cause.told()))
     }
 
     /// The limit that is reached, in words; `None` if there is budget left.

@@ -1,10 +1,11 @@
 //! What readers see, as golden texts.
 
 use super::numbered;
-use crate::base::{Code, Diagnostic};
+use crate::base::{Code, Diagnostic, TaskId, Timestamp};
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Explanations, Paint, RunnerView, SchemaForm, Status, Subject, Suggestions, pretty, prompt, suggestions,
+    Explanations, Paint, RunnerView, SchemaForm, Status, StatusForm, Subject, Suggestions, pretty, prompt,
+    suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -287,20 +288,22 @@ fn an_explanation_in_words() {
 t-42  codegen / generate, attempt 2  write code/diff.patch
     the outputs of codegen are not there yet
 
-rules of codegen, in order (system/workflows/global-state-machine.md)
-  1. plan-changed: to plan_review (line 88)
-     does not hold
-     true   plan.ready  (planning/plan.json)
-     false  plan.changed || state.force == plan.data.size
-              plan.changed    = false  (planning/plan.json)
-              state.force     is missing  (state.json)
-              plan.data.size  = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…  (planning/plan.json)
-       false  in plan_is_big: plan.data.size > 3
-                plan.data.size  = 2  (planning/plan.json)
+nearest rule of codegen (system/workflows/global-state-machine.md)
   2. patch-ready: to done (line 95)
      cannot be evaluated: no such key: lines
-     error  patch.data.lines > 0
-              patch.data  is missing
+     error    patch.data.lines > 0
+                patch.data  is missing
+
+other rules of codegen (system/workflows/global-state-machine.md)
+  1. plan-changed: to plan_review (line 88)
+     does not hold
+     true     plan.ready  (planning/plan.json)
+     false    plan.changed || state.force == plan.data.size
+                plan.changed    = false  (planning/plan.json)
+                state.force     is missing  (state.json)
+                plan.data.size  = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…  (planning/plan.json)
+       false    in plan_is_big: plan.data.size > 3
+                  plan.data.size  = 2  (planning/plan.json)
   3. idle: wait for a patch
      not tried: an earlier rule decided
 
@@ -314,36 +317,90 @@ artifacts
     assert!(text(60).lines().skip(1).all(|line| line.chars().count() <= 60), "{}", text(60));
 }
 
+pub fn form(width: usize, height: usize, finished: bool) -> StatusForm {
+    StatusForm { width, height, finished, now: Timestamp::from_seconds(7_200) }
+}
+
 #[test]
 fn a_status_in_words() {
     let several = numbered();
     let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
     let status = Status::new(samples::repository(), &subjects, &[]);
     assert_data_eq!(
-        status.text(Paint::PLAIN, 0),
+        status.text(Paint::PLAIN, &form(0, 0, true)),
         str![[r#"
-t-06  (no phase)          #1  human  error: repair                  tasks/t-42/state.json:2:3
-t-09  planning            #1  human  livelock: repair
-t-05  codegen             #1  human  inconsistent: repair
-t-07  plan_review         #1  human  decide: back to planning?
-t-01  planning            #1  orch   move to plan_review
-t-03  plan_review         #1  agent  fix review/plan-review.json    tasks/t-42/review/plan-review.json:3:9
-t-04  plan_review         #1  agent  renew review/plan-review.json
-t-02  codegen / generate  #2  agent  write code/diff.patch
-t-10  codegen             #1  agent  run lint
-t-08  done                #1  -      done
-
 10 tasks: 2 planning, 3 plan_review, 3 codegen, 1 done, 1 in no phase
+
+waiting for a person: 4
+  t-06  (no phase)             error: repair                  tasks/t-42/state.json:2:3               Log in with a passkey
+  t-09  planning               livelock: repair                                                       Log in with a passkey
+  t-05  codegen                inconsistent: repair                                                   Log in with a passkey
+  t-07  plan_review            decide: back to planning?                                              Log in with a passkey
+
+waiting for orch (orch next, or orch watch): 1
+  t-01  planning               move to plan_review                                                    Log in with a passkey
+
+waiting for an agent: 4
+  t-03  plan_review            fix review/plan-review.json    tasks/t-42/review/plan-review.json:3:9  Log in with a passkey
+  t-04  plan_review            renew review/plan-review.json                                          Log in with a passkey
+  t-02  codegen #2 / generate  write code/diff.patch                                                  Log in with a passkey
+  t-10  codegen                run lint                                                               Log in with a passkey
+
+finished: 1
+  t-08  done                   done                                                                   Log in with a passkey
 
 "#]]
     );
     assert_data_eq!(
-        Status::new(samples::repository(), &[], &[]).text(Paint::PLAIN, 0),
+        Status::new(samples::repository(), &[], &[]).text(Paint::PLAIN, &form(0, 0, false)),
         str![[r#"
 0 tasks
 
 "#]]
     );
+}
+
+/// On a low terminal the most urgent tasks are listed, every line fits, and the last line counts the others.
+#[test]
+fn a_status_fits_the_terminal() {
+    let mut several: Vec<Sample> = numbered().into_iter().chain(numbered()).collect();
+    several[5].decision.task = TaskId::new("a-long-name/of-a-task").expect("valid");
+    let subjects: Vec<Subject<'_>> = several.iter().map(Sample::subject).collect();
+    let mut subjects = subjects.clone();
+    subjects[5].unmoved_since = Some(Timestamp::from_seconds(0));
+    let status = Status::new(samples::repository(), &subjects, &[]);
+    let shown = status.text(Paint::PLAIN, &form(64, 20, false));
+    assert_data_eq!(
+        &shown,
+        str![[r#"
+20 tasks: 4 planning, 6 plan_review, 6 codegen, 2 done, 2 in
+    no phase
+
+waiting for a person: 8
+  a-long-name/of-a-task  (no phase)   error: repair      2 h ago
+  t-06                   (no phase)   error: repair
+  t-09                   planning     livelock: repair
+  t-09                   planning     livelock: repair
+  t-05                   codegen      inconsistent: re…
+  t-05                   codegen      inconsistent: re…
+  t-07                   plan_review  decide: back to…
+  t-07                   plan_review  decide: back to…
+
+waiting for orch (orch next, or orch watch): 2
+  t-01                   planning     move to plan_rev…
+
+waiting for an agent: 8
+
+9 more, 2 finished: orch status --all
+
+"#]]
+    );
+    for (width, height) in [(40, 10), (64, 20), (80, 24), (200, 30)] {
+        let shown = status.text(Paint::PLAIN, &form(width, height, false));
+        assert!(shown.lines().all(|line| line.chars().count() <= width), "{shown}");
+        assert!(height == 10 || shown.lines().count() < height, "{width}x{height}: {shown}");
+        assert_eq!(shown.matches("a-long-name/of-a-task").count(), 1, "{shown}");
+    }
 }
 
 #[test]

@@ -88,7 +88,8 @@ fn text_from_files_cannot_reach_the_terminal() {
     let texts = [
         suggestions(&envelope(&sample), "", Paint::PLAIN, 0),
         Explanations::new(samples::repository(), &subjects).text(Paint::PLAIN, 0),
-        Status::new(samples::repository(), &subjects, &sample.decision.diagnostics).text(Paint::PLAIN, 0),
+        Status::new(samples::repository(), &subjects, &sample.decision.diagnostics)
+            .text(Paint::PLAIN, &golden::form(0, 0, true)),
         prompt(&sample.subject(), SchemaForm::Compact),
     ];
     for text in texts {

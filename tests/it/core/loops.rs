@@ -92,8 +92,16 @@ fn play(text: &str, mode: Mode, perform: &mut dyn FnMut(&str, u32) -> Option<Val
     let workflow = workflow(text);
     let mut play = Play::new(&workflow, mode);
     play.perform = Box::new(|work, turn| match perform(work, turn) {
-        Some(value) => Returned { how: ExecutorExit::Well, result: Some(ActionResult::read(&value)) },
-        None => Returned { how: ExecutorExit::Badly("it died".to_owned()), result: None },
+        Some(value) => Returned {
+            how: ExecutorExit::Well,
+            result: Some(ActionResult::read(&value)),
+            trace: orch::decide::ExecutorTrace::default(),
+        },
+        None => Returned {
+            how: ExecutorExit::Badly("it died".to_owned()),
+            result: None,
+            trace: orch::decide::ExecutorTrace::default(),
+        },
     });
     let (ending, _) = play.run();
     play.story.retain(|happened| !happened.starts_with("wait "));

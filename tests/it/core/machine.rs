@@ -10,11 +10,15 @@ use orch::decide::{
 use serde_json::{Value, json};
 
 fn well(value: Value) -> Returned {
-    Returned { how: ExecutorExit::Well, result: Some(ActionResult::read(&value)) }
+    Returned {
+        how: ExecutorExit::Well,
+        result: Some(ActionResult::read(&value)),
+        trace: orch::decide::ExecutorTrace::default(),
+    }
 }
 
 fn ended(how: ExecutorExit) -> Returned {
-    Returned { how, result: None }
+    Returned { how, result: None, trace: orch::decide::ExecutorTrace::default() }
 }
 
 /// A `find` that finds, and a `mend` that mends.

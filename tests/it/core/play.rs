@@ -63,7 +63,11 @@ impl<'p> Play<'p> {
             state: initial_state(workflow),
             machine: RunMachine::new(mode, budget, Default::default(), None),
             story: Vec::new(),
-            perform: Box::new(|_, _| Returned { how: ExecutorExit::Well, result: None }),
+            perform: Box::new(|_, _| Returned {
+                how: ExecutorExit::Well,
+                result: None,
+                trace: orch::decide::ExecutorTrace::default(),
+            }),
             left: None,
             took: Period::default(),
             block: Box::new(|_| (None, None)),

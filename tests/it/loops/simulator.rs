@@ -196,19 +196,33 @@ impl Simulation<'_> {
         let own = data_of(&self.machine.workflow, &self.state);
         let before = self.trace.iter().filter(|name| *name == work.name()).count();
         self.trace.push(work.name().to_owned());
-        let badly = |why: &str| Returned { how: ExecutorExit::Badly(why.to_owned()), result: None };
+        let badly = |why: &str| Returned {
+            how: ExecutorExit::Badly(why.to_owned()),
+            result: None,
+            trace: orch::decide::ExecutorTrace::default(),
+        };
         match perform(&Job { action: &action, state: &own, before }) {
             Reply::Printed(output, files) => {
                 for (path, text) in files {
                     self.write(&path, text);
                 }
                 let result = ActionResult::find(&output).map(|found| ActionResult::read(&found));
-                (Returned { how: ExecutorExit::Well, result }, Period::default())
+                (
+                    Returned {
+                        how: ExecutorExit::Well,
+                        result,
+                        trace: orch::decide::ExecutorTrace::default(),
+                    },
+                    Period::default(),
+                )
             }
             Reply::Died => (badly("it was killed by signal 9"), Period::default()),
             Reply::Hung => {
                 let how = ExecutorExit::TooLong("it took longer than 30m".to_owned());
-                (Returned { how, result: None }, Period::from_seconds(1800))
+                (
+                    Returned { how, result: None, trace: orch::decide::ExecutorTrace::default() },
+                    Period::from_seconds(1800),
+                )
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Every way in which a run ends, and what it has recorded by then.
 
 use super::{GOOD, LOOP, Loop};
+use crate::harness::World;
 
 #[test]
 fn a_loop_runs_to_its_end_and_every_step_is_recorded() {
@@ -57,14 +58,27 @@ fn the_prompt_says_what_to_do_and_how_to_answer() {
 
 #[test]
 fn what_keeps_failing_is_given_up_and_the_rules_say_what_then() {
-    let task = Loop::new("exit 3\n");
+    let task = Loop::new("echo beginning\necho it broke >&2\nexit 3\n");
     let ended = task.run().ends(1).reports("exited with code 3").says("failed");
     assert!(ended.stderr.contains("retrying in 1ms"), "{}", ended.stderr);
     // improve is skipped, so polish comes; that is skipped too, and the limit of errors is reached.
     let story = task.story();
     assert_eq!(story, ["create", "start", "answer", "skip improve", "skip polish", "to failed", "end"]);
     assert_eq!(task.state()["run"]["errors"], 2);
-    assert_eq!(task.state()["errors"].as_array().map(Vec::len), Some(2));
+    let errors = task.state()["errors"].clone();
+    assert_eq!(errors.as_array().map(Vec::len), Some(2));
+    let message = errors[0]["message"].as_str().expect("a message");
+    assert!(message.starts_with("`improve` failed "), "{message}");
+    assert!(
+        message.ends_with(" times in a row and was given up: it exited with code 3: it broke"),
+        "{message}"
+    );
+    assert!(errors[0]["executor"].is_string(), "{errors}");
+    assert_eq!((&errors[0]["exit"], &errors[0]["time_limit"]), (&3.into(), &serde_json::Value::Null));
+    let mut output: Vec<&str> =
+        errors[0]["output"].as_array().expect("lines").iter().filter_map(|line| line.as_str()).collect();
+    output.sort_unstable();
+    assert_eq!(output, ["beginning", "it broke"]);
     task.is_clean();
     // A person may open it again, and then it is tried anew.
     task.world.orch(&["reopen", "t", "--reason", "mended"]).succeeds();
@@ -122,11 +136,46 @@ fn a_dry_run_starts_nobody() {
     let task = Loop::new("touch started\n");
     let before = task.world.read("tasks/t/transcript.jsonl");
     let report = task.world.orch_json(&["run", "t", "--auto", "--dry-run"]);
-    assert_eq!(report["ending"], serde_json::Value::Null, "{report:#}");
+    assert_eq!((&report["ending"], &report["due"]), (&serde_json::Value::Null, &"improve".into()));
+    let foreseen: Vec<String> = report["transitions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|step| {
+            format!("{} {}", step["kind"].as_str().expect("text"), step["to"].as_str().expect("text"))
+        })
+        .collect();
     task.world.orch(&["answer", "t", "rounds=2", "--dry-run"]).succeeds();
     assert_eq!(task.world.read("tasks/t/transcript.jsonl"), before);
     task.world.orch(&["answer", "t", "rounds=2"]).succeeds();
     let report = task.world.orch_json(&["run", "t", "--dry-run"]);
     assert_eq!(report["due"], "improve", "{report:#}");
     assert!(!task.world.path("started").exists() && !task.world.path("tasks/t/.orch").exists());
+    // The real run records first what the dry run foresaw.
+    let real = Loop::new("exit 3\n");
+    real.run();
+    let log = real.world.orch_json(&["log", "t"])["entries"].clone();
+    let recorded: Vec<String> = log.as_array().expect("a list")[1..=foreseen.len()]
+        .iter()
+        .map(|step| {
+            format!("{} {}", step["kind"].as_str().expect("text"), step["to"].as_str().expect("text"))
+        })
+        .collect();
+    assert!(!foreseen.is_empty());
+    assert_eq!(recorded, foreseen);
+}
+
+/// A loop that waits for somebody to start it is started by a run, so a dry run must say so.
+#[test]
+fn a_dry_run_starts_a_loop_as_the_run_does() {
+    let world = World::ready();
+    world.write("orch.toml", "[[root]]\npath = \"tasks/*\"\nworkflow = \"ccw-loop\"\n");
+    world.commit("settings");
+    world.orch(&["new", "l"]).succeeds();
+    for mode in ["--auto", "--interactive"] {
+        let ended = world.orch(&["run", "l", mode, "--dry-run", "--", "true"]).succeeds();
+        ended.says("created -> running").says("`init` would run");
+    }
+    let suggested = world.orch_json(&["suggest", "l"])["suggestions"][0].clone();
+    assert_eq!(suggested["currentPhase"], "created");
 }

@@ -1,0 +1,260 @@
+//! What the help adds to the options: the groups of commands, and two examples for each.
+
+use super::Cli;
+use crate::view::layout::wrap;
+use clap::{Command, CommandFactory};
+
+/// A command with its examples: what to type, and what it does.
+type Examples = (&'static str, [(&'static str, &'static str); 2]);
+
+/// The groups of `orch --help` with their commands, in order.
+const GROUPS: [(&str, &[Examples]); 6] = [
+    (
+        "See what to do",
+        &[
+            ("status", [("orch status", "every open task"), ("orch status --owner human", "your own")]),
+            (
+                "suggest",
+                [("orch suggest", "the most urgent tasks"), ("orch suggest t-1 --brief", "for an agent")],
+            ),
+            (
+                "explain",
+                [
+                    ("orch explain t-1", "why it is where it is"),
+                    ("orch explain t-1 --at HEAD~3", "as it was"),
+                ],
+            ),
+            ("log", [("orch log t-1", "its timeline"), ("orch log --json", "all steps, for a program")]),
+        ],
+    ),
+    (
+        "Work on a task",
+        &[
+            (
+                "new",
+                [("orch new t-1", "create a task"), ("orch new t-1 --brief brief.md", "with what is wanted")],
+            ),
+            (
+                "prompt",
+                [("orch prompt t-1", "what to write"), ("orch prompt t-1 | claude -p", "let an agent do it")],
+            ),
+            (
+                "schema",
+                [
+                    ("orch schema plan", "what a file must match"),
+                    ("orch schema plan --example", "a file that does"),
+                ],
+            ),
+            ("next", [("orch next t-1", "apply what is due"), ("orch next t-1 --dry-run", "only show it")]),
+            (
+                "check",
+                [
+                    ("orch check", "validate every task"),
+                    ("orch check --staged", "what is about to be committed"),
+                ],
+            ),
+            (
+                "watch",
+                [
+                    ("orch watch", "apply transitions as files change"),
+                    ("orch watch --once", "once, then exit"),
+                ],
+            ),
+        ],
+    ),
+    (
+        "Let agents work",
+        &[
+            (
+                "run",
+                [
+                    ("orch run t-1 -- claude -p", "with this agent"),
+                    ("orch run t-1 --dry-run", "only say what it would do"),
+                ],
+            ),
+            ("runs", [("orch runs", "the last run of every task"), ("orch runs --json", "for a program")]),
+            (
+                "pause",
+                [
+                    ("orch pause t-1", "after the action in progress"),
+                    ("orch pause t-1 --json", "for a program"),
+                ],
+            ),
+            (
+                "resume",
+                [("orch resume t-1", "go on"), ("orch resume t-1 -- claude -p", "with another agent")],
+            ),
+            ("stop", [("orch stop t-1", "end the run now"), ("orch stop t-1 --json", "for a program")]),
+            (
+                "answer",
+                [
+                    ("orch answer t-1 rounds=3", "answer a question"),
+                    ("orch answer t-1 rounds=3 --dry-run", "only check it"),
+                ],
+            ),
+        ],
+    ),
+    (
+        "Decide, as a person",
+        &[
+            (
+                "approve",
+                [("orch approve t-1", "let it go on"), ("orch approve t-1 --dry-run", "only show the step")],
+            ),
+            (
+                "reject",
+                [
+                    ("orch reject t-1 --reason 'no test'", "send it back"),
+                    ("orch reject t-1 --reason 'wrong scope' --to planning", "to this phase"),
+                ],
+            ),
+            (
+                "confirm",
+                [
+                    ("orch confirm t-1 plan --reason 'read again'", "the same bytes are right"),
+                    ("orch confirm t-1 junit --reason 'a rerun' --json", "for a program"),
+                ],
+            ),
+            (
+                "rollback",
+                [
+                    ("orch rollback t-1 --reason 'wrong scope'", "to the last consistent phase"),
+                    ("orch rollback t-1 --to planning --reason 'wrong scope'", "to this phase"),
+                ],
+            ),
+            (
+                "reopen",
+                [
+                    ("orch reopen t-1 --reason 'it came back'", "a finished task"),
+                    ("orch reopen t-1 --to planning --reason 'it came back'", "in this phase"),
+                ],
+            ),
+        ],
+    ),
+    (
+        "Prove and repair the record",
+        &[
+            ("audit", [("orch audit", "the whole history"), ("orch audit main..HEAD", "a branch")]),
+            (
+                "recover",
+                [("orch recover t-1", "rebuild a lost record"), ("orch recover t-1 --json", "for a program")],
+            ),
+            ("resolve", [("orch resolve", "every conflicted task"), ("orch resolve t-1", "this one")]),
+            (
+                "hook",
+                [("orch hook install", "check every commit"), ("orch hook status", "what is installed")],
+            ),
+        ],
+    ),
+    (
+        "Set up",
+        &[
+            (
+                "init",
+                [
+                    ("orch init", "write orch.toml and system/"),
+                    ("orch -C ../other init", "in another repository"),
+                ],
+            ),
+            (
+                "workflow",
+                [
+                    ("orch workflow list", "what there is"),
+                    ("orch workflow check", "find problems in the documents"),
+                ],
+            ),
+            ("demo", [("orch demo", "a task's whole life"), ("orch demo sample", "in this directory")]),
+            (
+                "completions",
+                [
+                    ("orch completions bash", "print the script"),
+                    ("orch completions zsh", "for another shell"),
+                ],
+            ),
+            (
+                "help",
+                [
+                    ("orch help next", "the manual of a command"),
+                    ("orch help json-syntax", "what `error[json-syntax]` means"),
+                ],
+            ),
+        ],
+    ),
+];
+
+/// The template of `orch --help`: the groups take the place of clap's flat list.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
+
+/// The command line with its groups and examples.
+#[must_use]
+pub fn command_line() -> Command {
+    let mut command = Cli::command();
+    let groups = groups(&command);
+    for (name, examples) in GROUPS.iter().flat_map(|(_, commands)| *commands) {
+        let text = told(examples);
+        command = command.mut_subcommand(name, |sub| sub.after_long_help(text));
+    }
+    command.help_template(TEMPLATE).before_help(groups.clone()).before_long_help(groups)
+}
+
+/// The groups as text: each command with its first sentence.
+fn groups(command: &Command) -> String {
+    let mut out = String::new();
+    for (heading, commands) in GROUPS {
+        out.push_str(&format!("{heading}:\n"));
+        for (name, _) in commands {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            // 80 columns hold the name and the text; the rest of the text continues below its beginning.
+            let lines = wrap(&about, 64).join(&format!("\n{:15}", ""));
+            out.push_str(&format!("  {name:<11}  {lines}\n"));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn told(examples: &[(&str, &str); 2]) -> String {
+    let wide = examples.iter().map(|(typed, _)| typed.len()).max().unwrap_or_default();
+    let lines = examples.map(|(typed, effect)| format!("\n  {typed:wide$}  # {effect}"));
+    format!("Examples:{}", lines.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No command is left out, and every example is a valid command line.
+    #[test]
+    fn every_command_is_in_a_group_and_has_examples_that_parse() {
+        let command = Cli::command();
+        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
+        let mut shown: Vec<&str> = shown.collect();
+        let listed = GROUPS.iter().flat_map(|(_, commands)| *commands);
+        let mut named: Vec<&str> = listed.clone().map(|(name, _)| *name).collect();
+        shown.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(shown, named);
+        for (name, examples) in listed {
+            for (typed, _) in examples {
+                let line = typed.split(" | ").next().expect("a command").replace("'", "\"");
+                let words = words(&line);
+                let parsed = command_line().try_get_matches_from(&words);
+                let parsed = parsed.unwrap_or_else(|error| panic!("{typed}: {error}"));
+                assert_eq!(parsed.subcommand_name(), Some(*name), "{typed}");
+            }
+        }
+    }
+
+    /// The words of a line, in which double quotes hold words together.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('"').enumerate();
+        parts
+            .flat_map(|(number, part)| match number % 2 {
+                1 => vec![part.to_owned()],
+                _ => part.split_whitespace().map(str::to_owned).collect(),
+            })
+            .collect()
+    }
+}

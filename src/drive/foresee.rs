@@ -1,0 +1,72 @@
+//! What a run would do, as far as that follows from the task alone: `orch run --dry-run`.
+
+use super::recording::steps_for;
+use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_untracked, state_of};
+use crate::apply::Writer;
+use crate::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
+use crate::run::RunFiles;
+use crate::survey::{Error, Sight, TaskRef};
+
+/// How many steps are foreseen at most, as a run records at most so many without a turn.
+const STEPS: usize = 100;
+
+/// What a run would do until it starts an executor or ends: it begins, takes the transitions that are due, and
+/// answers questions by their defaults. Writes nothing and starts no executor. Returns an error if the task
+/// cannot be read.
+pub fn foresee_run(writer: &Writer<'_>, task: &TaskRef, options: &RunOptions) -> Result<RunEnd, Error> {
+    let options = &continued(writer, task, options)?;
+    let judged = writer.workspace.look(task)?;
+    refuse_untracked(&judged)?;
+    let budget = budget(judged.workflow(), options);
+    let mode = options.mode.or(state_of(&judged)?.run.mode).unwrap_or(Mode::Interactive);
+    let last = RunFiles::of(&writer.workspace.root, &task.directory).read()?;
+    let mut usage = last.filter(|last| last.goes_on()).map(|last| last.usage).unwrap_or_default();
+    let mut ahead = writer.workspace.look(task)?;
+    let mut foreseen = Vec::new();
+    for command in [RunCommand::Start, RunCommand::Begin(mode)] {
+        go(writer, &mut ahead, &command, &mut foreseen);
+    }
+    let mut due = first_step(writer, &ahead, (&usage, &budget, mode), options);
+    while foreseen.len() < STEPS {
+        let command = match &due {
+            NextStep::Apply => RunCommand::Moves { proposed: Vec::new() },
+            NextStep::Answer(answer) => {
+                usage.turns = usage.turns.saturating_add(1);
+                usage.seen.push((Worker::Question(answer.ask.clone()), answer.fingerprint));
+                RunCommand::Answer(answer.clone())
+            }
+            NextStep::Perform(_) | NextStep::GiveUp(_) | NextStep::End(..) => break,
+        };
+        if !go(writer, &mut ahead, &command, &mut foreseen) {
+            break;
+        }
+        due = first_step(writer, &ahead, (&usage, &budget, mode), options);
+    }
+    Ok(told(judged, due, foreseen, (usage, budget.turns)))
+}
+
+/// Takes the steps of a command in memory. Returns whether there are any.
+fn go(writer: &Writer<'_>, ahead: &mut Sight, command: &RunCommand, foreseen: &mut Vec<Transition>) -> bool {
+    let steps = steps_for(writer, command, ahead, ahead.workflow()).unwrap_or_default();
+    let Some(last) = steps.last() else { return false };
+    let state = last.state.clone();
+    foreseen.extend(steps.iter().map(|step| step.transition.clone()));
+    ahead.decision = writer.workspace.after(ahead, steps).decision;
+    ahead.recorded = Recorded::Known(Box::new(state));
+    true
+}
+
+fn told(judged: Sight, due: NextStep, foreseen: Vec<Transition>, (usage, most): (Usage, u32)) -> RunEnd {
+    let (ending, reason) = match &due {
+        NextStep::End(ending, reason) => (*ending, reason.clone()),
+        NextStep::Perform(work) => (Ending::Waiting, format!("`{}` would run", work.name())),
+        NextStep::GiveUp(failed) => (Ending::Waiting, format!("`{}` would be given up", failed.action)),
+        NextStep::Answer(answer) => {
+            (Ending::Waiting, format!("question `{}` would be answered by its default", answer.ask))
+        }
+        NextStep::Apply => (Ending::Waiting, format!("a transition is due: {}", judged.decision.reason)),
+    };
+    let due = (!matches!(due, NextStep::End(..))).then_some(due);
+    let (run, turns, interrupted) = (String::new(), (usage.turns, most), false);
+    RunEnd { ending, reason, judged, run, turns, cost: usage.cost, interrupted, due, foreseen }
+}
