@@ -384,13 +384,13 @@ fn trial(subject: &Subject<'_>, tried: &Tried) -> TriedRuleView {
         line: tried.line,
         result,
         error,
-        parts: tried.parts.iter().map(|part| guard_part(subject, part, &tried.result)).collect(),
+        parts: tried.parts.iter().map(|part| guard_part(subject, part, tried)).collect(),
     }
 }
 
-fn guard_part(subject: &Subject<'_>, part: &GuardPart, rule: &Truth) -> GuardPartView {
-    let reads_nothing = part.saw.iter().any(|(name, value)| value.is_none() && is_unusable(subject, name));
-    let (result, error) = match (&part.result, rule) {
+fn guard_part(subject: &Subject<'_>, part: &GuardPart, tried: &Tried) -> GuardPartView {
+    let reads_nothing = reads_nothing(subject, part, &tried.parts);
+    let (result, error) = match (&part.result, &tried.result) {
         (Truth::Error(_), Truth::True | Truth::False | Truth::NotTried) if reads_nothing => ("unknown", None),
         (result, _) => truth(result),
     };
@@ -407,6 +407,17 @@ fn guard_part(subject: &Subject<'_>, part: &GuardPart, rule: &Truth) -> GuardPar
         saw: part.saw.iter().map(seen).collect(),
         within: part.within.clone(),
     }
+}
+
+/// Whether a part has no value because an artifact that it reads, itself or in a named expression, is absent or
+/// not valid. `all` are the parts of the rule.
+fn reads_nothing(subject: &Subject<'_>, part: &GuardPart, all: &[GuardPart]) -> bool {
+    let mut missing = part.saw.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name);
+    missing.any(|name| {
+        // A named expression cannot contain itself, so this ends.
+        let mut inner = all.iter().filter(|inner| inner.within.as_ref() == Some(name));
+        is_unusable(subject, name) || inner.any(|inner| reads_nothing(subject, inner, all))
+    })
 }
 
 /// Whether a value of a guard belongs to an artifact that is absent or not valid.
