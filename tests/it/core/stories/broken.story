@@ -201,7 +201,6 @@ because = "it is still there"
 {}
 //- settle
 one#1 livelock: the rules go round in circles on the same files: one -> two -> three -> two
-  option orch next t-1
 //- records
 one: active #1
 rev 0 
