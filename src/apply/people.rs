@@ -31,6 +31,8 @@ impl Writer<'_> {
         if let Some((task, run)) = &above {
             stamp.by.kind = ActorKind::Agent;
             self.tell_run(task, run, ordered);
+        } else if self.workspace.is_below_a_run(self.caller) {
+            stamp.by.kind = ActorKind::Agent;
         }
         let signs = people.orders == OrdersBy::Signed && self.workspace.signs_verifiably()?;
         let sender = Sender { kind: stamp.by.kind, at_terminal: self.caller.at_terminal, signs };

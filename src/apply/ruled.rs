@@ -2,12 +2,13 @@
 
 use super::Writer;
 use super::orders::{Order, usable_state};
-use crate::base::{Code, Diagnostic, RepoPath};
+use crate::base::{Code, Diagnostic, RepoPath, shell_word};
 use crate::decide::{self, Stamp};
 use crate::scan::io_error;
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// A file that was written for a decision, and what it replaced.
@@ -17,6 +18,8 @@ pub(super) struct WrittenDecision {
     before: Option<Vec<u8>>,
     /// Where the replaced contents are kept, if git does not have them.
     kept: Option<PathBuf>,
+    /// What was written.
+    text: String,
 }
 
 impl Writer<'_> {
@@ -38,6 +41,7 @@ impl Writer<'_> {
         let Some(draft) = ruled.draft else { return Ok(None) };
         let path = task.file(&draft.path)?;
         let file = path.under(&self.workspace.root);
+        self.refuse_other(&path)?;
         let before = judged.observed.files.iter().find(|known| known.path == path);
         let kept = before.filter(|before| !self.is_in_head(&judged, &path, before.digest));
         let kept = kept.map(|before| self.keep(&path, &before.bytes)).transpose()?;
@@ -46,7 +50,27 @@ impl Writer<'_> {
             fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
         }
         durable::write_atomic(&file, draft.text.as_bytes())?;
-        Ok(Some(WrittenDecision { file, path, before, kept }))
+        Ok(Some(WrittenDecision { file, path, before, kept, text: draft.text }))
+    }
+
+    /// Refuses a place for the decision that is behind a link, or that holds something other than a file: what
+    /// is there may be anywhere.
+    fn refuse_other(&self, path: &RepoPath) -> Result<(), Error> {
+        let refuse = |what: String| {
+            let hint =
+                format!("replace it by a file or directory of the task: ls -l {}", shell_word(path.as_str()));
+            Err(Error::new(Code::Symlink, what).with_hint(hint))
+        };
+        let directory = path.parent().unwrap_or_else(RepoPath::root);
+        if self.workspace.snapshot(|snapshot| snapshot.source.is_behind_link(&directory))? {
+            return refuse(format!("{directory} is behind a link, so no decision is written there"));
+        }
+        match path.under(&self.workspace.root).symlink_metadata() {
+            Ok(metadata) if !metadata.is_file() => {
+                refuse(format!("{path} is not a regular file, so no decision is written there"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn is_in_head(&self, judged: &Sight, path: &RepoPath, blob: crate::base::Digest) -> bool {
@@ -60,7 +84,18 @@ impl Writer<'_> {
         let mut beside = path.under(&self.workspace.root).into_os_string();
         beside.push(".replaced");
         let beside = PathBuf::from(beside);
-        durable::write_atomic(&beside, bytes)?;
+        // A file that is kept already is never overwritten.
+        let opened = fs::File::options().write(true).create_new(true).open(&beside);
+        let written = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+        written.map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                let kept = format!("{path}.replaced");
+                let message = format!("{kept} keeps an earlier decision, and {path} would be kept there too");
+                let hint = format!("move it away: mv {0} {0}.old", shell_word(&kept));
+                Error::new(Code::DecisionKept, message).with_hint(hint)
+            }
+            _ => io_error(&beside, source),
+        })?;
         Ok(beside)
     }
 }
@@ -75,6 +110,10 @@ impl WrittenDecision {
 
     /// Puts back what was there. A failure leaves a file that decides nothing by itself.
     pub(super) fn undo(self) {
+        if durable::read_regular(&self.file).is_none_or(|now| now != self.text.as_bytes()) {
+            // Someone has changed it since.
+            return;
+        }
         let _ = match &self.before {
             Some(before) => durable::write_atomic(&self.file, before).is_ok(),
             None => fs::remove_file(&self.file).is_ok(),

@@ -119,7 +119,11 @@ impl Judge<'_> {
                 Some(Ruled { transition, draft: None })
             }
             (None, Ruling::Approve) => approval,
-            (None, Ruling::Reject) => self.draft(order, stamp),
+            (None, Ruling::Reject) => {
+                // A rejection never takes the way of an approval, whatever `to` says.
+                let approved = approval.map(|approval| approval.transition.to);
+                self.draft(order, stamp).filter(|ruled| Some(&ruled.transition.to) != approved.as_ref())
+            }
         }
     }
 

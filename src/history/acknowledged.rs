@@ -12,9 +12,9 @@ use crate::survey::Error;
 pub(super) struct Acknowledgements(Vec<Acknowledged>);
 
 impl Acknowledgements {
-    /// The entries in the settings of a commit. If the settings before the newest change of `orch.toml` require
-    /// that people sign, the commit with that change must be signed by someone whom git trusts here; otherwise
-    /// there are none.
+    /// The entries in the settings of a commit. Every change of `orch.toml` whose parent requires that people
+    /// sign must be signed by someone whom git trusts here; otherwise there are none. So nobody can loosen the
+    /// settings first and acknowledge afterwards.
     ///
     /// # Errors
     ///
@@ -26,17 +26,17 @@ impl Acknowledgements {
         if entries.is_empty() {
             return Ok(Self::default());
         }
-        let changed = store.last_changes_before(tip, &[file])?.into_iter().next().flatten();
-        let Some(changed) = changed else { return Ok(Self::default()) };
-        for parent in store.visit(changed)?.parents {
-            let before = archive.setting(&store.tree_source(parent))?;
-            let must_be_signed = before.config.people.orders == OrdersBy::Signed;
-            let is_signed = || -> Result<bool, Error> {
-                let signatures = store.signatures(&[changed])?;
-                Ok(matches!(signatures.first(), Some(Signature::Good { .. })))
-            };
-            if must_be_signed && !is_signed()? {
-                return Ok(Self::default());
+        for changed in store.changes_of(tip, &file)? {
+            for parent in store.visit(changed)?.parents {
+                let before = archive.setting(&store.tree_source(parent))?;
+                let must_be_signed = before.config.people.orders == OrdersBy::Signed;
+                let is_signed = || -> Result<bool, Error> {
+                    let signatures = store.signatures(&[changed])?;
+                    Ok(matches!(signatures.first(), Some(Signature::Good { .. })))
+                };
+                if must_be_signed && !is_signed()? {
+                    return Ok(Self::default());
+                }
             }
         }
         Ok(Self(entries.clone()))

@@ -5,7 +5,7 @@ use super::archive::{Archive, ReadOnce};
 use super::parallel::replay_all;
 use super::replay::Audited;
 use crate::base::{Code, Digest};
-use crate::decide::{Approval, Proof, ProvenStep, Standing, WorkflowRef};
+use crate::decide::{Approval, People, Proof, ProvenStep, Standing, WorkflowRef};
 use crate::store::{Range, Signature, Store};
 use crate::survey::setting::Setting;
 use crate::survey::{Error, Workspace};
@@ -134,13 +134,25 @@ fn doubt_passing_rules(
     for end in ends {
         settings.push(archive.setting(&store.tree_source(end))?);
     }
+    let people: Vec<People> = settings.iter().map(|setting| setting.config.people.clone()).collect();
     let stands = |named: &WorkflowRef| {
         let at_end = |setting: &Rc<Setting>| setting.workflow(named.name.as_str()).ok();
         let digests = settings.iter().filter_map(|setting| Some(at_end(setting)?.workflow()?.digest));
         digests.into_iter().any(|digest| digest == named.digest)
     };
-    for Audited { proof, .. } in changes {
+    for Audited { proof, commit, .. } in changes {
         let mut is_doubtful = false;
+        let needs_a_person = |step: &ProvenStep| {
+            step.approval.is_some() || people.iter().any(|people| people.asks(step.entry.kind, false))
+        };
+        let parent = commit.parents.first().filter(|_| proof.steps.iter().any(needs_a_person));
+        let before = parent.map(|parent| archive.setting(&store.tree_source(*parent))).transpose()?;
+        if before.is_some_and(|before| !people.contains(&before.config.people)) {
+            for step in proof.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
+                let why = "the [people] settings that permitted it stand at neither end of the range";
+                (step.standing, step.why, is_doubtful) = (Standing::Unverifiable, Some(why.to_owned()), true);
+            }
+        }
         for step in proof.steps.iter_mut().filter(|step| step.standing < Standing::Unverifiable) {
             let Some(named) = step.workflow.as_ref().filter(|named| !stands(named)) else { continue };
             let why = format!(

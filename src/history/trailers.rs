@@ -1,10 +1,10 @@
 //! The trailers of a commit message, compared with the events that the commit adds. People read the trailers,
 //! so they must say what the record says.
 
-use crate::base::TaskId;
+use crate::base::{Digest, TaskId};
 use crate::record::LogEvent;
 use crate::store::trailers;
-use crate::view::StepTrailers;
+use crate::view::{StepTrailers, quoted};
 
 /// The common beginning of the trailers that `orch` writes.
 const OURS: &str = "Orch-";
@@ -25,7 +25,7 @@ impl ToldStep {
     /// of `orch` only names the task that a commit of code belongs to, and tells of no step.
     pub(super) fn all(message: &str) -> Vec<Self> {
         let mut told: Vec<Self> = Vec::new();
-        if !message.contains(OURS) {
+        if !message.to_ascii_lowercase().contains(&OURS.to_ascii_lowercase()) {
             return told;
         }
         for (token, value) in trailers(message) {
@@ -60,6 +60,28 @@ impl ToldStep {
         format!("the trailers tell of a step of `{}` that this commit does not record", self.task)
     }
 
+    /// The files that a step rests on and that no trailer names one by one.
+    fn unlisted<'e>(&self, event: &'e LogEvent) -> Vec<(&'e str, Digest)> {
+        let is_listed = |path: &str, digest: &str| {
+            let mut evidence = self.rest.iter().filter(|(token, _)| token.eq_ignore_ascii_case(EVIDENCE));
+            evidence.any(|(_, value)| is_evidence(value, path, digest))
+        };
+        let evidence = event.entry.evidence.iter().filter(|(path, digest)| !is_listed(path, digest));
+        evidence.filter_map(|(path, digest)| Some((path.as_str(), Digest::parse(digest)?))).collect()
+    }
+
+    /// Whether the values that stand for several files account for the files that are not listed one by one.
+    fn accounts_for(&self, unlisted: &[(&str, Digest)]) -> bool {
+        let evidence = self.rest.iter().filter(|(token, _)| token.eq_ignore_ascii_case(EVIDENCE));
+        let several: Vec<(usize, Digest)> = evidence.filter_map(|(_, value)| several(value)).collect();
+        match several.as_slice() {
+            [] => true,
+            [(count, digest)] => *count == unlisted.len() && Digest::of_files(unlisted) == *digest,
+            // Which artifact a file belongs to is not in the record.
+            many => many.iter().map(|(count, _)| count).sum::<usize>() == unlisted.len(),
+        }
+    }
+
     fn differs(&self, task: &TaskId, event: &LogEvent) -> Option<String> {
         if self.task.is_empty() {
             return Some(format!("the trailer {TASK} is missing; the record says {:?}", task.as_str()));
@@ -77,38 +99,42 @@ impl ToldStep {
                 None => format!("the trailer {token} is missing; the record says {value:?}"),
             });
         }
+        let unlisted = self.unlisted(event);
+        let is_several = self.accounts_for(&unlisted);
+        let evidence = &event.entry.evidence;
         for (token, value) in &self.rest {
             let is_known = if token.eq_ignore_ascii_case(EVIDENCE) {
-                event.entry.evidence.iter().any(|(path, digest)| is_evidence(value, path, digest))
-                    || stands_for_several(value)
+                evidence.iter().any(|(path, digest)| is_evidence(value, path, digest))
+                    || (several(value).is_some() && is_several)
+            } else if token.eq_ignore_ascii_case(UNPROVEN) {
+                evidence.iter().any(|(path, _)| *value == quoted(path))
             } else {
                 let has = |(known, text): &(&str, String)| token.eq_ignore_ascii_case(known) && text == value;
-                token.eq_ignore_ascii_case(UNPROVEN) || recorded.iter().any(has)
+                recorded.iter().any(has)
             };
             if !is_known {
                 return Some(format!("the trailer {token} says {value:?}, which the record does not say"));
             }
         }
-        let tells = |(token, value): &(String, String), path: &str, digest: &str| {
-            let is_file = || is_evidence(value, path, digest) || stands_for_several(value);
-            let is_unproven = || value == path || value.starts_with('"');
-            (token.eq_ignore_ascii_case(EVIDENCE) && is_file())
-                || (token.eq_ignore_ascii_case(UNPROVEN) && is_unproven())
+        let has_several = self.rest.iter().any(|(_, value)| several(value).is_some());
+        let is_unproven = |path: &str| {
+            let mut unproven = self.rest.iter().filter(|(token, _)| token.eq_ignore_ascii_case(UNPROVEN));
+            unproven.any(|(_, value)| *value == quoted(path))
         };
-        let is_listed = |path: &str, digest: &str| self.rest.iter().any(|told| tells(told, path, digest));
-        let mut rests_on = event.entry.evidence.iter();
-        let unlisted = rests_on.find(|(path, digest)| !is_listed(path, digest));
-        unlisted.map(|(path, digest)| format!("the trailers do not list the evidence {path}@{digest:.10}"))
+        let missing = unlisted.iter().find(|(path, _)| !has_several && !is_unproven(path));
+        missing
+            .map(|(path, digest)| format!("the trailers do not list the evidence {path}@{}", digest.short()))
     }
 }
 
-/// Whether the value of a trailer names this file. A path with special characters is quoted.
+/// Whether the value of a trailer names this file.
 fn is_evidence(value: &str, path: &str, digest: &str) -> bool {
-    let Some((name, told)) = value.rsplit_once('@') else { return false };
-    told == digest && (name == path || name.starts_with('"'))
+    value.rsplit_once('@').is_some_and(|(name, told)| told == digest && name == quoted(path))
 }
 
-/// Whether the value of a trailer stands for the files of an artifact that has several.
-fn stands_for_several(value: &str) -> bool {
-    value.rsplit_once('@').is_some_and(|(name, _)| name.ends_with(" files)"))
+/// The number of files and the digest in `ARTIFACT (N files)@DIGEST`, which stands for several files.
+fn several(value: &str) -> Option<(usize, Digest)> {
+    let (name, digest) = value.rsplit_once('@')?;
+    let count = name.strip_suffix(" files)")?.rsplit_once('(')?.1;
+    Some((count.parse().ok()?, Digest::parse(digest)?))
 }

@@ -25,6 +25,13 @@ impl Lineage {
         Self(line)
     }
 
+    /// Whether an ancestor is an `orch run`, of any repository: what an executor deletes or clones hides its run,
+    /// not its parents.
+    #[must_use]
+    pub fn is_below_a_run(&self) -> bool {
+        self.0.iter().skip(1).any(|(pid, _)| process_tree::is_orch_run(*pid))
+    }
+
     /// The run whose executor, or whose executor's descendant, the process is; `None` if it is none of this
     /// task's. A process that left its group or lost its parent is a child of the process that drives the
     /// run.

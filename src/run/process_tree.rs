@@ -33,6 +33,19 @@ pub(super) fn started(pid: i32) -> Option<u64> {
     Some(look(pid)?.started)
 }
 
+/// Whether a process runs this program, by file or by name, with the command `run`.
+pub(super) fn is_orch_run(pid: i32) -> bool {
+    let program = |of: &str| fs::read_link(format!("/proc/{of}/exe")).ok();
+    let theirs = program(&pid.to_string());
+    let is_orch = theirs.is_some_and(|theirs| {
+        Some(&theirs) == program("self").as_ref() || theirs.file_name().is_some_and(|name| name == "orch")
+    });
+    is_orch && {
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).skip(1).any(|argument| argument == b"run")
+    }
+}
+
 /// The children of this process, dead ones included.
 pub(super) fn children() -> Vec<i32> {
     let own = rustix::process::getpid().as_raw_nonzero().get();

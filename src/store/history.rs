@@ -64,6 +64,20 @@ impl Store {
         Ok(paths.iter().map(|path| known.changes.get(path).copied()).collect())
     }
 
+    /// The commits among `from` and its ancestors that changed a path, newest first. Returns an error if git
+    /// cannot read the history.
+    pub fn changes_of(&self, from: Digest, path: &RepoPath) -> Result<Vec<Digest>, Error> {
+        let paths = std::slice::from_ref(path);
+        let mut found = Vec::new();
+        self.walk_between(from, None, |commit| {
+            if self.changed_by(&commit, paths)?.contains(path) {
+                found.push(digest(commit.id()));
+            }
+            Ok(true)
+        })?;
+        Ok(found)
+    }
+
     /// Like [`Self::last_changes`], but as seen from `commit`, and without the cache.
     pub fn last_changes_before(
         &self,

@@ -31,6 +31,11 @@ impl Workspace {
         }
     }
 
+    /// Whether the caller descends from a process that runs some task, here or in another clone.
+    pub(crate) fn is_below_a_run(&self, caller: &Caller) -> bool {
+        caller.process.is_some_and(|process| Lineage::of(process).is_below_a_run())
+    }
+
     /// The run that the caller works for, and its task: the caller descends from the executor, or is an agent
     /// whose environment names the task. Returns an error if the tasks cannot be listed.
     pub(crate) fn run_above(&self, caller: &Caller) -> Result<Option<(TaskRef, RunState)>, Error> {

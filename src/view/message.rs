@@ -173,7 +173,8 @@ fn evidence(proof: &Evidence) -> String {
 }
 
 /// A path as git quotes it: in double quotes if it contains control characters, quotes or backslashes.
-fn quoted(path: &str) -> String {
+#[must_use]
+pub fn quoted(path: &str) -> String {
     let needs = path.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')) || path.trim() != path;
     if !needs {
         return path.to_owned();

@@ -407,3 +407,42 @@ fn what_advances_the_work_comes_first_and_an_agent_is_offered_no_order() {
     let refused = world.orch_by_agent(&["next", "t", "--to", "codegen"]).ends(1);
     assert!(!refused.stderr.contains("override"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_decision_is_never_written_through_a_link_nor_over_what_is_kept() {
+    let world = started("accept");
+    world.write("outside/decision.json", "precious");
+    std::os::unix::fs::symlink("../../outside", world.path("tasks/t/accept")).expect("a link");
+    world.orch(&["approve", "t"]).ends(2).reports("is behind a link");
+    assert_eq!(world.read("outside/decision.json"), "precious");
+    world.remove("tasks/t/accept");
+    // A decision that is a link is left alone too.
+    world.write("tasks/t/accept/other.json", "{}");
+    std::os::unix::fs::symlink("other.json", world.path("tasks/t/accept/decision.json")).expect("a link");
+    world.orch(&["approve", "t"]).ends(2).reports("is not a regular file");
+    assert!(world.path("tasks/t/accept/decision.json").is_symlink());
+    world.remove("tasks/t/accept/decision.json");
+    // What an earlier decision left is not overwritten.
+    let opposite =
+        r#"{"verdict": "needs_changes", "target": "codegen", "reasons": ["no"], "decider": "Ann"}"#;
+    world.write("tasks/t/accept/decision.json", opposite);
+    world.write("tasks/t/accept/decision.json.replaced", "precious");
+    let refused = world.orch(&["approve", "t"]).reports("keeps an earlier decision");
+    assert_ne!(refused.code, 0);
+    assert_eq!(world.read("tasks/t/accept/decision.json"), opposite);
+    assert_eq!(world.read("tasks/t/accept/decision.json.replaced"), "precious");
+    world.orch(&["reject", "t", "--reason", "x", "--to", "done"]).ends(3);
+}
+
+#[test]
+fn an_executor_that_hides_its_run_is_still_no_person() {
+    let world = started("accept");
+    let script = "rm -rf tasks/t/.orch; env -u ORCH_ACTOR -u ORCH_TASK ORCH approve t > said 2>&1; exit 0";
+    let orch = env!("CARGO_BIN_EXE_orch");
+    world.write("executor.sh", script.replace("ORCH approve", &format!("'{orch}' approve")));
+    world.write(".gitignore", "said\n");
+    world.commit("an executor");
+    let shell = "script -qec 'sh executor.sh' /dev/null < /dev/null";
+    world.orch(&["run", "t", "--max-turns", "1", "--", "sh", "-c", shell]);
+    assert_ne!(world.phase("t"), "done", "{}", world.read("said"));
+}

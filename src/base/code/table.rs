@@ -98,6 +98,10 @@ codes! {
         "A file is not a valid CSV table.",
         "A record has another number of fields than the first, or two columns have one name.",
         "Correct the record at the line that is named.";
+    DecisionKept = "decision-kept", NotNow,
+        "The file that keeps a replaced decision exists already.",
+        "An earlier `orch approve` or `orch reject` replaced a decision that git did not have, and kept it there.",
+        "Read the file, then move or remove it.";
     DecisionReplaced = "decision-replaced", Finding,
         "A decision replaced a file that git did not have.",
         "`orch approve` or `orch reject` wrote the file of the decision where another version was.",

@@ -106,13 +106,21 @@ fn trailers_say_what_the_record_says() {
         ("Orch-Kind: advance\n", "", "Orch-Kind is missing"),
         ("Orch-Kind: advance", "Orch-Kind: advance\nOrch-Override: I may.", "Orch-Override says \"I may.\""),
         ("Orch-Evidence: review/", "Orch-Evidence: eval/", "Orch-Evidence says"),
+        (
+            "Orch-Kind: advance",
+            "Orch-Kind: advance\nOrch-Evidence: lies (3 files)@HASH",
+            "Orch-Evidence says",
+        ),
+        ("Orch-Kind: advance", "Orch-Kind: advance\nOrch-Unproven: secret", "Orch-Unproven says"),
+        ("Orch-Task: t\nOrch-From: plan_review", "orch-task: t\norch-from: done", "Orch-From says \"done\""),
         ("Orch-Workflow: global", "Orch-Workflow: local", "Orch-Workflow says"),
         ("Orch-Task: t\n", "Orch-Task: u\n", "a step of `u`"),
         ("Orch-Task: t\n", "", "Orch-Task is missing"),
     ];
     for (from, to, why) in changed {
         assert!(honest.contains(from), "{from} in {honest}");
-        world.git(&["commit", "-q", "--amend", "-m", &honest.replacen(from, to, 1)]);
+        let to = to.replace("HASH", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        world.git(&["commit", "-q", "--amend", "-m", &honest.replacen(from, &to, 1)]);
         world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
         world.orch(&["audit"]).ends(1).says(why);
     }
@@ -199,4 +207,19 @@ fn rules_that_stand_only_within_a_range_prove_nothing_in_it() {
     world.orch(&["audit", "--strict", &range]).ends(1);
     // The whole history shows every version of the rules.
     world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn settings_about_people_that_stand_only_within_a_range_permit_nothing_in_it() {
+    let world = started("plan_review");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    let honest = world.read("orch.toml");
+    world.write("orch.toml", honest.replace("[people]\n", "[people]\norders = \"anyone\"\n"));
+    world.commit("anyone");
+    world.orch_by_agent(&["next", "t", "--override", "I may."]).succeeds();
+    let range = format!("{}..HEAD", base.trim());
+    world.orch(&["audit", "--strict", &range]).succeeds();
+    world.write("orch.toml", honest);
+    world.commit("as before");
+    world.orch(&["audit", "--strict", &range]).ends(1).says("[people] settings that permitted it");
 }
