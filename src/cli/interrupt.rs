@@ -77,7 +77,7 @@ fn ignores_hangup() -> bool {
 }
 
 fn end(run: &StopFlag, gate: &IndexGate) {
-    run.kill();
+    let _killed = run.kill();
     let _quiet = gate.close();
     #[expect(clippy::exit, reason = "the user asked for it, and killing the process here loses nothing")]
     std::process::exit(super::ExitCode::Interrupted as i32);

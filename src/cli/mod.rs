@@ -19,7 +19,7 @@ use crate::apply::Writer;
 use crate::base::{Code, RepoPath};
 use crate::survey::{Caller, Workspace};
 use crate::view::{self, Style};
-use clap::FromArgMatches;
+use clap::{FromArgMatches, Parser};
 use logging::Logging;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -98,9 +98,11 @@ impl Context {
 pub fn run(arguments: impl IntoIterator<Item = OsString>, variable: impl Fn(&str) -> Option<String>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let parsed = manual::command_line()
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    // Only help and usage errors show the groups and the examples; no other command has to build them.
+    let parsed = Cli::try_parse_from(&arguments).or_else(|_| {
+        let matches = manual::command_line().try_get_matches_from(&arguments)?;
+        Cli::from_arg_matches(&matches)
+    });
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return usage(&error, arguments.iter().any(|argument| argument == "--json"), no_color),

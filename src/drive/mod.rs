@@ -56,9 +56,10 @@ impl StopFlag {
         self.is_set.store(true, Ordering::SeqCst);
     }
 
-    /// Ends the executor that runs now at once; for a process that is about to end itself.
-    pub fn kill(&self) {
-        self.running.kill();
+    /// Ends the executor that runs now at once; for a process that is about to end itself. The run does not go
+    /// on while the result lives.
+    pub fn kill(&self) -> impl Drop {
+        self.running.kill()
     }
 
     pub(super) fn is_set(&self) -> bool {

@@ -60,20 +60,23 @@ impl ToldStep {
         format!("the trailers tell of a step of `{}` that this commit does not record", self.task)
     }
 
+    /// The values of the trailers with this token.
+    fn values<'t>(&'t self, token: &'static str) -> impl Iterator<Item = &'t str> {
+        let own = self.rest.iter().filter(move |(told, _)| told.eq_ignore_ascii_case(token));
+        own.map(|(_, value)| value.as_str())
+    }
+
     /// The files that a step rests on and that no trailer names one by one.
     fn unlisted<'e>(&self, event: &'e LogEvent) -> Vec<(&'e str, Digest)> {
-        let is_listed = |path: &str, digest: &str| {
-            let mut evidence = self.rest.iter().filter(|(token, _)| token.eq_ignore_ascii_case(EVIDENCE));
-            evidence.any(|(_, value)| is_evidence(value, path, digest))
-        };
+        let is_listed =
+            |path: &str, digest: &str| self.values(EVIDENCE).any(|value| is_evidence(value, path, digest));
         let evidence = event.entry.evidence.iter().filter(|(path, digest)| !is_listed(path, digest));
         evidence.filter_map(|(path, digest)| Some((path.as_str(), Digest::parse(digest)?))).collect()
     }
 
     /// Whether the values that stand for several files account for the files that are not listed one by one.
     fn accounts_for(&self, unlisted: &[(&str, Digest)]) -> bool {
-        let evidence = self.rest.iter().filter(|(token, _)| token.eq_ignore_ascii_case(EVIDENCE));
-        let several: Vec<(usize, Digest)> = evidence.filter_map(|(_, value)| several(value)).collect();
+        let several: Vec<(usize, Digest)> = self.values(EVIDENCE).filter_map(several).collect();
         match several.as_slice() {
             [] => true,
             [(count, digest)] => *count == unlisted.len() && Digest::of_files(unlisted) == *digest,
@@ -87,13 +90,11 @@ impl ToldStep {
             return Some(format!("the trailer {TASK} is missing; the record says {:?}", task.as_str()));
         }
         let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
-        let is_told = |token: &str, value: &str| {
-            self.rest.iter().any(|(told, text)| told.eq_ignore_ascii_case(token) && text == value)
-        };
+        let is_told = |token, value: &str| self.values(token).any(|text| text == value);
         let mut wanted = recorded.iter().filter(|(token, _)| *token != TASK);
         if let Some((token, value)) = wanted.find(|(token, value)| !is_told(token, value)) {
-            return Some(match self.rest.iter().find(|(told, _)| told.eq_ignore_ascii_case(token)) {
-                Some((_, told)) => {
+            return Some(match self.values(token).next() {
+                Some(told) => {
                     format!("the trailer {token} says {told:?}, but the record says {value:?}")
                 }
                 None => format!("the trailer {token} is missing; the record says {value:?}"),
@@ -117,10 +118,7 @@ impl ToldStep {
             }
         }
         let has_several = self.rest.iter().any(|(_, value)| several(value).is_some());
-        let is_unproven = |path: &str| {
-            let mut unproven = self.rest.iter().filter(|(token, _)| token.eq_ignore_ascii_case(UNPROVEN));
-            unproven.any(|(_, value)| *value == quoted(path))
-        };
+        let is_unproven = |path: &str| self.values(UNPROVEN).any(|value| value == quoted(path));
         let missing = unlisted.iter().find(|(path, _)| !has_several && !is_unproven(path));
         missing
             .map(|(path, digest)| format!("the trailers do not list the evidence {path}@{}", digest.short()))

@@ -67,8 +67,13 @@ impl Executor {
             _ => {}
         }
         let before = process_tree::children();
-        let mut child = match self.start() {
-            Ok(child) => child,
+        let started = running.start(|| {
+            let child = self.start()?;
+            let group = Group::of(&child, before);
+            Ok((child, group))
+        });
+        let (mut child, group) = match started {
+            Ok(started) => started,
             Err(error) => {
                 tracing::warn!(log = %self.log.display(), %error, "cannot start the executor");
                 let program = self.argv.first().map_or("", String::as_str);
@@ -76,15 +81,13 @@ impl Executor {
                 return Ok(Performed { ended, result: None, left_processes: false, log_fault: None });
             }
         };
-        let group = Group::of(&child, before);
-        running.put(Some(group.clone()));
         tracing::info!(log = %self.log.display(), group = group.number(), "executor started");
         hear(Live::Started { group: group.number(), at: process_tree::started(group.number()) });
         let pipes = match Pipes::of(&mut child, &self.prompt) {
             Ok(pipes) => pipes,
             Err(error) => {
                 group.kill();
-                running.put(None);
+                running.clear();
                 child.wait()?;
                 return Err(error);
             }
@@ -92,7 +95,7 @@ impl Executor {
         let mut trial = ExecutorTry::new((self.times, self.grace), group, pipes, output);
         let waited = trial.wait(&mut child, wants_stop, hear);
         let left_processes = trial.group.clear(millis(self.grace));
-        running.put(None);
+        running.clear();
         trial.finish(hear);
         let (status, cut) = waited?;
         let output = trial.output;

@@ -6,8 +6,10 @@ use rustix::process::{
     Pid, Signal, WaitOptions, child_subreaper, kill_process, kill_process_group, set_child_subreaper,
     test_kill_process_group, waitpgid,
 };
+use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::Child;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,16 +18,35 @@ use std::time::{Duration, Instant};
 pub struct RunningExecutor(Arc<Mutex<Option<Group>>>);
 
 impl RunningExecutor {
-    /// Kills the running executor; for a process that is about to exit.
-    pub fn kill(&self) {
-        if let Some(group) = self.put(None) {
+    /// Kills the running executor; for a process that is about to exit. While the result lives, no executor
+    /// starts, and a thread that waits for the killed one learns nothing: its run must not go on as if the
+    /// executor had failed.
+    pub fn kill(&self) -> impl Drop {
+        let mut running = self.lock();
+        if let Some(group) = running.take() {
             Remaining { group: Some(group.leader), others: &|| group.escaped() }.kill();
         }
+        running
     }
 
-    /// Sets the running group, if any; returns the previous one.
-    pub(super) fn put(&self, group: Option<Group>) -> Option<Group> {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), group)
+    /// Starts an executor. No other thread can miss it: it either prevents the start or finds the group.
+    pub(super) fn start(
+        &self,
+        spawn: impl FnOnce() -> io::Result<(Child, Group)>,
+    ) -> io::Result<(Child, Group)> {
+        let mut running = self.lock();
+        let (child, group) = spawn()?;
+        *running = Some(group.clone());
+        Ok((child, group))
+    }
+
+    /// The executor has ended.
+    pub(super) fn clear(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Group>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -43,7 +64,7 @@ pub(super) struct Group {
 
 impl Group {
     /// The group led by `child`. `before` are the children of this process that existed earlier.
-    pub(super) fn of(child: &std::process::Child, before: Vec<i32>) -> Self {
+    pub(super) fn of(child: &Child, before: Vec<i32>) -> Self {
         Self { leader: Pid::from_child(child), before }
     }
 

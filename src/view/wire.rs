@@ -256,9 +256,7 @@ impl Suggestions {
             diagnostics: diagnostics.iter().map(Finding::of).collect(),
         }
     }
-}
 
-impl Suggestions {
     /// Leaves out all but the first `limit` suggestions.
     pub fn limit(&mut self, limit: usize) {
         self.omitted += self.suggestions.len().saturating_sub(limit);

@@ -15,6 +15,16 @@ fn rounds(slice: u64) -> u64 {
     if setting::setting("ORCH_SOAK").is_some() { slice * 20 } else { slice }
 }
 
+/// A repository with `count` tasks, `t0`, `t1` and so on, each of which has a plan.
+fn planned(count: u64) -> World {
+    let world = World::ready();
+    for number in 0..count {
+        world.orch(&["new", &format!("t{number}")]).succeeds();
+        world.write(&format!("tasks/t{number}/planning/plan.json"), PLAN);
+    }
+    world
+}
+
 #[test]
 fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
     let world = World::ready();
@@ -126,12 +136,8 @@ fn an_interrupt_leaves_no_lock_behind() {
 
 #[test]
 fn an_add_beside_our_commits_is_never_lost() {
-    let world = World::ready();
     let count = rounds(12);
-    for number in 0..count {
-        world.orch(&["new", &format!("t{number}")]).succeeds();
-        world.write(&format!("tasks/t{number}/planning/plan.json"), PLAN);
-    }
+    let world = planned(count);
     thread::scope(|scope| {
         let ours = scope.spawn(|| {
             for number in 0..count {
@@ -321,12 +327,8 @@ fn a_commit_that_begins_while_a_move_is_under_way_undoes_nothing() {
 
 #[test]
 fn commits_beside_our_moves_undo_nothing() {
-    let world = World::ready();
     let count = rounds(8);
-    for number in 0..count {
-        world.orch(&["new", &format!("t{number}")]).succeeds();
-        world.write(&format!("tasks/t{number}/planning/plan.json"), PLAN);
-    }
+    let world = planned(count);
     thread::scope(|scope| {
         let ours = scope.spawn(|| {
             for number in 0..count {
