@@ -261,12 +261,3 @@ fn tops(paths: &[RepoPath]) -> Vec<RepoPath> {
 fn blob_of(commit: &GitCommit<'_>, path: &RepoPath) -> Result<Option<Oid>, Error> {
     Ok(entry_at(&commit.tree()?, path)?.map(|entry| entry.id()))
 }
-
-/// The trailers of a commit message, in order; see git-interpret-trailers(1).
-#[must_use]
-pub fn trailers(message: &str) -> Vec<(String, String)> {
-    git2::message_trailers_strs(message).map_or_else(
-        |_| Vec::new(),
-        |trailers| trailers.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
-    )
-}

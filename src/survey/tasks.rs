@@ -142,6 +142,16 @@ impl Workspace {
         }
     }
 
+    /// The open task that the branch name identifies by `task_branch` in orch.toml, if it does. Returns an
+    /// error if the task cannot be read.
+    pub fn open_task_of_branch(&self) -> Result<Option<TaskRef>, Error> {
+        let pattern = &self.setting.config.git.task_branch;
+        let Some(id) = self.branch().and_then(|branch| pattern.task(&branch)) else { return Ok(None) };
+        let Some(task) = self.snapshot(|snapshot| snapshot.task_named(&id))? else { return Ok(None) };
+        let is_open = !self.look(&task)?.decision.is_done();
+        Ok(is_open.then_some(task))
+    }
+
     /// The name of the current branch without `refs/heads/`.
     #[must_use]
     pub fn branch(&self) -> Option<String> {

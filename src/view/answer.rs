@@ -131,7 +131,7 @@ pub struct HooksAnswer {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HookLine {
     /// The name of the hook.
-    #[cfg_attr(test, schemars(extend("enum" = ["pre-commit", "commit-msg", "pre-push"])))]
+    #[cfg_attr(test, schemars(extend("enum" = ["pre-commit", "commit-msg", "pre-push", "prepare-commit-msg"])))]
     pub hook: &'static str,
     /// The present hook: `edited` is orch's own, changed since its installation; `replaced` is another one in
     /// its place.

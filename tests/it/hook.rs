@@ -6,6 +6,7 @@ mod frameworks;
 mod interplay;
 mod places;
 mod slots;
+mod trailer;
 
 use crate::harness::{Ended, World};
 use std::fs;

@@ -1,16 +1,17 @@
-//! `orch hook`: installs, removes and shows the git hooks that check commits and pushes.
+//! `orch hook`: installs, removes and shows the git hooks that check commits and pushes and name their task.
 
 mod script;
 mod slot;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use crate::base::Code;
+use crate::base::{Code, Error};
 use crate::store::{Hooks, HooksLocation};
 use crate::survey::Workspace;
 use crate::view::{HookLine, HooksAnswer};
 use clap::Subcommand;
 use script::Name;
 use slot::{Did, Slot, SlotState};
+use std::path::PathBuf;
 
 /// The subcommands of `orch hook`.
 #[derive(Debug, Subcommand)]
@@ -29,6 +30,25 @@ pub enum HookCommand {
     ///
     /// Exits with 0 if at least one is installed and all are up to date, and with 1 otherwise.
     Status,
+    /// Name the task of the branch in a commit message: the work of the prepare-commit-msg hook.
+    ///
+    /// Adds the trailer `Orch-Task: ID` if the branch name identifies an open task (`task_branch` in
+    /// orch.toml; default: `task/ID`). Leaves the message alone if it has that trailer, and if git took it
+    /// from another commit: a merge, a squash, an amended or reused message. For hook managers; `orch hook
+    /// install --prepare-commit-msg` installs a hook that calls it. Always exits with 0, because a missing
+    /// trailer is no reason to reject a commit; problems are reported on stderr.
+    PrepareCommitMsg(MessageArgs),
+}
+
+/// The arguments that git passes to a prepare-commit-msg hook.
+#[derive(Debug, Args)]
+pub struct MessageArgs {
+    /// The file with the commit message.
+    file: PathBuf,
+    /// Where git took the message from.
+    source: Option<String>,
+    /// The commit whose message is reused; ignored.
+    commit: Option<String>,
 }
 
 /// The hooks to install; the default is --pre-commit.
@@ -43,11 +63,14 @@ pub struct InstallArgs {
     /// Check the commits before each push: `orch check --stdin-refs`.
     #[arg(long)]
     pre_push: bool,
+    /// Add the trailer `Orch-Task: ID` to the messages of commits on the branch of an open task.
+    #[arg(long)]
+    prepare_commit_msg: bool,
 }
 
 impl InstallArgs {
     fn names(&self) -> Vec<Name> {
-        let chosen = [self.pre_commit, self.commit_msg, self.pre_push];
+        let chosen = [self.pre_commit, self.commit_msg, self.pre_push, self.prepare_commit_msg];
         let names: Vec<Name> = Name::ALL
             .into_iter()
             .zip(chosen)
@@ -62,6 +85,26 @@ pub fn run(command: &HookCommand, context: &Context, ui: &Ui) -> Result<ExitCode
         HookCommand::Install(args) => install(args, context, ui),
         HookCommand::Uninstall => uninstall(context, ui),
         HookCommand::Status => status(context, ui),
+        HookCommand::PrepareCommitMsg(args) => {
+            if let Err(error) = prepare_message(args, context) {
+                ui.problem(&format!("cannot name the task in the message: {error}"));
+            }
+            Ok(ExitCode::Fine)
+        }
+    }
+}
+
+/// Adds the trailer that names the task of the branch to a new message. Returns an error if the task or the
+/// file cannot be read, or git fails.
+fn prepare_message(args: &MessageArgs, context: &Context) -> Result<(), Error> {
+    if matches!(args.source.as_deref(), Some("merge" | "squash" | "commit")) {
+        return Ok(());
+    }
+    let workspace = Workspace::open_to_look(&context.start, context.caller.environment.clone())?;
+    let store = workspace.repository_or_refuse()?;
+    match workspace.open_task_of_branch()? {
+        Some(task) => store.name_task(&context.start.join(&args.file), &task.id),
+        None => Ok(()),
     }
 }
 
@@ -212,8 +255,9 @@ fn answer(
         ui.document(&answer)?;
         return Ok(());
     }
+    let wide = rows.iter().map(|row| row.name.as_str().len()).max().unwrap_or_default();
     for row in rows {
-        ui.answer(&format!("{:10}  {}\n", row.name.as_str(), row.words()))?;
+        ui.answer(&format!("{:wide$}  {}\n", row.name.as_str(), row.words()))?;
     }
     ui.status(&format!("in {}", shown(workspace, hooks)));
     Ok(())

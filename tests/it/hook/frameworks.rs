@@ -180,7 +180,8 @@ fn lefthook_runs_what_the_documentation_says() {
     let git = |arguments: &[&str]| scene.git_with_path(&scene.path_with(directory), arguments);
     scene.world.git(&["add", "lefthook.yml"]);
     git(&["commit", "-q", "-m", "Hooks"]).succeeds();
-    let expected = "orch check --staged\norch check --staged --message .git/COMMIT_EDITMSG\n";
+    let expected = "orch check --staged\norch hook prepare-commit-msg .git/COMMIT_EDITMSG message\n\
+                    orch check --staged --message .git/COMMIT_EDITMSG\n";
     assert_eq!(scene.seen(), expected);
     scene.world.git(&["init", "-q", "--bare", "../remote.git"]);
     git(&["push", "-q", "../remote.git", "main"]).succeeds();

@@ -132,10 +132,10 @@ fn an_edited_hook_is_left_alone() {
     assert!(!scene.world.path(".git/hooks/commit-msg").exists(), "all or nothing");
     let uninstalled = scene.world.orch(&["hook", "uninstall"]).ends(1);
     assert!(
-        uninstalled.stdout.contains("pre-commit  edited since orch installed it; left"),
+        uninstalled.stdout.contains("pre-commit          edited since orch installed it; left"),
         "{uninstalled:?}"
     );
-    assert!(uninstalled.stdout.contains("pre-push    removed"), "{uninstalled:?}");
+    assert!(uninstalled.stdout.contains("pre-push            removed"), "{uninstalled:?}");
     assert_eq!(scene.world.read(FILE), edited);
 }
 

@@ -11,14 +11,22 @@ recorded=@RECORDED@
 what=commit
 [ "$name" != pre-push ] || what=push
 
-# Ends the hook because orch has not finished its check. Content that crashes orch must not pass unchecked.
+# Ends the hook because orch has not finished its work. Content that crashes orch must not pass unchecked; a
+# message without a trailer is no reason to reject a commit.
 fault() {
+  if [ "$name" = prepare-commit-msg ]; then
+    printf '%s: %s; the message is left as it is\n' "$name" "$1" >&2
+    exit 0
+  fi
   printf '%s: %s; the %s is rejected; report it, and skip the hook with --no-verify\n' "$name" "$1" "$what" >&2
   exit 1
 }
 
 # Ends the hook because there is no orch.
 missing() {
+  if [ "$name" = prepare-commit-msg ]; then
+    fault "$1"
+  fi
   if [ "$on_missing" = block ]; then
     printf '%s: %s; the %s is rejected (on_missing = "block")\n' "$name" "$1" "$what" >&2
     exit 1
@@ -51,15 +59,17 @@ orch=$(command -v orch) || orch=$recorded
 [ -x "$orch" ] || missing "orch is missing: neither on PATH nor at $recorded"
 
 case $name in
-  pre-commit) set -- --staged ;;
-  commit-msg) set -- --staged --message "$1" ;;
-  pre-push) set -- --stdin-refs ;;
+  pre-commit) set -- check --staged ;;
+  commit-msg) set -- check --staged --message "$1" ;;
+  pre-push) set -- check --stdin-refs ;;
+  prepare-commit-msg) set -- hook prepare-commit-msg "$@" ;;
 esac
 
-# A timer runs beside orch and kills it when the time is up, which is safe because orch only reads.
+# A timer runs beside orch and kills it when the time is up, which is safe because orch only reads or
+# replaces the message file as a whole.
 # Messages of the shell about ended processes are dropped.
 {
-  printf %s "$input" | "$orch" check "$@" 2>&3 3>&- &
+  printf %s "$input" | "$orch" "$@" 2>&3 3>&- &
   work=$!
   (
     nap=
@@ -81,4 +91,5 @@ esac
 # The timer exits with 0 only if it was not stopped before the time was up.
 [ "$ended" != 137-0 ] || fault "orch took longer than $limit s (timeout_seconds)"
 [ "$code" -lt 64 ] || fault "orch crashed (exit code $code)"
+[ "$name" != prepare-commit-msg ] || exit 0
 exit "$code"

@@ -9,6 +9,7 @@ pub(super) enum Name {
     PreCommit,
     CommitMsg,
     PrePush,
+    PrepareCommitMsg,
 }
 
 /// Who wrote a hook.
@@ -23,13 +24,15 @@ pub(super) enum Author {
 }
 
 impl Name {
-    pub(super) const ALL: [Self; 3] = [Self::PreCommit, Self::CommitMsg, Self::PrePush];
+    pub(super) const ALL: [Self; 4] =
+        [Self::PreCommit, Self::CommitMsg, Self::PrePush, Self::PrepareCommitMsg];
 
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::PreCommit => "pre-commit",
             Self::CommitMsg => "commit-msg",
             Self::PrePush => "pre-push",
+            Self::PrepareCommitMsg => "prepare-commit-msg",
         }
     }
 }

@@ -1,0 +1,145 @@
+//! The hook that names the task of the branch in a commit message.
+
+use super::{Scene, program};
+use crate::harness::Ended;
+use std::path::Path;
+
+/// A scene with the hook installed, the open task `login` and the finished task `old`. Hooks find the real
+/// `orch`.
+fn named() -> Scene {
+    let scene = Scene::new();
+    real_orch(&scene);
+    scene.world.orch(&["new", "login"]).succeeds();
+    scene.world.orch(&["new", "old"]).succeeds();
+    scene.world.walk_to("old", "done");
+    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds().says("prepare-commit-msg");
+    scene
+}
+
+fn real_orch(scene: &Scene) {
+    program(&scene.beside("bin/orch"), &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_orch")));
+}
+
+/// Runs git with an editor that puts a subject before whatever the message file holds.
+fn edited(scene: &Scene, arguments: &[&str]) -> Ended {
+    let editor = "core.editor=sed -i '1s/^/Edited\\n/'";
+    scene.git(&[&["-c", editor], arguments].concat())
+}
+
+/// The message of HEAD without the newlines at its end.
+fn message(scene: &Scene) -> String {
+    scene.world.git(&["log", "-1", "--format=%B"]).trim_end().to_owned()
+}
+
+const NAMED: &str = "\n\nOrch-Task: login";
+
+#[test]
+fn a_commit_on_the_branch_of_an_open_task_names_it() {
+    let scene = named();
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    scene.commit().succeeds();
+    assert_eq!(message(&scene), format!("Something{NAMED}"));
+    // With an editor, above the comments and the difference.
+    scene.world.write("code.rs", "fn login() {}\n");
+    scene.world.git(&["add", "code.rs"]);
+    edited(&scene, &["commit", "-q", "-v"]).succeeds();
+    assert_eq!(message(&scene), format!("Edited{NAMED}"));
+    // With the trailers that are there, and never twice.
+    for (given, expected) in [
+        ("Text\n\nFixes: #1", "Text\n\nFixes: #1\nOrch-Task: login"),
+        ("Text\n\norch-task: other\nFixes: #1", "Text\n\norch-task: other\nFixes: #1"),
+        ("Text\n---\nmore", "Text\n---\nmore\n\nOrch-Task: login"),
+    ] {
+        scene.git(&["commit", "-q", "--allow-empty", "-m", given]).succeeds();
+        assert_eq!(message(&scene), expected);
+    }
+    // From a directory below, in another work tree.
+    scene.world.git(&["switch", "-q", "main"]);
+    scene.world.git(&["worktree", "add", "-q", "../second", "task/login"]);
+    let tasks = scene.beside("second/tasks/login").display().to_string();
+    scene.git(&["-C", &tasks, "commit", "-q", "--allow-empty", "-m", "There"]).succeeds();
+    assert_eq!(scene.world.git(&["log", "-1", "--format=%B", "task/login"]), format!("There{NAMED}\n\n"));
+}
+
+#[test]
+fn a_branch_that_names_no_open_task_and_a_message_of_another_commit_stay_as_they_are() {
+    let scene = named();
+    for branch in ["main", "task/old", "task/none", "login", "task/login/more"] {
+        if branch != "main" {
+            scene.world.git(&["switch", "-q", "-c", branch]);
+        }
+        scene.commit().succeeds();
+        assert_eq!(message(&scene), "Something", "{branch}");
+        scene.world.git(&["switch", "-q", "--detach"]);
+        if branch != "main" {
+            scene.world.git(&["branch", "-q", "-D", branch]);
+        }
+    }
+    scene.world.git(&["switch", "-q", "-c", "side", "main"]);
+    scene.commit().succeeds();
+    scene.world.write("orch.toml", "[git]\ntask_branch = \"work-{task}\"\n");
+    scene.world.git(&["switch", "-q", "-c", "work-login", "main"]);
+    scene.commit().succeeds();
+    assert_eq!(message(&scene), format!("Something{NAMED}"), "the branches of the settings");
+    scene.git(&["commit", "-q", "--amend", "--no-edit", "--allow-empty"]).succeeds();
+    assert_eq!(message(&scene), format!("Something{NAMED}"));
+    scene.git(&["commit", "-q", "--allow-empty", "-C", "main"]).succeeds();
+    assert_eq!(message(&scene), "Something", "a reused message");
+    edited(&scene, &["commit", "-q", "--amend", "--allow-empty"]).succeeds();
+    assert_eq!(message(&scene), "Edited\nSomething", "an amended message");
+    scene.git(&["merge", "-q", "--no-ff", "--no-edit", "side"]).succeeds();
+    assert_eq!(message(&scene), "Merge branch 'side' into work-login");
+    scene.world.git(&["switch", "-q", "side"]);
+    scene.world.write("more.rs", "");
+    scene.world.git(&["add", "more.rs"]);
+    scene.commit().succeeds();
+    scene.world.git(&["switch", "-q", "work-login"]);
+    scene.git(&["merge", "-q", "--squash", "side"]).succeeds();
+    edited(&scene, &["commit", "-q"]).succeeds();
+    assert!(!message(&scene).contains("Orch-Task"), "a squash");
+}
+
+#[test]
+fn a_message_without_a_trailer_never_blocks_a_commit() {
+    let scene = named();
+    let hook = scene.world.read(".git/hooks/prepare-commit-msg");
+    scene.world.write("orch.toml", "[hook]\non_missing = \"block\"\n");
+    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds().says("updated");
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    for answer in ["exit 1", "exit 2", "exit 70", "kill -SEGV $$"] {
+        scene.orch_answers(answer);
+        scene.commit().succeeds();
+        assert_eq!(message(&scene), "Something", "{answer}");
+    }
+    // Neither PATH nor the recorded path has an orch.
+    let gone = scene.world.read(".git/hooks/prepare-commit-msg");
+    scene
+        .world
+        .write(".git/hooks/prepare-commit-msg", gone.replace(env!("CARGO_BIN_EXE_orch"), "/nowhere/orch"));
+    std::fs::remove_file(scene.beside("bin/orch")).expect("removed");
+    scene.commit().succeeds().reports("the message is left as it is");
+    assert_eq!(message(&scene), "Something");
+    scene.world.write(".git/hooks/prepare-commit-msg", hook);
+    real_orch(&scene);
+    // A task that cannot be read, and a file that is not there.
+    scene.world.write("tasks/login/transcript.jsonl", "no event\n");
+    scene.commit().succeeds();
+    scene.world.orch(&["hook", "prepare-commit-msg", "none"]).succeeds().reports("cannot name the task");
+}
+
+#[test]
+fn a_hook_that_was_there_before_runs_first_and_comes_back() {
+    let scene = Scene::new();
+    real_orch(&scene);
+    scene.world.orch(&["new", "login"]).succeeds();
+    scene.world.git(&["switch", "-q", "-c", "task/login"]);
+    scene.hook("prepare-commit-msg", "echo 'From-Hook: yes' >>\"$1\"");
+    let before = scene.world.read(".git/hooks/prepare-commit-msg");
+    scene.world.orch(&["hook", "install", "--prepare-commit-msg"]).succeeds();
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "Text\n\nFixes: #1"]).succeeds();
+    assert_eq!(message(&scene), "Text\n\nFixes: #1\nFrom-Hook: yes\nOrch-Task: login");
+    assert_eq!(scene.seen(), "prepare-commit-msg .git/COMMIT_EDITMSG message\n");
+    scene.world.orch(&["hook", "uninstall"]).succeeds().says("the previous hook is restored");
+    assert_eq!(scene.world.read(".git/hooks/prepare-commit-msg"), before);
+    assert!(!Path::new(&scene.world.path(".git/hooks/prepare-commit-msg.before-orch")).exists());
+}
