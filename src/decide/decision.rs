@@ -22,6 +22,8 @@ pub struct Decision {
     pub phase: Option<PhaseId>,
     /// The substate of the phase, if the phase defines one.
     pub substate: Option<Value>,
+    /// What the workflow remarks on the files of the task, for whoever works in the phase.
+    pub remarks: Vec<String>,
     /// The number of the attempt at the phase, from 1.
     pub attempt: u32,
     /// What the rules say.

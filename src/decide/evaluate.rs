@@ -8,6 +8,7 @@ use super::scope::TaskScope;
 use super::{BrokenNeed, Choice, Decision, Evidence, Facts, Recorded, SendBack, State, Verdict, expect};
 use crate::base::{ArtifactName, Code, Diagnostic, PhaseId, Place, command, nearest};
 use crate::workflow::{Owner, Phase, Workflow};
+use serde_json::Value;
 
 /// Evaluates one task. Total: every combination of values yields a decision.
 #[must_use]
@@ -103,6 +104,7 @@ fn broken(
         rev: 0,
         phase: None,
         substate: None,
+        remarks: Vec::new(),
         attempt: 0,
         verdict: Verdict::Error { code },
         reason,
@@ -148,7 +150,7 @@ impl Judge<'_> {
     }
 
     /// The decision without the commands that are available, except those of a finished or inconsistent task.
-    pub(super) fn decide_alone(&self, diagnostics: Vec<Diagnostic>) -> Decision {
+    pub(super) fn decide_alone(&self, mut diagnostics: Vec<Diagnostic>) -> Decision {
         let attempt = self.state.attempt(&self.phase.id).max(1);
         let scope =
             TaskScope::new(self.workflow, self.seen, self.state, &self.phase.id, attempt, &self.facts.task);
@@ -159,6 +161,7 @@ impl Judge<'_> {
             rev: self.state.rev,
             phase: Some(self.phase.id.clone()),
             substate: self.phase.substate.as_ref().and_then(|guard| guard.value(&scope).ok()),
+            remarks: self.remarks(&scope, &mut diagnostics),
             attempt,
             verdict: Verdict::Done { changed: Vec::new() },
             reason: String::new(),
@@ -192,6 +195,20 @@ impl Judge<'_> {
             None => expect::nothing_fired(self, &mut decision),
         }
         decision
+    }
+
+    /// What the workflow remarks in this phase. A list within the list counts as its items, because an
+    /// expression cannot join lists that are inside other values. Remarks that cannot be computed are a finding.
+    fn remarks(&self, scope: &TaskScope<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
+        let Some(guard) = &self.phase.remarks else { return Vec::new() };
+        let value = guard.value(scope).unwrap_or_else(|reason| {
+            let message = format!("the remarks of `{}` cannot be computed: {reason}", self.phase.id);
+            diagnostics.push(Diagnostic::warning(Code::GuardError, message));
+            Value::Null
+        });
+        let mut remarks = Vec::new();
+        add_texts(value, &mut remarks);
+        remarks
     }
 
     /// The files to read in the phase: its needs, then what it reads besides, then the verdicts that sent the
@@ -301,5 +318,14 @@ impl Judge<'_> {
             }
             other => decision.verdict = other,
         }
+    }
+}
+
+/// Adds a text, or the texts of a list and of the lists in it.
+fn add_texts(value: Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.into_iter().for_each(|item| add_texts(item, texts)),
+        _ => {}
     }
 }

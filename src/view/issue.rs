@@ -4,7 +4,7 @@ use super::Subject;
 use super::layout::shorten;
 use super::wire::{EvidenceView, InputView, IssueView, SendBackView};
 use crate::base::Place;
-use crate::decide::QuotedIssue;
+use crate::decide::{Decision, QuotedIssue};
 use serde_json::{Map, Value};
 
 /// The members of an issue that may say what is wrong, in order of precedence.
@@ -15,6 +15,8 @@ const FILES: [&str; 3] = ["file", "path", "location"];
 const NAMES: [&str; 4] = ["name", "step", "id", "title"];
 /// How many characters of an issue are quoted.
 const LONGEST: usize = 240;
+/// How many remarks are shown.
+const MOST_REMARKS: usize = 10;
 
 /// The files to read, each with what it objects to.
 pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
@@ -31,6 +33,16 @@ pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
         }
     }
     rows
+}
+
+/// What the workflow remarks: at most ten texts, each on one line.
+pub(super) fn remarks(decision: &Decision) -> Vec<String> {
+    let mut texts: Vec<String> =
+        decision.remarks.iter().take(MOST_REMARKS).map(|text| shorten(text, LONGEST)).collect();
+    if decision.remarks.len() > MOST_REMARKS {
+        texts.push(format!("{} more remarks", decision.remarks.len() - MOST_REMARKS));
+    }
+    texts
 }
 
 /// The step that sent the task back; `None` if it came forward.

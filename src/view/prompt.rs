@@ -30,6 +30,7 @@ pub fn prompt(subject: &Subject<'_>, form: SchemaForm) -> String {
     objections(&mut out, &suggestion);
     out.push_str(&super::instructions::section(subject, instructions(subject)));
     inputs(&mut out, subject, &suggestion);
+    remarks(&mut out, &suggestion);
     for expected in &subject.decision.expects {
         let schema = schema_text(subject, expected).map(|text| (text, form));
         write_section(&mut out, &suggestion.task.id, &expectation(subject, expected), schema);
@@ -106,6 +107,15 @@ fn inputs(out: &mut String, subject: &Subject<'_>, suggestion: &Suggestion) {
             None => format!("- `{}` ({})\n", one_line(&input.file.path), input.file.artifact),
         });
     }
+}
+
+/// What the workflow remarks on the files to read.
+fn remarks(out: &mut String, suggestion: &Suggestion) {
+    if suggestion.remarks.is_empty() {
+        return;
+    }
+    out.push_str("\nA check of these files found:\n\n");
+    suggestion.remarks.iter().for_each(|remark| out.push_str(&format!("- {remark}\n")));
 }
 
 fn write_section(out: &mut String, task: &str, expected: &Expected, schema: Option<(&str, SchemaForm)>) {

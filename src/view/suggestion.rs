@@ -23,6 +23,7 @@ impl Suggestion {
             instructions: instructions_path(subject),
             sent_back: super::issue::sent_back(subject),
             inputs: super::issue::inputs(subject),
+            remarks: super::issue::remarks(decision),
             expects: decision.expects.iter().map(|expected| expectation(subject, expected)).collect(),
             options: decision.options.iter().map(CommandView::of).collect(),
             question: super::question::question(subject),

@@ -130,6 +130,9 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         out.push_str(&format!("{:INDENT$}{}\n", "", paint.paint(Style::Dim, &title)));
     }
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
+    for remark in &suggestion.remarks {
+        paragraph(out, &format!("remark: {remark}"), INDENT, INDENT, width);
+    }
     for expected in &suggestion.expects {
         expectation(out, suggestion, expected, paint, width);
     }

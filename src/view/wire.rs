@@ -52,6 +52,8 @@ pub struct Suggestion {
     /// The files to read: the needs of the phase, what it reads besides, and the verdicts that sent the task
     /// back.
     pub inputs: Vec<InputView>,
+    /// What the workflow remarks on these files.
+    pub remarks: Vec<String>,
     /// What has to be written, corrected or rewritten.
     pub expects: Vec<Expected>,
     /// Commands to choose from.

@@ -294,11 +294,13 @@ impl Compiler<'_> {
                 self.problem(&text.span, Diagnostic::error(Code::WorkflowValue, message));
             }
         }
-        let substate = raw.substate.as_ref().map(|text| {
+        let mut expression = |text: &Text| {
             let guard = self.guard(text);
             self.check_names(text, &guard, artifacts, defines);
             guard
-        });
+        };
+        let substate = raw.substate.as_ref().map(&mut expression);
+        let remarks = raw.remarks.as_ref().map(expression);
         self.twice(raw.needs.iter().chain(&raw.reads));
         let reads = self.artifact_names(&raw.reads, artifacts);
         self.twice(raw.produces.iter().chain(&raw.may_produce));
@@ -318,6 +320,7 @@ impl Compiler<'_> {
             terminal: raw.terminal,
             success: raw.success,
             substate,
+            remarks,
             owner,
             attempts: raw.attempts.as_ref().map(|count| clamp(count.value)),
         })

@@ -174,6 +174,8 @@ pub struct Phase {
     pub success: bool,
     /// The expression that yields the substate.
     pub substate: Option<Guard>,
+    /// The expression that yields the remarks: a list of texts for whoever works in the phase.
+    pub remarks: Option<Guard>,
     /// Who works in this phase, unless a rule names someone else.
     pub owner: Owner,
     /// How often this phase may be attempted; overrides the number of the workflow.

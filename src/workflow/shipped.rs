@@ -67,6 +67,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/revert-record.schema.json", include_str!("../../system/schemas/revert-record.schema.json")),
     ("schemas/skill-tuning.schema.json", include_str!("../../system/schemas/skill-tuning.schema.json")),
     ("schemas/state.schema.json", include_str!("../../system/schemas/state.schema.json")),
+    ("schemas/task-meta.schema.json", include_str!("../../system/schemas/task-meta.schema.json")),
     ("workflows/ccw-loop.md", include_str!("../../system/workflows/ccw-loop.md")),
     ("workflows/global-state-machine.md", include_str!("../../system/workflows/global-state-machine.md")),
     ("workflows/openspec.md", include_str!("../../system/workflows/openspec.md")),

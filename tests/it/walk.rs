@@ -90,11 +90,16 @@ fn a_commit_carries_its_own_proof() {
     world.orch(&["new", "t1"]).succeeds();
     world.write("tasks/t1/planning/plan.json", PLAN);
     world.write("tasks/t1/notes.txt", "nobody declared this\n");
+    let older = ["accept/summary.md", "meta.json", "planning/brief.md", "planning/plan.md"];
+    older.iter().for_each(|path| world.write(&format!("tasks/t1/{path}"), "{}\n"));
     world.orch(&["next", "t1"]).succeeds();
     let files = world.git(&["show", "--name-only", "--format=", "HEAD"]);
     let mut names: Vec<&str> = files.lines().collect();
     names.sort_unstable();
-    assert_eq!(names, ["tasks/t1/planning/plan.json", "tasks/t1/state.json", "tasks/t1/transcript.jsonl"]);
+    let mut expected = ["planning/plan.json", "state.json", "transcript.jsonl"].to_vec();
+    expected.extend(older);
+    expected.sort_unstable();
+    assert_eq!(names, expected.iter().map(|path| format!("tasks/t1/{path}")).collect::<Vec<_>>());
     let blob = world.git(&["hash-object", "tasks/t1/planning/plan.json"]);
     let body = world.git(&["log", "-1", "--format=%B"]);
     assert!(body.contains(&format!("Orch-Evidence: planning/plan.json@{}", blob.trim())), "{body}");

@@ -19,6 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most problems reported for one document.
 const MAX_PROBLEMS: usize = 20;
+/// The most problems reported for one of several forms.
+const MAX_FAULTS: usize = 2;
+/// What is wrong with a value that is of none of several forms.
+const NO_FORM: &str = "the value matches none of the forms that the schema allows";
 
 /// A compiled schema.
 pub struct Schema {
@@ -121,7 +125,7 @@ impl Schema {
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
                 let present = here.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
-                let known = self.known_keys(error);
+                let known = self.keys_around(error);
                 let slip = nearest(name, present.filter(|key| !known.contains(*key)));
                 Problem {
                     hint: slip.map(|slip| format!("did you mean `{name}` instead of `{slip}`?")),
@@ -141,42 +145,53 @@ impl Schema {
                     ..plain(format!("found {}, but the value must be one of {}", found(here), words(options)))
                 }
             }
-            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
-                let wanted = self.alternatives(error);
-                plain(if wanted.is_empty() {
-                    "the value matches none of the forms that the schema allows".to_owned()
-                } else {
-                    format!(
-                        "the value matches none of the forms that the schema allows: {}",
-                        wanted.join("; or ")
-                    )
-                })
+            ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+                let forms = self.forms(error, context, data);
+                let told: Vec<&str> = forms.iter().map(|(told, _)| told.as_str()).collect();
+                Problem {
+                    hint: forms.iter().find_map(|(_, hint)| hint.clone()),
+                    ..plain(format!("{NO_FORM}: {}", told.join("; or ")))
+                }
             }
             ValidationErrorKind::FalseSchema => plain("no value is allowed here".to_owned()),
             _ => plain(error.to_string()),
         }
     }
 
-    /// What each alternative of an `anyOf` or `oneOf` requires, as far as the schema says.
-    fn alternatives(&self, error: &ValidationError<'_>) -> Vec<String> {
-        let Some(Value::Array(forms)) = self.at(error) else { return Vec::new() };
-        forms
-            .iter()
-            .filter_map(|form| {
-                if let Some(text) =
-                    form.get("description").or_else(|| form.get("title")).and_then(Value::as_str)
-                {
-                    return Some(text.to_owned());
-                }
-                let keys: Vec<String> = form
-                    .get("required")?
-                    .as_array()?
-                    .iter()
-                    .filter_map(|key| Some(format!("`{}`", key.as_str()?)))
-                    .collect();
-                Some(format!("with {}", keys.join(" and ")))
-            })
-            .collect()
+    /// Each alternative of an `anyOf` or `oneOf`: its name and why the value is not of that form, and a hint.
+    fn forms(
+        &self,
+        error: &ValidationError<'_>,
+        context: &[Vec<ValidationError<'_>>],
+        data: &Value,
+    ) -> Vec<(String, Option<String>)> {
+        let declared = self.at(error).unwrap_or_default();
+        let here = error.instance_path().as_str();
+        let form = |(nth, faults): (usize, &Vec<ValidationError<'_>>)| {
+            let declared = declared.get(nth);
+            let texts = ["title", "description"].map(|key| declared?.get(key)?.as_str());
+            let name = texts.into_iter().flatten().next().map(|name| name.trim_end_matches('.'));
+            let faults = faults.iter().take(MAX_FAULTS);
+            let faults: Vec<Problem> = faults.map(|fault| self.fault_of_form(fault, data)).collect();
+            let told: Vec<String> = faults.iter().map(|fault| relative(fault, here)).collect();
+            let told = told.join(" and ");
+            let told = name.map_or_else(|| told.clone(), |name| format!("{name} ({told})"));
+            (told, faults.into_iter().find_map(|fault| fault.hint))
+        };
+        context.iter().enumerate().map(form).collect()
+    }
+
+    /// What keeps a value from being of one form. Forms within a form are not listed.
+    fn fault_of_form(&self, fault: &ValidationError<'_>, data: &Value) -> Problem {
+        match fault.kind() {
+            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => Problem {
+                pointer: fault.instance_path().to_string(),
+                key: None,
+                message: NO_FORM.to_owned(),
+                hint: None,
+            },
+            _ => self.problem(fault, data),
+        }
     }
 
     /// The value of the keyword that failed.
@@ -188,8 +203,21 @@ impl Schema {
     fn known_keys(&self, error: &ValidationError<'_>) -> HashSet<String> {
         let path = error.schema_path().to_string();
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let properties = self.value.pointer(parent).and_then(|schema| schema.get("properties")?.as_object());
-        properties.into_iter().flat_map(Map::keys).cloned().collect()
+        self.keys_at(parent).cloned().collect()
+    }
+
+    /// The keys that any part of the schema around the failed keyword defines: a form of an `anyOf` seldom
+    /// repeats the keys that are defined beside it.
+    fn keys_around(&self, error: &ValidationError<'_>) -> HashSet<String> {
+        let path = error.schema_path().to_string();
+        let parents = path.match_indices('/').map(|(end, _)| &path[..end]);
+        parents.flat_map(|parent| self.keys_at(parent)).cloned().collect()
+    }
+
+    /// The keys that one part of the schema defines.
+    fn keys_at(&self, part: &str) -> impl Iterator<Item = &String> {
+        let properties = self.value.pointer(part).and_then(|schema| schema.get("properties")?.as_object());
+        properties.into_iter().flat_map(Map::keys)
     }
 }
 
@@ -240,6 +268,14 @@ impl Schemas {
             Arc::new(Schema::compile(&path, &schema.text))
         });
         Arc::clone(entry)
+    }
+}
+
+/// The message of a problem, with its place below `here`.
+fn relative(problem: &Problem, here: &str) -> String {
+    match problem.pointer.strip_prefix(here).filter(|below| !below.is_empty()) {
+        Some(below) => format!("{} in `{below}`", problem.message),
+        None => problem.message.clone(),
     }
 }
 
@@ -351,6 +387,30 @@ mod tests {
             assert!(found.iter().any(|line| line.contains(expected)), "{text}: {found:#?}");
         }
         assert!(check(&strict, "{\"ok\": true}").is_empty());
+    }
+
+    #[test]
+    fn a_verdict_without_ok_names_ok() {
+        let system = crate::workflow::System::shipped();
+        for name in ["plan-review", "code-review"] {
+            let shipped: Value =
+                serde_json::from_str(system.schema(name).expect("shipped")).expect("a document");
+            for (text, expected) in [
+                (
+                    r#"{"reasons": ["fine"]}"#,
+                    "The verdict at the top level (`ok` is missing); or The verdict under aggregate (`aggregate` is missing)",
+                ),
+                (
+                    r#"{"aggregate": {"decision": "accepted"}}"#,
+                    "(`ok` is missing); or The verdict under aggregate (`ok` is missing in `/aggregate`)",
+                ),
+                (r#"{"Ok": true, "of": {}}"#, "(did you mean `ok` instead of `Ok`?)"),
+                (r#"{"of": {}}"#, "example prints a valid example)"),
+            ] {
+                let found = check(&shipped, text);
+                assert!(found.len() == 1 && found[0].contains(expected), "{name}: {text}: {found:#?}");
+            }
+        }
     }
 
     #[test]

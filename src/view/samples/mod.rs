@@ -163,6 +163,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         rev: 3,
         phase: Some(phase(current)),
         substate: None,
+        remarks: Vec::new(),
         attempt: 1,
         verdict,
         reason: reason.to_owned(),
@@ -306,6 +307,7 @@ pub fn fix_invalid() -> Sample {
             .at(place)
             .hint("did you mean `false`?"),
     ];
+    sample.decision.remarks = vec!["the plan names no test".to_owned()];
     sample.decision.expects = vec![expected];
     sample.decision.inputs = vec![evidence("plan", "planning/plan.json", "plan")];
     sample.decision.options = vec![choice(

@@ -65,6 +65,7 @@ pub fn workflow() -> Workflow {
                 terminal: id == "done",
                 success: true,
                 substate: None,
+                remarks: None,
                 owner: Owner::Agent,
                 attempts: None,
             })

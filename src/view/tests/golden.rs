@@ -48,6 +48,7 @@ t-42  codegen (attempt 2)  write code/diff.patch
 t-42  plan_review  fix review/plan-review.json
     Log in with a passkey
     the plan review is not valid
+    remark: the plan names no test
     invalid review/plan-review.json (schema plan-review): its schema refuses
         it
         tasks/t-42/review/plan-review.json:3:9: error[schema-mismatch]:
@@ -212,6 +213,9 @@ fn a_suggestion_on_the_wire() {
           "valid": true,
           "issues": []
         }
+      ],
+      "remarks": [
+        "the plan names no test"
       ],
       "expects": [
         {
@@ -423,6 +427,10 @@ Judge the plan.
 ## Read first
 
 - `tasks/t-42/planning/plan.json` (plan)
+
+A check of these files found:
+
+- the plan names no test
 
 ## Fix `tasks/t-42/review/plan-review.json`
 

@@ -3,11 +3,11 @@
 //! A story file holds stories under `## title`. A header `//- path` writes a file (`!invalid` after
 //! the path: its schema refuses it), `@artifact` in its text standing for that artifact's present
 //! digest. Any other header is a step, and the lines below it are what it must come to:
-//! `//- at PHASE`, `//- settle`, `//- show`, `//- explain`, `//- records`, `//- delete PATH`, `//- order: VERB …`,
-//! `//- state` (the text of state.json), `//- machine` (another workflow), `//- amend` (the same task, its workflow edited), `//- lose state`,
+//! `//- at PHASE`, `//- settle`, `//- show`, `//- explain`, `//- records`, `//- substate`, `//- delete PATH`, `//- order: VERB …`,
+//! `//- state` (the text of state.json), `//- machine` (another workflow), `//- shipped NAME` (one that ships), `//- amend` (the same task, its workflow edited), `//- lose state`,
 //! `//- recover`, `//- commit TASKS: CODE` (other code outside of the task). `UPDATE=1` rewrites what the steps come to.
 
-use super::world::{LIFECYCLE, World, compiled};
+use super::world::{LIFECYCLE, World, compiled, shipped};
 use crate::setting::is_update;
 use orch::base::Error;
 use orch::decide::{
@@ -82,6 +82,9 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
         "settle" => settled(&mut out, &world.settle()),
         "show" => decision(&mut out, &world.decide()),
         "explain" => explained(&mut out, &world.decide()),
+        "substate" => {
+            let _ = writeln!(out, "{}", world.decide().substate.unwrap_or_default());
+        }
         "records" => records(&mut out, world),
         "approve" => {
             world.approve();
@@ -106,6 +109,10 @@ fn play(world: &mut World, header: &str, body: &str) -> Option<String> {
         }
         "machine" => {
             *world = World::new(Arc::new(compiled("machine", body)));
+            return None;
+        }
+        "shipped" => {
+            *world = World::new(Arc::new(shipped(rest)));
             return None;
         }
         "amend" => {
@@ -212,6 +219,12 @@ fn decision(out: &mut String, decision: &Decision) {
         Verdict::Livelock { .. } => "livelock".to_owned(),
     };
     let _ = writeln!(out, "{phase}#{} {kind}: {}", decision.attempt, decision.reason);
+    for issue in decision.sent_back.iter().flat_map(|back| &back.issues) {
+        let _ = writeln!(out, "  issue {}: {}", issue.path, issue.value);
+    }
+    for remark in &decision.remarks {
+        let _ = writeln!(out, "  remark: {remark}");
+    }
     for expected in &decision.expects {
         let of: Vec<&str> = expected.of.keys().map(|name| name.as_str()).collect();
         let of = if of.is_empty() { String::new() } else { format!(", of {}", of.join(", ")) };

@@ -29,6 +29,14 @@ pub fn compiled(name: &str, text: &str) -> Workflow {
     workflow.unwrap_or_else(|| panic!("{problems:#?}"))
 }
 
+/// A workflow that ships.
+pub fn shipped(name: &str) -> Workflow {
+    let system = System::shipped();
+    let document = Document::new(name, format!("{name}.md"), system.workflow(name).expect("it ships"));
+    let (workflow, problems) = compile(&document, &system);
+    workflow.unwrap_or_else(|| panic!("{problems:#?}"))
+}
+
 /// A file of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
@@ -252,10 +260,11 @@ pub fn passing(artifact: &str, n: u64, of: &BTreeMap<ArtifactName, Digest>) -> S
     let of = Value::Object(of);
     match artifact {
         "plan_review" | "code_review" => json!({"n": n, "ok": true, "of": of}).to_string(),
+        "eval_report" => json!({"n": n, "overall_pass": true, "of": of}).to_string(),
         "test_report" => json!({"n": n, "passed": true, "of": of}).to_string(),
         "decision" => json!({"n": n, "verdict": "accepted", "of": of}).to_string(),
         "tasks" => format!("---\nof: {of}\n---\n- [x] task {n}\n"),
-        "patch" => format!("+line {n}\n"),
+        "patch" => format!("+++ b/src/lib.rs\n+line {n}\n"),
         _ => json!({"n": n, "of": of}).to_string(),
     }
 }
@@ -266,7 +275,11 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         _ if file.refused => Err("the schema refuses it".to_owned()),
         Format::Json => serde_json::from_str(&file.text).map_err(|error| error.to_string()),
         Format::Markdown => Ok(markdown(&file.text)),
-        _ => Ok(json!({"bytes": file.text.len(), "lines": file.text.lines().count()})),
+        _ => {
+            let touched: Vec<&str> =
+                file.text.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
+            Ok(json!({"bytes": file.text.len(), "lines": file.text.lines().count(), "files": touched}))
+        }
     };
     let (data, problems) = match read {
         Ok(data) => (Some(Arc::new(data)), Vec::new()),

@@ -1,0 +1,267 @@
+# The lifecycle that ships
+
+## a reviewer who says blocked refuses under an ok aggregate
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"reviewers": [{"id": "r1", "ok": true, "decision": "accept"}, {"id": "r2", "ok": true, "decision": "blocked"}], "aggregate": {"ok": true, "decision": "accepted"}}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue review/plan-review.json: {"decision":"blocked","id":"r2","ok":true}
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a reviewer who says no and decides nothing else refuses
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"reviewers": [{"id": "r1", "ok": false}], "aggregate": {"ok": true}}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  issue review/plan-review.json: {"id":"r1","ok":false}
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+
+## a reviewer who says no and defers leaves the verdict to the others
+//- shipped global-state-machine
+//- at plan_review
+//- review/plan-review.json
+{"reviewers": [{"id": "r1", "ok": false, "decision": "defer"}, {"id": "r2", "ok": true}], "aggregate": {"ok": true}}
+//- settle
+plan_review -> codegen (plan-accepted) on plan, plan_review
+codegen#1 waits for agent: code/diff.patch is missing
+  expects code/diff.patch missing
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a code reviewer who says blocked refuses under an ok aggregate
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"reviewers": [{"id": "r2", "ok": true, "decision": "blocked"}], "aggregate": {"ok": true}}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue review/code-review.json: {"decision":"blocked","id":"r2","ok":true}
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## an aggregate that needs changes refuses the code although it says ok
+//- shipped global-state-machine
+//- at review
+//- review/code-review.json
+{"aggregate": {"ok": true, "decision": "needs_changes"}}
+//- settle
+review -> codegen (code-refused) on plan, plan_review, code_review
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a report that passes with failed cases follows its word, and says so
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"status": "completed", "overall_pass": true, "summary": {"passed": 12, "failed": 1}, "suites": [{"id": "u", "status": "completed", "overall_pass": true, "cases": [{"id": "c", "status": "failed"}]}]}
+//- settle
+test -> accept (tests-passed-with-failures) on plan, patch, eval_report
+accept#1 waits for human: accept/decision.json is missing
+  remark: the test report passes and lists failures, which it allows
+  expects accept/decision.json missing, of patch, plan
+  option orch approve t-1
+  option orch reject t-1 --reason WHY
+
+## a report that fails without a failed case follows its word
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"status": "completed", "overall_pass": false, "summary": {"passed": 12, "failed": 0}, "suites": []}
+//- settle
+test -> codegen (tests-failed) on plan, plan_review, eval_report
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue eval/eval-report.json: "the report says `overall_pass: false`"
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## a suite that failed as a whole fails a report that passes
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"overall_pass": true, "suites": [{"id": "u", "overall_pass": false}]}
+//- settle
+test -> codegen (tests-failed) on plan, plan_review, eval_report
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  issue eval/eval-report.json: {"id":"u","overall_pass":false}
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## an evaluation that failed itself fails a report that passes
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"overall_pass": true, "status": "failed"}
+//- settle
+test -> codegen (tests-failed) on plan, plan_review, eval_report
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## totals count where the report has no word of its own
+//- shipped global-state-machine
+//- at test
+//- eval/eval-report.json
+{"results": [{"step": "test", "status": "ok"}], "summary": {"failed": 1}}
+//- settle
+test -> codegen (tests-failed) on plan, plan_review, eval_report
+codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
+  expects code/diff.patch stale
+  option orch prompt t-1
+  option orch confirm t-1 patch --reason WHY
+  option orch next t-1 --override WHY
+
+## the review is told what a plan leaves out
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x", "what": "y", "work": {"tasks": [{"id": "a"}, {"id": "a"}], "milestones": [{"tasks": ["b"]}]}}
+//- settle
+planning -> plan_review (plan-ready) on plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  remark: two work items have the same id
+  remark: a milestone names a work item that does not exist
+  expects review/plan-review.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## the review is told of criteria that cannot be tested and of files named twice
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x", "what": "y", "requirements": ["r"], "file_plan": [{"path": "src/a.rs"}, {"path": "src/a.rs"}], "acceptance_criteria": [{"id": "A1"}, "it works"], "test_plan": "unit tests"}
+//- settle
+planning -> plan_review (plan-ready) on plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  remark: the plan names a file twice
+  remark: an acceptance criterion says nothing that can be tested
+  expects review/plan-review.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a whole plan has no remarks
+//- shipped global-state-machine
+//- planning/plan.json
+{"meta": {"title": "x"}, "why": "w", "what": "y", "requirements": ["r"], "draft_files": ["src/a.rs"], "acceptance": ["it works"], "test_plan": {"cases": ["one"]}, "work": {"tasks": [{"id": "a"}], "milestones": [{"tasks": ["a"]}]}}
+//- settle
+planning -> plan_review (plan-ready) on plan
+plan_review#1 waits for agent: review/plan-review.json is missing
+  expects review/plan-review.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## the review is told of code outside of the plan
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x", "what": "y", "requirements": ["r"], "file_plan": [{"path": "src/a.rs"}, {"path": "docs/"}], "acceptance_criteria": ["it works"], "test_plan": "unit tests"}
+//- at codegen
+//- code/diff.patch
+--- a/src/a.rs
++++ b/src/a.rs
++++ b/src/b.rs
++++ b/docs/a/b.md
+//- settle
+codegen -> review (code-ready) on plan, patch
+review#1 waits for agent: review/code-review.json is missing
+  remark: the code changes `src/b.rs`, which the plan does not name
+  expects review/code-review.json missing, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a plan with a wildcard is not compared
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x", "what": "y", "requirements": ["r"], "file_plan": [{"path": "src/**"}], "acceptance_criteria": ["it works"], "test_plan": "unit tests"}
+//- at codegen
+//- code/diff.patch
++++ b/src/b.rs
+//- settle
+codegen -> review (code-ready) on plan, patch
+review#1 waits for agent: review/code-review.json is missing
+  expects review/code-review.json missing, of patch, plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+
+## a plan that was used up is stale, not ready for review
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x"}
+//- substate
+"review_ready"
+//- at plan_review
+//- review/plan-review.json
+{"ok": false}
+//- settle
+plan_review -> planning (plan-refused) on plan_review
+planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
+  remark: the plan states no requirement
+  remark: the plan names no file that it changes
+  remark: the plan has no acceptance criterion
+  remark: the plan does not say how the work is tested
+  expects planning/plan.json stale
+  option orch prompt t-1
+  option orch confirm t-1 plan --reason WHY
+  option orch next t-1 --override WHY
+//- substate
+"stale"
+
+## the texts of older tools are judged and committed, and hold nothing but a broken plan
+//- shipped global-state-machine
+//- planning/plan.json
+{"title": "x", "what": "y", "requirements": ["r"], "file_plan": [{"path": "src/a.rs"}], "acceptance_criteria": ["it works"], "test_plan": "unit tests"}
+//- planning/brief.md
+# What is wanted
+//- meta.json
+{"id": "1", "status": "draft"}
+//- eval/summary.md
+//- planning/plan.md
+//- settle
+planning#1 waits for agent: a part of the plan that lies apart cannot be read
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+  unreadable: the file is empty
+  unreadable: the file is empty
+//- substate
+"malformed"
+//- planning/plan.md
+# The plan
+//- settle
+planning -> plan_review (plan-ready) on plan, plan_text
+plan_review#1 waits for agent: review/plan-review.json is missing
+  expects review/plan-review.json missing, of plan
+  option orch prompt t-1
+  option orch next t-1 --override WHY
+  unreadable: the file is empty
