@@ -1,14 +1,14 @@
-//! Applies transitions: evaluates under the lock, reads each file once, and makes one commit per transition.
+//! Applies transitions: evaluates under the lock, reads each file once, and commits each transition, or all of
+//! them together.
 
 use super::Writer;
 use super::record_files::RecordFiles;
-use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, command, shell_word};
+use crate::base::{Code, Diagnostic, Digest, RepoPath, TaskId, shell_word};
 use crate::decide::{HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from};
-use crate::scan::{ObservedLog, io_error};
-use crate::store::{Head, LockWait, PlannedCommit, Store, Write};
-use crate::survey::evidence::{IGNORED_HINT, ignored};
+use crate::scan::io_error;
+use crate::store::{Head, LockWait, Store};
 use crate::survey::{Error, Sight, TaskRef};
-use crate::view::Message;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::thread::sleep;
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub struct AppliedStep {
     pub entry: Option<HistoryEntry>,
     /// The commit; `None` if nothing was committed.
     pub commit: Option<Digest>,
+    /// Whether the commit contains other steps, too.
+    pub shares_commit: bool,
 }
 
 impl AppliedStep {
@@ -62,7 +64,8 @@ impl AppliedStep {
     fn new(step: Step, commit: Option<Digest>) -> Self {
         let Step { transition, mut state } = step;
         // The entry is the last one here; the state after the last step may not contain it any more.
-        Self { transition, entry: commit.and_then(|_| state.history.pop()), commit }
+        let entry = commit.and_then(|_| state.history.pop());
+        Self { transition, entry, commit, shares_commit: false }
     }
 }
 
@@ -235,29 +238,34 @@ impl Writer<'_> {
         let mut transaction = store.begin()?;
         // Read after the transaction has read HEAD, because the decision is about that commit.
         let head = transaction.head().clone();
-        let mut planned = Vec::new();
-        let mut records = Vec::new();
         for one in wanted.iter_mut() {
             self.renew(one, Some(&head), steps_of)?;
-            let due = one.seen.as_ref().filter(|(_, to)| !to.steps.is_empty());
-            let commits = due.map(|(judged, to)| self.commits_for(store, judged, &to.steps)).transpose()?;
-            let (commits, record) = commits.unwrap_or_default();
-            planned.extend(commits);
-            records.push(record);
         }
+        let due = wanted.iter().filter_map(|one| one.seen.as_ref()).filter(|(_, to)| !to.steps.is_empty());
+        let tasks = due.map(|(judged, to)| self.task_commit(store, judged, &to.steps));
+        let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
+        let is_one = self.workspace.batches();
+        let planned = self.planned(store, &mut tasks, is_one)?;
+        let number_of_steps: usize = tasks.iter().map(|task| task.steps.len()).sum();
+        let mut records: VecDeque<RecordFiles> = tasks.into_iter().map(|task| task.record).collect();
         let committed = transaction.commit(&planned)?;
         let head = transaction.head().clone();
         drop(transaction);
         let mut ids = committed.commits.iter().copied();
+        let mut next = || if is_one { ids.clone().next() } else { ids.next() };
+        let has_several = is_one && number_of_steps > 1;
         let mut outcomes = Vec::new();
-        for (one, record) in wanted.iter_mut().zip(records) {
+        for one in wanted.iter_mut() {
             let Some((judged, Settled { steps, decision })) = one.seen.take() else { continue };
-            let Some(record) = record else {
+            let Some(record) = (if steps.is_empty() { None } else { records.pop_front() }) else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(judged)));
                 continue;
             };
             let mut notes = left_staged(&committed.left_staged, &judged.task.directory);
-            let made: Vec<_> = steps.into_iter().map(|step| AppliedStep::new(step, ids.next())).collect();
+            let made = steps
+                .into_iter()
+                .map(|step| AppliedStep { shares_commit: has_several, ..AppliedStep::new(step, next()) });
+            let made: Vec<_> = made.collect();
             let commit = made.last().and_then(|step| step.commit);
             let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);
             notes.extend(committed.unfinished.iter().map(|problem| unfinished_note(problem)));
@@ -268,45 +276,6 @@ impl Writer<'_> {
             outcomes.push(TaskOutcome::Applied(Box::new(applied)));
         }
         Ok(outcomes)
-    }
-
-    /// A commit for each step, and the record after the last step.
-    fn commits_for(
-        &self,
-        store: &Store,
-        judged: &Sight,
-        steps: &[Step],
-    ) -> Result<(Vec<PlannedCommit>, Option<RecordFiles>), Error> {
-        let workflow = judged.workflow();
-        let state_path = judged.task.state_path();
-        let transcript_path = judged.task.transcript_path();
-        self.refuse_link(judged)?;
-        refuse_unread(judged)?;
-        self.refuse_data(workflow, steps)?;
-        refuse_sparse(store, judged)?;
-        refuse_ignored(store, judged, &transcript_path)?;
-        let mut records = self.record_files(judged, steps)?;
-        let mut commits = Vec::new();
-        for (index, (step, record)) in steps.iter().zip(&records).enumerate() {
-            let (mut writes, removes) =
-                if index == 0 { evidence(store, judged)? } else { (Vec::new(), Vec::new()) };
-            let before = judged.observed.state.as_ref().map(|file| file.bytes.as_slice());
-            writes.push(Write::own(state_path.clone(), record.state.clone(), before));
-            let before = judged.observed.log.whole();
-            writes.push(Write::own(transcript_path.clone(), record.log.clone(), before));
-            let signed_off =
-                self.workspace.setting.config.git.sign_off.then(|| store.identity_line()).transpose()?;
-            let message = Message {
-                task: &judged.task.id,
-                transition: &step.transition,
-                workflow: &workflow.name,
-                workflow_digest: workflow.digest,
-                subject: &self.workspace.setting.config.git.subject,
-                sign_off: signed_off.as_deref(),
-            };
-            commits.push(PlannedCommit { message: message.text(), writes, removes });
-        }
-        Ok((commits, records.pop()))
     }
 
     fn apply_without_git(
@@ -361,94 +330,6 @@ impl Wanted {
         }
         let steps = steps.into_iter().map(|step| AppliedStep::new(step, None)).collect();
         Some(TaskOutcome::Applied(Box::new(Applied { judged, steps, notes: Vec::new() })))
-    }
-}
-
-/// Every declared file of the task as evaluated, and the deletion of those that no longer exist.
-fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
-    let head = store.source_at(judged.head_commit());
-    let mut writes = Vec::new();
-    for file in judged.observed.files.iter().filter(|file| file.commit) {
-        if !head.holds(&file.path, file.digest, file.executable)? {
-            let blob = store.clean(&file.path, &file.bytes)?.into_owned();
-            if Digest::of_blob(&blob) != file.digest {
-                // The filter yields other bytes now than when the file was evaluated.
-                return Err(Error::moved());
-            }
-            let executable = head.mode_for(&file.path, file.executable)?;
-            writes.push(Write::evidence(file.path.clone(), blob, executable));
-        }
-    }
-    let mut removes = Vec::new();
-    for path in head.paths_below(&judged.task.directory)? {
-        let Some(below) = path.below(&judged.task.directory) else { continue };
-        let is_there = judged.observed.files.iter().any(|file| file.path == path);
-        if judged.compiled.matcher.matches_committed(below) && !is_there {
-            removes.push(path);
-        }
-    }
-    if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
-        // The file was not deleted: git left it out of the work tree.
-        return Err(left_out(store, &file.path, &judged.task.directory));
-    }
-    Ok((writes, removes))
-}
-
-/// Refuses a task whose state or log is not checked out, because both are written in place.
-fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
-    let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
-    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.log.is_there())];
-    match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
-        Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
-        None => Ok(()),
-    }
-}
-
-fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
-    let message = format!("{path} is not checked out, so the transition cannot commit it");
-    let hint = if store.is_sparse() {
-        format!("git sparse-checkout add {directory}")
-    } else {
-        format!("git update-index --no-skip-worktree {path}, then git restore {path}")
-    };
-    Error::new(Code::EvidenceSparse, message).with_hint(hint)
-}
-
-/// Refuses an unreadable file: it cannot be evidence, and must not be committed as deleted either.
-fn refuse_unread(judged: &Sight) -> Result<(), Error> {
-    let refuse = |code, path: &RepoPath| {
-        let message = format!("cannot read {path}, so the transition cannot commit it as evidence");
-        let hint = command(&["orch", "check", judged.task.id.as_str()]);
-        Err(Error::new(code, message).with_hint(hint))
-    };
-    if let Some(path) = judged.observed.nested.first() {
-        let message = format!("{path} is a separate repository, so the transition cannot commit its files");
-        let hint = "move it out of the task, or remove its .git".to_owned();
-        return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
-    }
-    if let Some(path) = judged.observed.unread.first() {
-        return refuse(Code::EvidenceUnreadable, path);
-    }
-    if let Some(problem) = judged.observed.state.as_ref().and_then(|state| state.problems.first()) {
-        // The state is written in place, and only a regular file can be replaced.
-        let message = format!("{}: {}", judged.task.state_path(), problem.message);
-        let hint = "remove it, and run the command again; orch writes it from the log".to_owned();
-        return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
-    }
-    if judged.observed.log == ObservedLog::Unreadable {
-        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
-    }
-    Ok(())
-}
-
-/// Refuses a transition whose evidence git ignores. It is never added by force.
-fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
-    match ignored(store, judged, log)?.first() {
-        None => Ok(()),
-        Some(path) => {
-            let message = format!("git ignores {path}, so the transition cannot commit it as evidence");
-            Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
-        }
     }
 }
 

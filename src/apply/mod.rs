@@ -4,6 +4,7 @@
 //! from files that are read once.
 
 mod advance;
+mod commit_plan;
 mod conflicted;
 mod create;
 mod merge_driver;

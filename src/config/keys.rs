@@ -42,6 +42,7 @@ pub(super) const GIT: Section = Section {
     title: "`[git]`",
     keys: &[
         ("commit", "commit = \"each\""),
+        ("batch_seconds", "batch_seconds = 60"),
         ("protected", "protected = [\"main\", \"release/*\"]"),
         ("task_branch", "task_branch = \"task/{task}\""),
         ("subject", "subject = \"orch({task}): {from} -> {to}\""),

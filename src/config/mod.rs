@@ -72,8 +72,11 @@ pub struct Acknowledged {
 /// The table `[git]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Git {
-    /// Whether transitions are committed.
+    /// Whether transitions are committed, and how many in one commit.
     pub commit: Commit,
+    /// With `commit = "batch"`, how long no further transition must become due before the watch commits, in
+    /// seconds.
+    pub batch_seconds: u64,
     /// Globs of branch names on which orch never commits.
     pub protected: Patterns,
     /// The pattern of branch names that name the task of their commits.
@@ -91,6 +94,8 @@ words! {
     pub enum Commit {
         /// `"each"`: one commit per transition.
         Each = "each",
+        /// `"batch"`: one commit for all transitions that are due together.
+        Batch = "batch",
         /// `"off"`: transitions are written to the work directory only.
         Off = "off",
     }
@@ -203,6 +208,7 @@ impl Default for Git {
     fn default() -> Self {
         Self {
             commit: Commit::Each,
+            batch_seconds: 0,
             protected: Patterns::default(),
             task_branch: TaskBranch::default(),
             subject: CommitSubject::default(),

@@ -149,6 +149,7 @@ fn git(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Git {
                 choice(text, Commit::named, &Commit::ALL.map(Commit::as_str))
             })
             .unwrap_or(default.commit),
+        batch_seconds: reader.integer_at(&mut table, "batch_seconds", 0..=86_400, default.batch_seconds),
         protected: patterns(reader, &mut table, "protected"),
         task_branch: reader
             .parsed_at(&mut table, "task_branch", TaskBranch::new)
@@ -366,7 +367,7 @@ mod tests {
             ),
             (
                 "[git]\ncommit = 'on'",
-                "2:10: config-value: \"on\" is unknown; the choices are \"each\" and \"off\"",
+                "2:10: config-value: \"on\" is unknown; the choices are \"each\", \"batch\" and \"off\"",
             ),
             (
                 "[git]\nprotected = ['a', '[']",

@@ -12,7 +12,7 @@ words! {
         Restored = "restored",
         /// The rules of merging joined the records of two branches.
         Merged = "merged",
-        /// Several steps in one commit, each replayed on its own: a squash.
+        /// Several steps in one commit, each replayed on its own: a batch or a squash.
         Folded = "folded",
         /// It rests on someone's word, within what the workflow allows: a confirmation, the result of an
         /// action, an answer, or an order that a rule responds to.

@@ -18,9 +18,13 @@ const RETRY_SIGNING: Duration = Duration::from_secs(30);
 /// How long to wait for events if there is nothing else to do.
 const IDLE: Duration = Duration::from_secs(3600);
 
+/// The longest wait for quiet, as a multiple of the quiet period.
+const MOST_PERIODS: u32 = 10;
+
 /// A watch that runs until it is stopped.
 pub struct WatchLoop {
     watching: Watching,
+    batch: BatchTimer,
     watcher: Watcher,
     polls: bool,
     orders: Receiver<OrderRequest>,
@@ -60,7 +64,7 @@ impl WatchLoop {
         let watching = Watching::new(workspace, caller, dry_run);
         let (send, orders) = channel();
         let handle = WatchHandle { orders: send, watcher: watcher.stop_handle() };
-        Ok(Self { watching, watcher, polls, orders, handle })
+        Ok(Self { watching, batch: BatchTimer::default(), watcher, polls, orders, handle })
     }
 
     /// A handle for other threads.
@@ -81,12 +85,18 @@ impl WatchLoop {
                 (true, true) => RETRY_SIGNING,
                 (false, _) => IDLE,
             };
+            let quiet = Duration::from_secs(self.watching.workspace().quiet_seconds());
+            let left = self.batch.left(self.watching.waits(), quiet, Instant::now());
+            let timeout = left.map_or(timeout, |left| left.min(timeout));
             let Some(signals) = self.watcher.next(timeout) else { return Ok(()) };
             let mut events = events_of(signals);
             events.extend(self.orders.try_iter().map(|request| WatchEvent::Order(Box::new(request))));
             let mut reloaded = self.take(events, hear)?;
             if self.watching.is_held() {
                 reloaded |= self.take(vec![WatchEvent::Retry], hear)?;
+            }
+            if self.batch.left(self.watching.waits(), quiet, Instant::now()) == Some(Duration::ZERO) {
+                reloaded |= self.take(vec![WatchEvent::Quiet], hear)?;
             }
             if reloaded {
                 let workspace = self.watching.workspace();
@@ -109,6 +119,28 @@ impl WatchLoop {
             hear(self.watching.workspace(), effect)?;
         }
         Ok(reloaded)
+    }
+}
+
+/// Measures how long no transition has joined those that wait to be committed together.
+#[derive(Debug, Default)]
+struct BatchTimer {
+    /// What [`Watching::waits`] was, when the wait began, and when that last changed.
+    since: Option<(u64, Instant, Instant)>,
+}
+
+impl BatchTimer {
+    /// How much of the quiet period is left; `None` if nothing waits. A steady stream of transitions prolongs
+    /// the wait up to ten periods.
+    fn left(&mut self, waits: Option<u64>, quiet: Duration, now: Instant) -> Option<Duration> {
+        self.since = match (waits, self.since) {
+            (None, _) => None,
+            (Some(waits), Some((known, began, changed))) if waits == known => Some((known, began, changed)),
+            (Some(waits), since) => Some((waits, since.map_or(now, |(_, began, _)| began), now)),
+        };
+        let (_, began, changed) = self.since?;
+        let end = (changed + quiet).min(began + quiet * MOST_PERIODS);
+        Some(end.saturating_duration_since(now))
     }
 }
 
@@ -185,4 +217,27 @@ fn events_of(signals: Vec<WatchSignal>) -> Vec<WatchEvent> {
         events.push(WatchEvent::Changed(changed));
     }
     events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_waits_for_a_quiet_period_and_not_for_ever() {
+        let (mut timer, start) = (BatchTimer::default(), Instant::now());
+        let seconds = Duration::from_secs;
+        let mut left = |waits, after| timer.left(waits, seconds(60), start + seconds(after));
+        assert_eq!(left(None, 0), None);
+        assert_eq!(left(Some(1), 10), Some(seconds(60)));
+        assert_eq!(left(Some(1), 40), Some(seconds(30)), "nothing new");
+        assert_eq!(left(Some(2), 50), Some(seconds(60)), "another one joins");
+        assert_eq!(left(Some(2), 110), Some(seconds(0)));
+        assert_eq!(left(None, 110), None);
+        for joined in 0..10 {
+            assert_ne!(left(Some(3 + joined), 200 + 59 * joined), Some(seconds(0)));
+        }
+        assert_eq!(left(Some(13), 200 + 599), Some(seconds(1)), "ten periods after the first");
+        assert_eq!(left(Some(14), 200 + 600), Some(seconds(0)));
+    }
 }

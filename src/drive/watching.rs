@@ -24,6 +24,8 @@ pub enum WatchEvent {
     Rescan(&'static str),
     /// Try held-back transitions again.
     Retry,
+    /// No further transition became due for a while: apply those that wait for that.
+    Quiet,
     /// A caller orders a transition.
     Order(Box<OrderRequest>),
     /// The watch has a problem, described by the text.
@@ -43,6 +45,7 @@ impl WatchEvent {
             Self::Head => tracing::debug_span!("head"),
             Self::Rescan(why) => tracing::debug_span!("rescan", why),
             Self::Retry => tracing::debug_span!("retry"),
+            Self::Quiet => tracing::info_span!("quiet"),
             Self::Order(request) => tracing::info_span!("order", task = %request.task.id),
             Self::Trouble(_) => tracing::debug_span!("trouble"),
         }
@@ -109,6 +112,10 @@ pub struct Watching {
     head: Option<Digest>,
     /// Tasks whose transitions are held back.
     held: BTreeMap<RepoPath, TaskRef>,
+    /// Tasks whose transitions wait to be committed with others.
+    waiting: BTreeMap<RepoPath, TaskRef>,
+    /// How often a task has begun to wait, or has changed while it waited.
+    waits: u64,
     /// Whether each retry may ask a person for a passphrase or a touch.
     asks: bool,
     /// The last reported reason for holding back.
@@ -129,6 +136,8 @@ impl Watching {
             known: BTreeMap::new(),
             head: None,
             held: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            waits: 0,
             asks: false,
             told: None,
             troubles: BTreeSet::new(),
@@ -139,6 +148,13 @@ impl Watching {
     #[must_use]
     pub fn is_held(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// While transitions wait to be committed with others, a number that changes whenever another one joins
+    /// them.
+    #[must_use]
+    pub fn waits(&self) -> Option<u64> {
+        (!self.waiting.is_empty()).then_some(self.waits)
     }
 
     /// Whether a retry may ask a person for something, so that it should be rare.
@@ -193,7 +209,11 @@ impl Watching {
             WatchEvent::Order(request) => self.ordered(*request, &mut effects),
             WatchEvent::Retry => {
                 let held = std::mem::take(&mut self.held);
-                self.look(held.into_values().collect(), head, &mut effects);
+                self.look_now(held, head, &mut effects);
+            }
+            WatchEvent::Quiet => {
+                let waiting = std::mem::take(&mut self.waiting);
+                self.look_now(waiting, head, &mut effects);
             }
         }
         self.tell_troubles_once(&mut effects, is_whole);
@@ -334,12 +354,53 @@ impl Watching {
         for task in gone {
             self.known.remove(&task.directory);
             self.held.remove(&task.directory);
+            self.waiting.remove(&task.directory);
             effects.push(WatchEffect::Gone(task.id));
         }
     }
 
-    /// Looks at each task, and applies what is due in one batch.
+    /// Looks at each task, and applies what is due in one batch, now or when no more becomes due.
     fn look(&mut self, tasks: Vec<TaskRef>, head: &Option<Head>, effects: &mut Vec<WatchEffect>) {
+        let due = self.due(tasks, head, effects);
+        if self.begun && self.workspace.quiet_seconds() > 0 {
+            self.wait(due, effects);
+        } else {
+            self.settle(due, effects);
+        }
+    }
+
+    /// Looks at each task, and applies what is due in one batch now.
+    fn look_now(
+        &mut self,
+        tasks: BTreeMap<RepoPath, TaskRef>,
+        head: &Option<Head>,
+        effects: &mut Vec<WatchEffect>,
+    ) {
+        let due = self.due(tasks.into_values().collect(), head, effects);
+        self.settle(due, effects);
+    }
+
+    /// Keeps tasks for the next batch, and reports their current state.
+    fn wait(&mut self, due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
+        for Wanted { task, seen } in due {
+            let Some((judged, _)) = seen else { continue };
+            let known = self.known.get(&task.directory);
+            let is_same = known.is_some_and(|known| known.print == fingerprint(&judged));
+            if !is_same || !self.waiting.contains_key(&task.directory) {
+                self.waits += 1;
+            }
+            self.tell(TaskOutcome::Nothing(Box::new(judged)), effects);
+            self.waiting.insert(task.directory.clone(), task);
+        }
+    }
+
+    /// Looks at each task. Reports those with nothing due, and returns the others.
+    fn due(
+        &mut self,
+        tasks: Vec<TaskRef>,
+        head: &Option<Head>,
+        effects: &mut Vec<WatchEffect>,
+    ) -> Vec<Wanted> {
         let mut due = Vec::new();
         // One walk over the history for all tasks.
         self.workspace.find_commits(&tasks);
@@ -352,7 +413,7 @@ impl Watching {
                 Err(error) => effects.push(trouble(&error)),
             }
         }
-        self.settle(due, effects);
+        due
     }
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
@@ -410,6 +471,7 @@ impl Watching {
             TaskOutcome::Nothing(judged) => judged,
         };
         self.held.remove(&judged.task.directory);
+        self.waiting.remove(&judged.task.directory);
         if self.held.is_empty() {
             self.told = None;
         }

@@ -43,16 +43,17 @@ impl ToldStep {
         told
     }
 
-    /// Why the trailers are not those of any of these events of a task; `None` if they are those of one.
+    /// Why the trailers are not those of any of these events of a task, compared with the event that they fit
+    /// best; `None` if they are those of one.
     pub(super) fn contradicts(&self, task: &TaskId, events: &[LogEvent]) -> Option<String> {
-        let mut first = None;
+        let mut whys = Vec::new();
         for event in events {
-            match self.differs(task, event) {
-                None => return None,
-                why => first = first.or(why),
-            }
+            let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
+            let agreed = recorded.iter().filter(|(token, value)| self.tells(token, value)).count();
+            whys.push((agreed, self.differs(task, event)?));
         }
-        Some(first.unwrap_or_else(|| self.tells_of_nothing()))
+        let nearest = whys.into_iter().max_by_key(|(agreed, _)| *agreed);
+        Some(nearest.map_or_else(|| self.tells_of_nothing(), |(_, why)| why))
     }
 
     /// The reason if the commit adds no event of the task.
@@ -64,6 +65,11 @@ impl ToldStep {
     fn values<'t>(&'t self, token: &'static str) -> impl Iterator<Item = &'t str> {
         let own = self.rest.iter().filter(move |(told, _)| told.eq_ignore_ascii_case(token));
         own.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether a trailer has this token and value.
+    fn tells(&self, token: &str, value: &str) -> bool {
+        self.rest.iter().any(|(told, text)| told.eq_ignore_ascii_case(token) && text == value)
     }
 
     /// The files that a step rests on and that no trailer names one by one.
@@ -90,9 +96,8 @@ impl ToldStep {
             return Some(format!("the trailer {TASK} is missing; the record says {:?}", task.as_str()));
         }
         let recorded = StepTrailers::recorded(task, &event.entry, &event.workflow).list();
-        let is_told = |token, value: &str| self.values(token).any(|text| text == value);
         let mut wanted = recorded.iter().filter(|(token, _)| *token != TASK);
-        if let Some((token, value)) = wanted.find(|(token, value)| !is_told(token, value)) {
+        if let Some((token, value)) = wanted.find(|(token, value)| !self.tells(token, value)) {
             return Some(match self.values(token).next() {
                 Some(told) => {
                     format!("the trailer {token} says {told:?}, but the record says {value:?}")

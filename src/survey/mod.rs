@@ -192,7 +192,18 @@ impl Workspace {
     /// Whether transitions are committed to git.
     #[must_use]
     pub fn commits(&self) -> bool {
-        self.store.is_some() && self.setting.config.git.commit == CommitMode::Each
+        self.store.is_some() && self.setting.config.git.commit != CommitMode::Off
+    }
+
+    /// How long no further transition must become due before the watch commits, in seconds.
+    pub(crate) fn quiet_seconds(&self) -> u64 {
+        let git = &self.setting.config.git;
+        if self.batches() && self.commits() { git.batch_seconds } else { 0 }
+    }
+
+    /// Whether transitions that are due together become a single commit.
+    pub(crate) fn batches(&self) -> bool {
+        self.setting.config.git.commit == CommitMode::Batch
     }
 }
 

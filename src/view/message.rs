@@ -29,43 +29,42 @@ impl Message<'_> {
     /// The complete message: subject, reason, trailers, with a final newline.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut out = self.first_line();
-        out.push('\n');
-        let body = body(&self.transition.reason);
-        if !body.is_empty() {
-            out.push('\n');
-            out.push_str(&body);
-        }
-        out.push('\n');
-        for (token, value) in self.trailers() {
+        Self::text_of_all(&[*self])
+    }
+
+    /// The message of a commit with all these steps, those of one task in a row. The trailers of each step
+    /// begin with `Orch-Task`. With several steps, the body lists each with its reason.
+    #[must_use]
+    pub fn text_of_all(steps: &[Self]) -> String {
+        let body: String = match steps {
+            [only] => body(&only.transition.reason),
+            several => several.iter().map(Self::item).collect(),
+        };
+        let gap = if body.is_empty() { "" } else { "\n" };
+        let mut out = format!("{}\n{gap}{body}\n", first_line(steps));
+        let signature = steps.last().and_then(|step| step.sign_off);
+        let trailers = steps.iter().flat_map(Self::trailers);
+        for (token, value) in trailers.chain(signature.map(|name| ("Signed-off-by", one_line(name)))) {
             out.push_str(&format!("{token}: {value}\n"));
         }
         out
     }
 
-    /// The subject alone, on one line whatever the template and the names contain.
-    #[must_use]
-    pub fn first_line(&self) -> String {
-        let transition = self.transition;
-        let to = within(transition);
-        let value = |placeholder| match placeholder {
-            Placeholder::Task => self.task.as_str(),
-            Placeholder::From => transition.from.as_ref().map_or("new", |phase| phase.as_str()),
-            Placeholder::To => to.as_str(),
-            Placeholder::Kind => transition.kind.as_str(),
-            Placeholder::Rule => transition.rule.as_ref().map_or("", |rule| rule.as_str()),
-        };
-        let out = self.subject.render(value);
-        let subject = one_line(&out);
-        // With an empty subject the body would become the subject; a leading `#` would be a comment.
-        match subject.chars().next() {
-            None => format!("orch({})", self.task),
-            Some('#') => format!("orch {subject}"),
-            Some(_) => subject,
-        }
+    /// The step as an item of a list.
+    fn item(&self) -> String {
+        let Transition { from, reason, .. } = self.transition;
+        let from = from.as_ref().map_or("new", |phase| phase.as_str());
+        let text = format!("{}: {from} -> {}: {reason}", self.task, within(self.transition));
+        let lines = wrap(text.trim_end_matches([':', ' ']), WIDTH - 2);
+        // No line of an item begins like a trailer, a divider or a comment.
+        lines
+            .iter()
+            .zip(std::iter::once("- ").chain(std::iter::repeat("  ")))
+            .map(|(line, start)| format!("{start}{line}\n"))
+            .collect()
     }
 
-    /// The trailers in order: token and value, each value on one line.
+    /// The trailers of the step in order: token and value, each value on one line.
     #[must_use]
     pub fn trailers(&self) -> Vec<(&'static str, String)> {
         let transition = self.transition;
@@ -91,10 +90,55 @@ impl Message<'_> {
             }
         }
         trailers.extend(order);
-        trailers.extend(self.sign_off.map(|name| ("Signed-off-by", one_line(name))));
         trailers
     }
 }
+
+/// The first line of a message, on one line whatever the template and the names contain. With several steps,
+/// a placeholder stands for the values of all: of a task, the phase that it left first and the one that it
+/// entered last.
+fn first_line(steps: &[Message<'_>]) -> String {
+    let spans = || steps.chunk_by(|one, next| one.task == next.task);
+    let firsts = || spans().filter_map(|span| span.first());
+    let from = |step: &Message<'_>| {
+        step.transition.from.as_ref().map_or_else(|| "new".to_owned(), ToString::to_string)
+    };
+    let task = joined(firsts().map(|step| step.task.to_string()), "tasks");
+    let from = joined(firsts().map(from), "phases");
+    let to = joined(spans().filter_map(|span| span.last()).map(|step| within(step.transition)), "phases");
+    let kind = joined(steps.iter().map(|step| step.transition.kind.as_str().to_owned()), "kinds");
+    let rules = steps.iter().filter_map(|step| step.transition.rule.as_ref());
+    let rule = joined(rules.map(ToString::to_string), "rules");
+    let value = |placeholder| match placeholder {
+        Placeholder::Task => task.as_str(),
+        Placeholder::From => &from,
+        Placeholder::To => &to,
+        Placeholder::Kind => &kind,
+        Placeholder::Rule => &rule,
+    };
+    let rendered = steps.first().map(|step| step.subject.render(value)).unwrap_or_default();
+    let subject = one_line(&rendered);
+    // With an empty subject the body would become the subject; a leading `#` would be a comment.
+    match subject.chars().next() {
+        None => format!("orch({task})"),
+        Some('#') => format!("orch {subject}"),
+        Some(_) => subject,
+    }
+}
+
+/// Different values as one text, or only their number if there are many.
+fn joined(values: impl Iterator<Item = String>, noun: &str) -> String {
+    let mut known: Vec<String> = Vec::new();
+    for value in values {
+        if !known.contains(&value) {
+            known.push(value);
+        }
+    }
+    if known.len() > MOST_NAMES { format!("{} {noun}", known.len()) } else { known.join(", ") }
+}
+
+/// How many values a subject lists.
+const MOST_NAMES: usize = 3;
 
 const OVERRIDE: &str = "Orch-Override";
 
@@ -269,6 +313,54 @@ Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
 
 "#]]
         );
+    }
+
+    #[test]
+    fn a_message_of_several_steps_lists_each_with_its_trailers() {
+        let workflow = samples::workflow();
+        let (create, advance) = (samples::create(), samples::advance());
+        let template = CommitSubject::default();
+        let tasks = ["a-1", "a-1", "b", "c", "d"].map(|id| TaskId::new(id).expect("valid"));
+        let transitions = [&create, &advance, &create, &create, &create];
+        let messages = tasks.iter().zip(transitions).map(|(task, transition)| Message {
+            task,
+            transition,
+            workflow: &workflow.name,
+            workflow_digest: workflow.digest,
+            subject: &template,
+            sign_off: Some("Ann <a@x>"),
+        });
+        let messages: Vec<Message<'_>> = messages.collect();
+        assert_data_eq!(
+            Message::text_of_all(&messages[..3]),
+            str![[r#"
+orch(a-1, b): new -> plan_review, planning
+
+- a-1: new -> planning: the task is new
+- a-1: planning -> plan_review: the plan is final and holds no blocking
+  question
+- b: new -> planning: the task is new
+
+Orch-Task: a-1
+Orch-To: planning
+Orch-Kind: create
+Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
+Orch-Task: a-1
+Orch-From: planning
+Orch-To: plan_review
+Orch-Rule: plan-final
+Orch-Kind: advance
+Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
+Orch-Evidence: planning/plan.json@d68ba18a52c364f111335b4357c5a4ba8ac0c110
+Orch-Task: b
+Orch-To: planning
+Orch-Kind: create
+Orch-Workflow: global-state-machine@80adca4ac20953863d4e599f3963999a218b9a37
+Signed-off-by: Ann <a@x>
+
+"#]]
+        );
+        assert!(Message::text_of_all(&messages).starts_with("orch(4 tasks): new -> plan_review, planning\n"));
     }
 
     #[test]

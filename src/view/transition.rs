@@ -23,6 +23,8 @@ pub struct AppliedView<'a> {
     pub entry: Option<&'a HistoryEntry>,
     /// The commit that contains it; `None` if nothing was committed.
     pub commit: Option<&'a str>,
+    /// Whether that commit contains other steps, too.
+    pub shares_commit: bool,
 }
 
 /// The envelope of transitions.
@@ -48,7 +50,7 @@ pub struct TransitionLine {
     pub step: StepView,
     /// The direction from the phase that was left to the phase that was entered, in document order.
     pub direction: Direction,
-    /// The command that undoes the step, for a send-back that was committed.
+    /// The command that undoes the step, for a send-back that has a commit of its own.
     pub undo: Option<Vec<String>>,
 }
 
@@ -80,7 +82,7 @@ impl TransitionLine {
             step: StepView::of(task.as_str(), directory, transition, entry, commit),
             direction,
             undo: commit
-                .filter(|_| goes_back)
+                .filter(|_| goes_back && !applied.shares_commit)
                 .map(|commit| ["git", "revert", commit].map(str::to_owned).to_vec()),
         }
     }
@@ -134,6 +136,7 @@ mod tests {
                 transition,
                 entry: None,
                 commit,
+                shares_commit: false,
             };
             TransitionLine::of(&applied).text(Paint::PLAIN, width)
         };

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod batch;
 mod cli;
 mod code;
 mod core;

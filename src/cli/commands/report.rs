@@ -184,6 +184,7 @@ pub(super) fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
             transition: &step.transition,
             entry: step.entry.as_ref(),
             commit: commit.as_deref(),
+            shares_commit: step.shares_commit,
         })
     });
     lines.collect()

@@ -75,7 +75,8 @@ fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
     let (task, workflow) = (&end.judged.task, end.judged.workflow());
     let (id, directory) = (&task.id, &task.directory);
     let line = |transition| {
-        let view = AppliedView { task: id, directory, workflow, transition, entry: None, commit: None };
+        let (entry, commit, shares_commit) = (None, None, false);
+        let view = AppliedView { task: id, directory, workflow, transition, entry, commit, shares_commit };
         TransitionLine::of(&view)
     };
     end.foreseen.iter().map(line).collect()

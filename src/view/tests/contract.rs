@@ -36,6 +36,7 @@ fn every_output_has_the_shape_of_its_schema() {
             transition,
             entry: None,
             commit,
+            shares_commit: false,
         })
         .collect();
     conforms(&Transitions::new(

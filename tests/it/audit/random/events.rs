@@ -23,8 +23,9 @@ pub fn happen(past: &mut Past) {
     match past.chance.below(100) {
         0..12 => edit(past, task),
         12..14 => delete(past, task),
-        14..18 => past.commit_work("a commit by hand"),
-        18..40 => diligence(past, task),
+        14..17 => past.commit_work("a commit by hand"),
+        17..22 => batch(past),
+        22..40 => diligence(past, task),
         40..50 => advance(past, task, true),
         50..58 => order(past, task, true),
         58..64 => {
@@ -80,6 +81,40 @@ fn diligence(past: &mut Past, task: &str) {
     if whole(&past.work, task).is_none() || !is_born(past, task) {
         return begin(past, task, true);
     }
+    work_on(past, task);
+    if past.chance.below(3) == 0 {
+        past.commit_work("work, by hand");
+    }
+    let commit = past.chance.below(8) > 0;
+    advance(past, task, commit);
+}
+
+/// Works on several tasks, and lets `orch` commit all that is due at once.
+fn batch(past: &mut Past) {
+    let mut moved = Vec::new();
+    for task in &TASKS[..2] {
+        let [here, committed] = [&past.work, past.tree()].map(|tree| files_of_record(tree, task));
+        if !is_born(past, task) || here != committed {
+            continue;
+        }
+        for _ in 0..past.chance.below(3) {
+            work_on(past, task);
+        }
+        advance(past, task, false);
+        if files_of_record(&past.work, task) != committed {
+            moved.push(*task);
+        }
+    }
+    if !moved.is_empty() {
+        past.commit_batch(&moved);
+    }
+}
+
+/// Writes what is expected.
+fn work_on(past: &mut Past, task: &str) {
+    if whole(&past.work, task).is_none() {
+        return;
+    }
     let seen = look(&past.work, task);
     for expected in evaluate(&LIFECYCLE, &seen.recorded, &seen.facts).expects {
         let n = past.chance.below(1 << 20);
@@ -90,11 +125,6 @@ fn diligence(past: &mut Past, task: &str) {
         };
         write(&mut past.work, task, &expected.path, made);
     }
-    if past.chance.below(3) == 0 {
-        past.commit_work("work, by hand");
-    }
-    let commit = past.chance.below(8) > 0;
-    advance(past, task, commit);
 }
 
 fn advance(past: &mut Past, task: &str, commit: bool) {

@@ -34,6 +34,8 @@ pub struct Commit {
     pub what: String,
     /// Whether its record is forged.
     pub is_forged: bool,
+    /// Whether `orch` committed the steps of all tasks that were due together.
+    pub is_batch: bool,
     /// Whether it records a task that took over a foreign state which its parent did not hold.
     pub takes_over: bool,
     pub seconds: i64,
@@ -88,7 +90,15 @@ impl Past {
         self.work.clone_from(&tree);
         let (what, seconds) = (what.into(), self.clock);
         let takes_over = parents.first().is_some_and(|parent| takes_over(&self.commits[*parent].tree, &tree));
-        self.commits.push(Commit { parents, tree, what, is_forged: false, takes_over, seconds });
+        self.commits.push(Commit {
+            parents,
+            tree,
+            what,
+            is_forged: false,
+            is_batch: false,
+            takes_over,
+            seconds,
+        });
         self.head = self.commits.len() - 1;
     }
 
@@ -104,6 +114,28 @@ impl Past {
             }
         }
         self.commit(vec![self.head], self.work.clone(), what);
+    }
+
+    /// Commits what the work directory records of these tasks, with their declared files, as `orch` does with
+    /// `commit = "batch"`.
+    pub fn commit_batch(&mut self, tasks: &[&str]) {
+        let (mut tree, work) = (self.tree().clone(), self.work.clone());
+        let is_ours = |path: &str| {
+            let names = ["state.json", "transcript.jsonl"];
+            let mut tasks = tasks.iter();
+            tasks.any(|task| {
+                is_declared(path, task) || names.iter().any(|name| path == format!("tasks/{task}/{name}"))
+            })
+        };
+        tree.retain(|path, _| !is_ours(path));
+        tree.extend(
+            work.iter()
+                .filter(|(path, _)| is_ours(path))
+                .map(|(path, text)| (path.clone(), Arc::clone(text))),
+        );
+        self.commit(vec![self.head], tree, format!("a batch of {}", tasks.join(", ")));
+        self.commits[self.head].is_batch = true;
+        self.work = work;
     }
 
     fn made_on(&self, tree: &Tree, task: &str) -> Option<&Tree> {

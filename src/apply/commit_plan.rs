@@ -1,0 +1,190 @@
+//! The commits that record steps: one for each step, or one for all of them.
+
+use super::Writer;
+use super::record_files::RecordFiles;
+use crate::base::{Code, Digest, RepoPath, command};
+use crate::decide::Step;
+use crate::scan::ObservedLog;
+use crate::store::{PlannedCommit, Store, Write};
+use crate::survey::evidence::{IGNORED_HINT, ignored};
+use crate::survey::{Error, Sight};
+use crate::view::Message;
+use std::mem::take;
+
+/// The steps of one task, and what records them.
+pub(super) struct TaskCommit<'s> {
+    judged: &'s Sight,
+    pub(super) steps: &'s [Step],
+    /// The evidence that HEAD lacks.
+    writes: Vec<Write>,
+    /// The evidence that HEAD has and that no longer exists.
+    removes: Vec<RepoPath>,
+    /// The record after each step but the last.
+    earlier: Vec<RecordFiles>,
+    /// The record after the last step.
+    pub(super) record: RecordFiles,
+}
+
+impl Writer<'_> {
+    /// What records the steps of a task; there must be a step. Returns an error if the task does not permit a
+    /// commit now.
+    pub(super) fn task_commit<'s>(
+        &self,
+        store: &Store,
+        judged: &'s Sight,
+        steps: &'s [Step],
+    ) -> Result<TaskCommit<'s>, Error> {
+        self.refuse_link(judged)?;
+        refuse_unread(judged)?;
+        self.refuse_data(judged.workflow(), steps)?;
+        refuse_sparse(store, judged)?;
+        refuse_ignored(store, judged, &judged.task.transcript_path())?;
+        let mut earlier = self.record_files(judged, steps)?;
+        let Some(record) = earlier.pop() else {
+            return Err(Error::new(Code::StateInvalid, "there is no step to record"));
+        };
+        let (writes, removes) = evidence(store, judged)?;
+        Ok(TaskCommit { judged, steps, writes, removes, earlier, record })
+    }
+
+    /// The commits that record all these steps: a single one if `is_one`, else one for each step, of which the
+    /// first of a task contains its evidence. Returns an error if git has no identity for the sign-off.
+    pub(super) fn planned(
+        &self,
+        store: &Store,
+        tasks: &mut [TaskCommit<'_>],
+        is_one: bool,
+    ) -> Result<Vec<PlannedCommit>, Error> {
+        let git = &self.workspace.setting.config.git;
+        let signed_off = git.sign_off.then(|| store.identity_line()).transpose()?;
+        let (mut messages, mut all) = (Vec::new(), Vec::new());
+        for task in tasks {
+            let (judged, workflow) = (task.judged, task.judged.workflow());
+            let (mut writes, mut removes) = (take(&mut task.writes), take(&mut task.removes));
+            let records = task.earlier.iter().chain([&task.record]);
+            for (index, (step, record)) in task.steps.iter().zip(records).enumerate() {
+                let message = Message {
+                    task: &judged.task.id,
+                    transition: &step.transition,
+                    workflow: &workflow.name,
+                    workflow_digest: workflow.digest,
+                    subject: &git.subject,
+                    sign_off: signed_off.as_deref(),
+                };
+                messages.push(message);
+                if is_one && index + 1 < task.steps.len() {
+                    continue;
+                }
+                // The first commit of the task takes the evidence, and leaves none for the next.
+                let (mut writes, removes) = (take(&mut writes), take(&mut removes));
+                writes.extend(record_writes(judged, record));
+                all.push(PlannedCommit { message: message.text(), writes, removes });
+            }
+        }
+        if !is_one || all.is_empty() {
+            return Ok(all);
+        }
+        let message = Message::text_of_all(&messages);
+        let (writes, removes) = all.into_iter().map(|one| (one.writes, one.removes)).unzip();
+        let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) = (writes, removes);
+        Ok(vec![PlannedCommit { message, writes: writes.concat(), removes: removes.concat() }])
+    }
+}
+
+/// The two files of a record, as they are written.
+fn record_writes(judged: &Sight, record: &RecordFiles) -> [Write; 2] {
+    let (task, observed) = (&judged.task, &judged.observed);
+    let state = observed.state.as_ref().map(|file| file.bytes.as_slice());
+    [
+        Write::own(task.state_path(), record.state.clone(), state),
+        Write::own(task.transcript_path(), record.log.clone(), observed.log.whole()),
+    ]
+}
+
+/// Every declared file of the task as evaluated, and the deletion of those that no longer exist.
+fn evidence(store: &Store, judged: &Sight) -> Result<(Vec<Write>, Vec<RepoPath>), Error> {
+    let head = store.source_at(judged.head_commit());
+    let mut writes = Vec::new();
+    for file in judged.observed.files.iter().filter(|file| file.commit) {
+        if !head.holds(&file.path, file.digest, file.executable)? {
+            let blob = store.clean(&file.path, &file.bytes)?.into_owned();
+            if Digest::of_blob(&blob) != file.digest {
+                // The filter yields other bytes now than when the file was evaluated.
+                return Err(Error::moved());
+            }
+            let executable = head.mode_for(&file.path, file.executable)?;
+            writes.push(Write::evidence(file.path.clone(), blob, executable));
+        }
+    }
+    let mut removes = Vec::new();
+    for path in head.paths_below(&judged.task.directory)? {
+        let Some(below) = path.below(&judged.task.directory) else { continue };
+        let is_there = judged.observed.files.iter().any(|file| file.path == path);
+        if judged.compiled.matcher.matches_committed(below) && !is_there {
+            removes.push(path);
+        }
+    }
+    if let Some(file) = if removes.is_empty() { None } else { store.left_out(&removes)?.into_iter().next() } {
+        // The file was not deleted: git left it out of the work tree.
+        return Err(left_out(store, &file.path, &judged.task.directory));
+    }
+    Ok((writes, removes))
+}
+
+/// Refuses a task whose state or log is not checked out, because both are written in place.
+fn refuse_sparse(store: &Store, judged: &Sight) -> Result<(), Error> {
+    let (state, transcript) = (judged.task.state_path(), judged.task.transcript_path());
+    let known = [(state, judged.observed.state.is_some()), (transcript, judged.observed.log.is_there())];
+    match known.iter().find(|(path, known)| *known && path.under(store.root()).symlink_metadata().is_err()) {
+        Some((path, _)) => Err(left_out(store, path, &judged.task.directory)),
+        None => Ok(()),
+    }
+}
+
+fn left_out(store: &Store, path: &RepoPath, directory: &RepoPath) -> Error {
+    let message = format!("{path} is not checked out, so the transition cannot commit it");
+    let hint = if store.is_sparse() {
+        format!("git sparse-checkout add {directory}")
+    } else {
+        format!("git update-index --no-skip-worktree {path}, then git restore {path}")
+    };
+    Error::new(Code::EvidenceSparse, message).with_hint(hint)
+}
+
+/// Refuses an unreadable file: it cannot be evidence, and must not be committed as deleted either.
+fn refuse_unread(judged: &Sight) -> Result<(), Error> {
+    let refuse = |code, path: &RepoPath| {
+        let message = format!("cannot read {path}, so the transition cannot commit it as evidence");
+        let hint = command(&["orch", "check", judged.task.id.as_str()]);
+        Err(Error::new(code, message).with_hint(hint))
+    };
+    if let Some(path) = judged.observed.nested.first() {
+        let message = format!("{path} is a separate repository, so the transition cannot commit its files");
+        let hint = "move it out of the task, or remove its .git".to_owned();
+        return Err(Error::new(Code::RepositoryInsideTask, message).with_hint(hint));
+    }
+    if let Some(path) = judged.observed.unread.first() {
+        return refuse(Code::EvidenceUnreadable, path);
+    }
+    if let Some(problem) = judged.observed.state.as_ref().and_then(|state| state.problems.first()) {
+        // The state is written in place, and only a regular file can be replaced.
+        let message = format!("{}: {}", judged.task.state_path(), problem.message);
+        let hint = "remove it, and run the command again; orch writes it from the log".to_owned();
+        return Err(Error::new(Code::StateUnusable, message).with_hint(hint));
+    }
+    if judged.observed.log == ObservedLog::Unreadable {
+        return refuse(Code::TranscriptUnreadable, &judged.task.transcript_path());
+    }
+    Ok(())
+}
+
+/// Refuses a transition whose evidence git ignores. It is never added by force.
+fn refuse_ignored(store: &Store, judged: &Sight, log: &RepoPath) -> Result<(), Error> {
+    match ignored(store, judged, log)?.first() {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!("git ignores {path}, so the transition cannot commit it as evidence");
+            Err(Error::new(Code::EvidenceIgnored, message).with_hint(IGNORED_HINT.to_owned()))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `commit = "batch"`: one commit for everything that is due together, as provable as one commit each.
+
+use crate::harness::World;
+use crate::looks::{caller, open, world};
+use orch::base::RepoPath;
+use orch::drive::{WatchEffect, WatchEvent, Watching};
+use serde_json::Value;
+
+const SETTINGS: &str = "[[root]]\npath = \"tasks/**\"\n[git]\ncommit = \"batch\"\n";
+
+/// A world with the tasks `a` and `b`, in which several steps of both are due.
+fn due() -> World {
+    let world = World::ready();
+    world.write("orch.toml", SETTINGS);
+    world.commit("Batch");
+    for task in ["a", "b"] {
+        world.orch(&["new", task]).succeeds();
+        world.plan(task, 1);
+        world.plan_review(task, task == "a", 1);
+        world.patch(task, 1);
+    }
+    world
+}
+
+fn commits(world: &World) -> usize {
+    world.git(&["rev-list", "--count", "HEAD"]).trim().parse().expect("a number")
+}
+
+/// The verdicts of the audit about the last commit, by task.
+fn last(world: &World) -> Vec<(String, String, usize)> {
+    let audit = world.orch_json(&["audit", "--strict"]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let changes = audit["changes"].as_array().cloned().expect("changes");
+    let of_head = changes.into_iter().filter(|change| change["commit"] == head.trim());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    of_head
+        .map(|change| {
+            let steps = change["steps"].as_array().map_or(0, Vec::len);
+            (text(&change["task"]), text(&change["standing"]), steps)
+        })
+        .collect()
+}
+
+#[test]
+fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
+    let world = due();
+    let before = commits(&world);
+    let told = world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(commits(&world), before + 1);
+    assert_eq!((world.phase("a"), world.phase("b")), ("review".to_owned(), "planning".to_owned()));
+    assert_eq!(world.dirty(), "");
+    // Reverting the commit would undo more than the step that was sent back.
+    assert!(told.stdout.contains("b: plan_review -> planning") && !told.stdout.contains("undo:"), "{told:?}");
+    let message = world.git(&["log", "-1", "--format=%B"]);
+    assert!(message.starts_with("orch(a, b): planning -> review, planning\n\n- a: planning ->"), "{message}");
+    let trailers = world.git(&["log", "-1", "--format=%(trailers:key=Orch-Task,valueonly,separator=%x2C)"]);
+    assert_eq!(trailers, "a,a,a,b,b\n");
+
+    assert_eq!(last(&world), [("a".into(), "folded".into(), 3), ("b".into(), "folded".into(), 2)]);
+    world.orch(&["audit", "--strict"]).succeeds();
+    world.orch(&["check", "--range", "HEAD~1..HEAD"]).succeeds();
+    world.orch(&["check", "--commit", "HEAD"]).succeeds();
+    // The timeline has every event, with the commit that contains it.
+    let head = world.git(&["rev-parse", "HEAD"]);
+    for (task, steps) in [("a", 3), ("b", 2)] {
+        let log = world.orch_json(&["log", task]);
+        let entries = log["entries"].as_array().cloned().expect("entries");
+        let here = entries.iter().filter(|entry| entry["commit"] == head.trim());
+        assert_eq!((entries.len(), here.count()), (steps + 1, steps), "{log:#}");
+    }
+    world.orch(&["explain", "a", "--at", "HEAD~1"]).succeeds().says("planning");
+    world.orch(&["explain", "a", "--at", "HEAD"]).succeeds();
+
+    // What follows is proven on top of it, and it can be undone as a whole.
+    world.git(&["switch", "-q", "-c", "undone"]);
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    world.orch(&["audit", "--strict"]).succeeds();
+    assert_eq!(world.phase("a"), "planning");
+    world.git(&["switch", "-q", "main"]);
+    world.orch(&["rollback", "a", "--reason", "the wrong way"]).succeeds();
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn the_trailers_of_a_batch_say_what_the_record_says() {
+    let world = due();
+    world.orch(&["watch", "--once"]).succeeds();
+    let honest = world.git(&["log", "-1", "--format=%B"]);
+    for (from, to, why) in [
+        ("Orch-To: review", "Orch-To: done", "Orch-To says \"done\""),
+        ("Orch-Kind: regress", "Orch-Kind: advance", "Orch-Kind says \"advance\""),
+        ("Orch-Task: b\nOrch-From: plan_review", "Orch-Task: c\nOrch-From: plan_review", "a step of `c`"),
+        ("Orch-Task: b\nOrch-From: plan_review", "Orch-Task: a\nOrch-From: plan_review", "says"),
+    ] {
+        assert!(honest.contains(from), "{from} in {honest}");
+        world.git(&["commit", "-q", "--amend", "-m", &honest.replacen(from, to, 1)]);
+        world.orch(&["audit"]).ends(1).says(why);
+        world.orch(&["check", "--commit", "HEAD"]).ends(1).says(why);
+    }
+    world.git(&["commit", "-q", "--amend", "-m", &honest]);
+    world.orch(&["audit", "--strict"]).succeeds();
+    // The evidence of one step was exchanged.
+    let path = "tasks/a/review/plan-review.json";
+    world.write(path, world.read(path).replace("true", "false"));
+    world.git(&["commit", "-q", "--amend", "-a", "--no-edit"]);
+    world.orch(&["audit", "--strict"]).ends(1).says("is not in this commit as the step saw it");
+}
+
+#[test]
+fn committed_code_is_as_provable_in_a_batch() {
+    let world = World::ready();
+    world.write("orch.toml", SETTINGS);
+    world.commit("Batch");
+    world.orch(&["new", "t"]).succeeds();
+    world.plan("t", 1);
+    world.plan_review("t", true, 1);
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(world.phase("t"), "codegen");
+    world.commit_code("1", Some("t"));
+    world.code_review("t", true, 1);
+    world.tests("t", 0, 1);
+    world.orch(&["watch", "--once"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+    assert_eq!(last(&world), [("t".into(), "folded".into(), 3)]);
+    world.accept("t");
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    world.orch(&["audit", "--strict"]).succeeds();
+}
+
+#[test]
+fn the_watch_commits_when_no_more_becomes_due() {
+    let world = world();
+    world.write("orch.toml", format!("{SETTINGS}batch_seconds = 60\n"));
+    world.commit("Batch");
+    world.orch(&["new", "t2"]).succeeds();
+    let mut watching = Watching::new(open(&world), caller(), false);
+    watching.step(WatchEvent::Start);
+    let before = commits(&world);
+    let mut waits = vec![watching.waits()];
+    for (task, write) in [("t1", World::plan as fn(&World, &str, u32)), ("t2", World::plan)] {
+        write(&world, task, 1);
+        let path = RepoPath::new(format!("tasks/{task}/planning/plan.json")).expect("a path");
+        let effects = watching.step(WatchEvent::Changed(vec![path.clone()]));
+        assert!(effects.iter().any(|effect| matches!(effect, WatchEffect::Stands(_))), "it is reported");
+        watching.step(WatchEvent::Changed(vec![path]));
+        waits.push(watching.waits());
+        // Looking at everything neither commits nor prolongs the wait.
+        watching.step(WatchEvent::Rescan("the test"));
+        assert_eq!(watching.waits(), *waits.last().expect("a number"));
+    }
+    assert_eq!(waits, [None, Some(1), Some(2)]);
+    assert_eq!((commits(&world), world.phase("t1")), (before, "planning".to_owned()));
+    watching.step(WatchEvent::Quiet);
+    assert_eq!(watching.waits(), None);
+    assert_eq!(commits(&world), before + 1);
+    assert_eq!((world.phase("t1"), world.phase("t2")), ("plan_review".to_owned(), "plan_review".to_owned()));
+    world.orch(&["audit", "--strict"]).succeeds();
+}
