@@ -1,4 +1,4 @@
-//! Replays a long history from both ends at once.
+//! Replays a long history in several threads.
 //!
 //! A proof of a commit needs only the trees of the commit and its parents, so threads can replay later pieces
 //! of history first. A few proofs need to know what all earlier commits contained. A piece with such a proof
@@ -9,8 +9,9 @@ use super::replay::{Audited, replay};
 use crate::scan::ValidationCache;
 use crate::store::{Store, Visited};
 use crate::survey::Error;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -29,23 +30,37 @@ struct ReplayedPiece {
     held: HeldRecords,
 }
 
-/// The pieces that no thread has taken yet, by number.
-struct Pieces<'c>(Mutex<VecDeque<(usize, &'c [Visited])>>);
+/// The numbers of the pieces that no thread has taken yet: a section for each thread.
+///
+/// A thread replays its section forwards. Of a log that continues one that the thread knows, it reads only the
+/// new lines.
+struct Sections(Mutex<Vec<Range<usize>>>);
 
-impl<'c> Pieces<'c> {
-    fn first(&self) -> Option<(usize, &'c [Visited])> {
-        self.open().pop_front()
+impl Sections {
+    /// Splits `pieces` pieces among `threads` threads.
+    fn new(pieces: usize, threads: usize) -> Self {
+        let section = |thread| pieces * thread / threads..pieces * (thread + 1) / threads;
+        Self(Mutex::new((0..threads).map(section).collect()))
     }
 
-    fn last(&self) -> Option<(usize, &'c [Visited])> {
-        self.open().pop_back()
+    /// The next piece for a thread. If its section is used up, it takes over the second half of the longest.
+    fn next(&self, thread: usize) -> Option<usize> {
+        let mut sections = self.open();
+        if sections[thread].is_empty() {
+            let longest = sections.iter_mut().max_by_key(|section| section.len())?;
+            let middle = longest.start + longest.len() / 2;
+            let taken = middle..longest.end;
+            longest.end = middle;
+            sections[thread] = taken;
+        }
+        sections[thread].next()
     }
 
     fn drop_all(&self) {
-        self.open().clear();
+        self.open().fill(0..0);
     }
 
-    fn open(&self) -> MutexGuard<'_, VecDeque<(usize, &'c [Visited])>> {
+    fn open(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -61,40 +76,46 @@ pub(super) fn replay_all(store: &Store, commits: &[Visited], is_whole: bool) -> 
     let validations = ValidationCache::default();
     let read = ReadOnce::default();
     let archive = Archive::new(store, &read, is_whole);
-    let all: Vec<&[Visited]> = commits.chunks(PIECE).collect();
-    let pieces = Pieces(Mutex::new(all.iter().copied().enumerate().collect()));
+    let pieces: Vec<&[Visited]> = commits.chunks(PIECE).collect();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let helpers = (cores - 1).min(MOST_HELPERS).min(all.len() / 2);
+    let helpers = (cores - 1).min(MOST_HELPERS).min(pieces.len() / 2);
+    let sections = Sections::new(pieces.len(), helpers + 1);
+    // A piece whose verdicts depend on all earlier commits has no result here.
+    let ahead = |store: &Store, read: &ReadOnce, piece: &[Visited]| {
+        let archive = Archive::new(store, read, is_whole);
+        let changes = replay(store, &archive, &validations, piece).ok()?;
+        Some(ReplayedPiece { changes, held: archive.into_held()? })
+    };
     let location = store.location();
-    let help = || {
+    let help = |thread: usize| {
         let mut done = BTreeMap::new();
         let Some(store) = location.open() else { return done };
         let read = ReadOnce::default();
-        while let Some((number, piece)) = pieces.last() {
-            let archive = Archive::new(&store, &read, is_whole);
-            let changes = replay(&store, &archive, &validations, piece);
-            if let (Ok(changes), Some(held)) = (changes, archive.into_held()) {
-                done.insert(number, ReplayedPiece { changes, held });
-            }
+        while let Some(number) = sections.next(thread) {
+            done.extend(ahead(&store, &read, pieces[number]).map(|replayed| (number, replayed)));
         }
         done
     };
     thread::scope(|scope| {
-        // If no thread can be started, this one replays everything.
-        let helpers: Vec<_> = (0..helpers)
-            .filter_map(|_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, help).ok())
-            .collect();
-        let mut changes = Vec::new();
-        let mut next = 0;
-        while let Some((number, piece)) = pieces.first() {
-            let found = replay(store, &archive, &validations, piece);
-            changes.extend(found.inspect_err(|_| pieces.drop_all())?);
-            next = number + 1;
+        // A thread that cannot be started leaves its section to the others.
+        let start = |thread| {
+            let builder = thread::Builder::new().stack_size(STACK);
+            builder.spawn_scoped(scope, move || help(thread)).ok()
+        };
+        let helpers: Vec<_> = (1..=helpers).filter_map(start).collect();
+        let (mut changes, mut next, mut done) = (Vec::new(), 0, BTreeMap::new());
+        while let Some(number) = sections.next(0) {
+            if number == next {
+                let found = replay(store, &archive, &validations, pieces[number]);
+                changes.extend(found.inspect_err(|_| sections.drop_all())?);
+                next += 1;
+            } else {
+                done.extend(ahead(store, &read, pieces[number]).map(|replayed| (number, replayed)));
+            }
         }
-        let mut ahead: BTreeMap<usize, ReplayedPiece> =
-            helpers.into_iter().flat_map(|helper| helper.join().unwrap_or_default()).collect();
-        for (number, piece) in all.iter().enumerate().skip(next) {
-            match ahead.remove(&number) {
+        done.extend(helpers.into_iter().flat_map(|helper| helper.join().unwrap_or_default()));
+        for (number, piece) in pieces.iter().enumerate().skip(next) {
+            match done.remove(&number) {
                 Some(ReplayedPiece { changes: found, held }) => {
                     archive.note_all(held);
                     changes.extend(found);

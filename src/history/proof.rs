@@ -430,6 +430,9 @@ impl Proving<'_> {
     /// The state of another tool that the first event may have adopted.
     fn foreign(&self, before: &Snapshot<'_>, old: &TaskRecord) -> Option<State> {
         let archive = self.change.archive;
+        if old.log.is_some() {
+            return None;
+        }
         let name = archive.logs().workflow_name(&self.added)?;
         old.foreign(&archive.phase_key(before.setting, name.as_str(), &old.value()?))
     }

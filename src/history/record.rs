@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::logs::{LogBytes, LogPool, ReadLog};
-use crate::base::{Code, Digest, RepoPath};
+use crate::base::{Code, Digest, RepoPath, with_line_feeds};
 use crate::decide::{HistoryEntry, State, difference, document};
 use crate::record::{LogExtent, log_extent_in, read_state, sides, write_state};
 use crate::scan::{Content, Source};
@@ -95,11 +95,8 @@ impl TaskRecord {
         serde_json::from_slice(&self.state.as_ref()?.bytes).ok()
     }
 
-    /// The state that another tool wrote, if there is no log. `phase_key` is the key of its phase.
+    /// The state that another tool wrote. `phase_key` is the key of its phase.
     pub(super) fn foreign(&self, phase_key: &str) -> Option<State> {
-        if self.log.is_some() {
-            return None;
-        }
         read_state(&self.value().filter(is_foreign)?, "", phase_key).ok()
     }
 
@@ -133,7 +130,8 @@ impl StateCheck<'_> {
         if is_foreign(&value) && self.is_as_adopted(&value) {
             return None;
         }
-        let text = String::from_utf8_lossy(&file.bytes).replace("\r\n", "\n");
+        let text = String::from_utf8_lossy(&file.bytes);
+        let text = with_line_feeds(&text);
         let heads = match self.heads(&value) {
             Ok(heads) => heads,
             Err(why) => return Some(why),

@@ -14,18 +14,27 @@ use crate::workflow::Workflow;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
 
-/// The standing documents after events that were folded before.
+/// The states after events that were folded before.
 ///
 /// The id of an event determines everything before it, so an entry is valid for every log that contains the
 /// event.
 #[derive(Debug, Clone, Default)]
 pub struct FoldCache {
-    documents: HashMap<Digest, Value>,
+    folded: HashMap<Digest, Folded>,
     /// The same ids, oldest first.
     kept: VecDeque<Digest>,
 }
 
-/// How many documents a cache keeps.
+/// What an event folds to.
+#[derive(Debug, Clone)]
+struct Folded {
+    /// The part of the state that events change.
+    document: Value,
+    /// The same as a state; the rest of it is empty.
+    standing: State,
+}
+
+/// How many states a cache keeps.
 const MOST_KEPT: usize = 256;
 /// How many joins of several merge bases one fold may make. Honest work never needs more.
 const MOST_JOINS: usize = 512;
@@ -49,12 +58,12 @@ pub enum FoldError {
 }
 
 impl FoldCache {
-    fn keep(&mut self, id: Digest, document: Value) {
-        if self.documents.insert(id, document).is_none() {
+    fn keep(&mut self, id: Digest, folded: Folded) {
+        if self.folded.insert(id, folded).is_none() {
             self.kept.push_back(id);
         }
         while self.kept.len() > MOST_KEPT {
-            self.kept.pop_front().map(|oldest| self.documents.remove(&oldest));
+            self.kept.pop_front().map(|oldest| self.folded.remove(&oldest));
         }
     }
 }
@@ -69,10 +78,17 @@ impl EventLog {
     pub fn state_at(&self, id: &Digest, cache: &mut FoldCache) -> Result<State, LogFault> {
         let missing = || self.fault_of(id, LogFaultKind::UnknownPredecessor(*id));
         let event = self.get(id).ok_or_else(missing)?;
-        let document = self.document_at(event, cache)?;
+        let standing = match cache.folded.get(id) {
+            Some(known) => known.standing.clone(),
+            None => {
+                let document = self.document_at(event, cache)?;
+                let standing = read_standing(&document)
+                    .map_err(|fault| self.fault_of(id, LogFaultKind::Inapplicable(fault.to_string())))?;
+                cache.keep(event.id, Folded { document, standing: standing.clone() });
+                standing
+            }
+        };
         let entry = &event.entry;
-        let standing = read_standing(&document)
-            .map_err(|fault| self.fault_of(id, LogFaultKind::Inapplicable(fault.to_string())))?;
         Ok(State {
             heads: vec![event.id],
             rev: entry.seq,
@@ -84,13 +100,13 @@ impl EventLog {
         })
     }
 
-    fn document_at(&self, event: &LogEvent, cache: &mut FoldCache) -> Result<Value, LogFault> {
+    fn document_at(&self, event: &LogEvent, cache: &FoldCache) -> Result<Value, LogFault> {
         let mut chain = Vec::new();
         let mut next = Some(event);
         let mut document = Value::Object(Map::new());
         while let Some(event) = next {
-            if let Some(known) = cache.documents.get(&event.id) {
-                document.clone_from(known);
+            if let Some(known) = cache.folded.get(&event.id) {
+                document.clone_from(&known.document);
                 break;
             }
             chain.push(event);
@@ -106,7 +122,6 @@ impl EventLog {
             apply_patch(&mut document, &event.changes)
                 .map_err(|place| self.fault_of(&event.id, LogFaultKind::Inapplicable(place.to_string())))?;
         }
-        cache.keep(event.id, document.clone());
         Ok(document)
     }
 

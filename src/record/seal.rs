@@ -2,7 +2,7 @@
 //!
 //! The seal reveals accidents and careless edits. A determined forger can compute it; the audit reveals that.
 
-use crate::base::Digest;
+use crate::base::{Digest, with_line_feeds};
 
 const START: &str = "  \"seal\": \"";
 
@@ -20,7 +20,7 @@ pub(super) fn put_on(text: &str) -> String {
 ///
 /// Line endings are ignored, because git may convert them on checkout.
 pub(super) fn is_whole(text: &str) -> Option<bool> {
-    let text = text.replace("\r\n", "\n");
+    let text = with_line_feeds(text);
     let start = if text.starts_with(START) { 0 } else { text.find(&format!("\n{START}"))? + 1 };
     let end = text[start..].find('\n').map_or(text.len(), |end| start + end + 1);
     let line = &text[start..end];

@@ -1,14 +1,16 @@
-//! The three pipes of an executor, all non-blocking: the prompt goes in, the output comes out.
+//! What an executor is waited for by: its three pipes, all non-blocking, and its end.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 /// The pipes that are still open.
 pub(super) struct Pipes {
+    /// Readable once the process has ended; `None` if the system has no such descriptor.
+    end: Option<OwnedFd>,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
@@ -31,17 +33,19 @@ impl Pipes {
             ioctl_fionbio(pipe, true)?;
         }
         let prompt = prompt.as_bytes().to_vec();
-        Ok(Self { stdin, stdout, stderr, prompt, given: 0, buffer: vec![0; 16 << 10] })
+        Ok(Self { end: end_of(child), stdin, stdout, stderr, prompt, given: 0, buffer: vec![0; 16 << 10] })
     }
 
-    /// Whether standard output and standard error are both closed.
+    /// Whether [`wait`](Self::wait) does not notice the end of the process: standard output and standard error
+    /// are both closed, and the system reports the end in no other way.
     pub(super) fn are_silent(&self) -> bool {
-        self.stdout.is_none() && self.stderr.is_none()
+        self.end.is_none() && self.stdout.is_none() && self.stderr.is_none()
     }
 
-    /// Waits until a pipe is ready, at most for `longest`.
+    /// Waits until a pipe is ready or the process has ended, at most for `longest`.
     pub(super) fn wait(&self, longest: Duration) {
-        let mut ready = Vec::with_capacity(3);
+        let mut ready = Vec::with_capacity(4);
+        ready.extend(self.end.as_ref().map(|end| PollFd::new(end, PollFlags::IN)));
         ready.extend(self.stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
         ready.extend(self.stdout.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         ready.extend(self.stderr.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
@@ -73,6 +77,18 @@ impl Pipes {
             self.stdin = None;
         }
     }
+}
+
+/// A descriptor of the process, see pidfd_open(2).
+#[cfg(target_os = "linux")]
+fn end_of(child: &Child) -> Option<OwnedFd> {
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_of(_child: &Child) -> Option<OwnedFd> {
+    None
 }
 
 /// Reads one piece if there is one, and drops a stream that is at its end.

@@ -100,8 +100,8 @@ impl ExecutorTry {
     ) -> io::Result<(ExitStatus, Option<Ended>)> {
         let mut pause = Duration::from_millis(1);
         loop {
-            // An executor whose output is closed has ended or is about to; otherwise check less and less
-            // often.
+            // If nothing tells of the end, an executor whose output is closed has ended or is about to; otherwise
+            // check less and less often.
             self.pipes.wait(if self.pipes.are_silent() { pause } else { TICK });
             pause = if self.pipes.are_silent() { TICK.min(pause * 2) } else { pause };
             self.listen(hear);

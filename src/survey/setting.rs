@@ -1,7 +1,7 @@
 //! The settings: the configuration, and the workflows, schemas and agent instructions.
 
 use super::loaded::{WorkflowCache, names};
-use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath};
+use crate::base::{Code, Diagnostic, Digest, Reason, RepoPath, with_line_feeds};
 use crate::config::{self, Config, UnknownWorkflow};
 use crate::decide::State;
 use crate::scan::{Content, ReadLimits, Schemas, Source};
@@ -107,7 +107,7 @@ fn overlay(texts: &dyn Texts, directory: &RepoPath, findings: &mut Vec<Diagnosti
                     any = true;
                     // A checkout may have converted line endings, but every clone must compute the same
                     // digest.
-                    system.insert(below, text.replace("\r\n", "\n"));
+                    system.insert(below, with_line_feeds(&text).into_owned());
                 }
                 Ok(None) => {}
                 Err(error) => findings.push(unreadable(&path, error)),

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::base::{
     ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, Spanned, WorkflowName,
-    nearest,
+    nearest, with_line_feeds,
 };
 use std::ops::Range;
 
@@ -178,7 +178,7 @@ impl Compiler<'_> {
 
     /// The digest of everything that affects a verdict: the document and the schemas that it names.
     fn digest(&self, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
-        let document = self.document.text.replace("\r\n", "\n");
+        let document = with_line_feeds(&self.document.text);
         let mut parts = vec![("", Digest::of_blob(document.as_bytes()))];
         let schemas = artifacts.iter().filter_map(|artifact| artifact.schema.as_ref()).chain(state);
         parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));

@@ -29,20 +29,22 @@ pub struct GuardError {
 
 pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
     let splits = prescan(text)?;
-    let mut parts = Vec::new();
+    let (mut parts, mut deepest) = (Vec::new(), 0);
     for (start, end) in splits {
         let source = &text[start..end];
         let lead = source.len() - source.trim_start().len();
         let mut expression =
             parse_part(source).map_err(|error| GuardError { offset: start + error.offset, ..error })?;
-        if walk::macro_depth(&expression) > MAX_MACRO_DEPTH {
+        let depth = walk::macro_depth(&expression);
+        if depth > MAX_MACRO_DEPTH {
             return Err(GuardError {
                 code: Code::GuardLimit,
                 offset: start + lead,
                 message: format!("macros nest deeper than {MAX_MACRO_DEPTH}"),
             });
         }
-        let (chains, has_macros) = (walk::chains(&expression), walk::macro_depth(&expression) > 0);
+        deepest = deepest.max(depth);
+        let (chains, has_macros) = (walk::chains(&expression), depth > 0);
         walk::put_in_order(&mut expression);
         let text = source.trim().to_owned();
         let denies = denies(&text, &chains);
@@ -52,8 +54,7 @@ pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
         [only] => walk::kind(&only.expression),
         several => walk::of_operands(several.iter().map(|part| &part.expression)),
     };
-    let nested_macros = parts.iter().any(|part| walk::macro_depth(&part.expression) > 1);
-    Ok(Guard(Arc::new(GuardInner { text: text.trim().to_owned(), parts, kind, nested_macros })))
+    Ok(Guard(Arc::new(GuardInner { text: text.trim().to_owned(), parts, kind, nested_macros: deepest > 1 })))
 }
 
 /// Whether a text negates the only path that it reads; `None` unless the text is just that path or its
