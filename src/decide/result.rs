@@ -24,11 +24,13 @@ pub struct ActionResult {
 }
 
 /// The keys of a result.
-pub const RESULT_KEYS: [&str; 7] =
-    ["stateUpdates", "outputFiles", "summary", "message", "continue", "status", "cost"];
+pub const RESULT_KEYS: [&str; 8] =
+    ["stateUpdates", SKILL_UPDATES, "outputFiles", "summary", "message", "continue", "status", "cost"];
 
+/// The key under which executors of older loops report the changes below `skill_state`.
+const SKILL_UPDATES: &str = "skillStateUpdates";
 /// Those keys that report work.
-const WORK_KEYS: [&str; 2] = ["stateUpdates", "outputFiles"];
+const WORK_KEYS: [&str; 3] = ["stateUpdates", SKILL_UPDATES, "outputFiles"];
 
 impl ActionResult {
     /// Parses a result; a null counts as a missing key. Returns the reason if the result is malformed.
@@ -58,12 +60,16 @@ impl ActionResult {
                 Some(_) => Err(format!("`{key}` of the result is not a string").into()),
             }
         };
-        let none = Map::new();
-        let updates = match given("stateUpdates") {
-            None => &none,
-            Some(Value::Object(updates)) => updates,
-            Some(_) => return Err("`stateUpdates` of the result is not an object".into()),
+        let updates = |key: &'static str| match given(key) {
+            None => Ok(Map::new()),
+            Some(Value::Object(updates)) => Ok(updates.clone()),
+            Some(_) => Err(Reason::from(format!("`{key}` of the result is not an object"))),
         };
+        let mut wanted = patch(&updates("stateUpdates")?)?;
+        let of_skill = updates(SKILL_UPDATES)?;
+        if !of_skill.is_empty() {
+            wanted.extend(patch(&Map::from_iter([("skill_state".to_owned(), Value::Object(of_skill))]))?);
+        }
         let output_files = match given("outputFiles") {
             None => Vec::new(),
             Some(Value::Array(items)) => items
@@ -95,7 +101,7 @@ impl ActionResult {
             }
         };
         Ok(Self {
-            patch: patch(updates)?,
+            patch: wanted,
             output_files,
             summary: text("summary")?,
             message: text("message")?,
@@ -164,6 +170,11 @@ mod tests {
         let good = json!({"stateUpdates": {"a.b": 1}, "summary": null, "continue": false, "cost": 0.5});
         let read = ActionResult::read(&good).expect("a result");
         assert_eq!((read.goes_on, read.failed, read.cost, read.patch.len()), (false, false, 0.5, 1));
+        let older = json!({"skillStateUpdates": {"develop": {"total": 1}}, "stateUpdates": {"a": 1}});
+        let paths: Vec<String> = (ActionResult::read(&older).expect("a result").patch.iter())
+            .map(|op| op.path.join("/"))
+            .collect();
+        assert_eq!(paths, ["a", "skill_state"]);
         for (bad, fault) in [
             (json!([]), "not a JSON object"),
             (json!({"ok": true}), "is not a result"),

@@ -95,7 +95,9 @@ fn asking(_: &Job<'_>) -> Value {
 }
 
 fn person(ask: &str, state: &Map<String, Value>, chance: &mut Chance) -> Value {
-    assert_eq!(ask, "more");
+    if ask != "more" {
+        return json!({"notes": format!("note {}", chance.below(9))});
+    }
     let taken = state["current_iteration"].as_u64().expect("a number");
     json!({"max_iterations": (taken + chance.below(3)).max(1)})
 }
@@ -403,6 +405,97 @@ fn the_state_and_the_files_of_progress_have_one_shape() {
         }
         assert_eq!(state["$defs"][part], file, "{part}");
     }
+}
+
+/// The limit, the tags, the priority and the notes belong to each loop, and a person sets them.
+#[test]
+fn the_settings_of_a_loop_are_its_own() {
+    let mut task = MACHINE.task();
+    let settings = json!({"max_iterations": 3, "tags": ["api"], "priority": "high", "notes": "ask Ann",
+        "description": "Uploads are tried again."});
+    task.answer(&settings).expect("asked for");
+    task.answer(&json!({"priority": "urgent"})).expect_err("not a priority");
+    task.answer(&json!({"skill_state": {}})).expect_err("the executor's");
+    let ended = run(&mut task, Mode::Auto, hopeless);
+    assert_eq!((task.phase().as_str(), ended.turns), ("exhausted", 3));
+    assert_eq!((task.at("/tags"), task.at("/notes")), (json!(["api"]), json!("ask Ann")));
+}
+
+/// While the loop is paused, its list of tasks is open to people.
+#[test]
+fn tasks_are_added_reordered_and_removed() {
+    let mut task = MACHINE.task();
+    run(&mut task, Mode::Interactive, |job| (job.action.as_str() == "init").then(|| planned(3)));
+    task.answer(&json!({"skill_state.develop.tasks": []})).expect_err("the loop is running");
+    task.order(Signal::Pause).expect("running");
+    let mut list = [4, 1].map(|number| self::task(number, "pending"));
+    list[0]["description"] = json!("first");
+    task.answer(&json!({"skill_state.develop.tasks": list})).expect("paused");
+    task.answer(&json!({"skill_state.develop.tasks": []})).expect_err("no list of tasks");
+    task.order(Signal::Resume).expect("paused");
+    let mut seen = Vec::new();
+    run(&mut task, Mode::Auto, |job| {
+        if job.action.as_str() == "develop" {
+            let open = tasks(job).into_iter().find(|task| task["status"] == "pending");
+            seen.push(open.expect("a task")["id"].clone());
+        }
+        None
+    });
+    assert_eq!((seen, task.phase().as_str()), (vec![json!("task-004"), json!("task-001")], "completed"));
+}
+
+/// The words of the older loop's executors: their own key for updates, and their further fields.
+#[test]
+fn what_executors_of_the_older_loop_report_is_accepted() {
+    let mut task = MACHINE.task();
+    let ended = task.run(Mode::Auto, &mut |job| {
+        let mut result = honest(job);
+        let mut updates = result["stateUpdates"]["skill_state"].clone();
+        match job.action.as_str() {
+            "develop" => {
+                updates["develop"]["tasks"][0]["tool"] = json!("gemini");
+                updates["develop"]["tasks"][0]["created_at"] = json!("2026-01-22T10:00:00Z");
+                updates["develop"]["completed"] = json!(1);
+            }
+            "debug" => {
+                updates["debug"]["hypotheses"][0]["evidence"] = json!([{"hid": "H1", "ts": 1}]);
+                updates["debug"]["hypotheses_count"] = json!(1);
+            }
+            "validate" => updates["validate"]["test_results"][0]["stack_trace"] = json!("at upload"),
+            _ => {}
+        }
+        result["stateUpdates"]["skill_state"] = updates.clone();
+        let Reply::Printed(_, files) = reply(job, &result) else { panic!("it printed") };
+        let told = json!({"skillStateUpdates": updates, "message": "done", "continue": true});
+        Reply::Printed(format!("{told}\n"), files)
+    });
+    assert_eq!((ended.ending, task.phase().as_str()), (Ending::Completed, "completed"), "{}", ended.reason);
+    assert_eq!(task.at("/skill_state/develop/tasks/0/tool"), "gemini");
+    assert_eq!(task.at("/skill_state/validate/test_results/0/stack_trace"), "at upload");
+}
+
+#[test]
+fn the_progress_is_shown() {
+    let mut task = MACHINE.task();
+    let mut shown = Vec::new();
+    for _ in 0..4 {
+        run(&mut task, Mode::Interactive, |_| None);
+        shown.push(task.decide().substate.expect("progress"));
+        let next = ["develop", "develop", "validate", "complete"][shown.len() - 1];
+        picked(&mut task, next);
+    }
+    run(&mut task, Mode::Interactive, |_| None);
+    shown.push(task.decide().substate.expect("progress"));
+    assert_eq!(
+        shown,
+        [
+            "0 of 2 tasks, 0 %, last: init",
+            "1 of 2 tasks, 25 %, last: develop",
+            "2 of 2 tasks, 50 %, last: develop",
+            "2 of 2 tasks, 100 %, validated, last: validate",
+            "2 of 2 tasks, 100 %, validated, last: complete",
+        ]
+    );
 }
 
 #[test]

@@ -70,12 +70,21 @@ fn nothing_is_left(world: &World) {
 fn processes_do_what_the_pure_play_does() {
     let world = World::new();
     let played = loop_in(&world);
+    let pages =
+        "echo '# Progress' >> tasks/t/progress/develop.md\necho '{}' >> tasks/t/progress/changes.log\n";
+    world.write("play/2/also", pages);
     world.orch(&["run", "t", "--auto"]).succeeds();
     assert_eq!(recorded(&world), played);
     assert_eq!(
         (&state(&world)["status"], &state(&world)["current_iteration"]),
         (&"completed".into(), &7.into())
     );
+    // The pages for people and the summary are committed, too.
+    let committed = world.git(&["ls-files", "tasks/t"]);
+    for path in ["summary.md", "progress/develop.md", "progress/changes.log", "progress/develop.json"] {
+        assert!(committed.lines().any(|line| line == format!("tasks/t/{path}")), "{path}: {committed}");
+    }
+    world.orch(&["status", "--all"]).says("3 of 3 tasks, 100 %, validated");
     world.orch(&["audit"]).succeeds();
     nothing_is_left(&world);
 }
