@@ -4,8 +4,13 @@
 use super::Subject;
 use super::layout::{fenced, one_line};
 use crate::base::RepoPath;
+use crate::decide::Decision;
 use crate::workflow::Action;
 use serde_json::Value;
+
+/// What is said of a file that is there and does not count any more.
+const USED_UP: &str =
+    ", which is left from an earlier iteration: write it anew, unchanged bytes do not count";
 
 /// The complete instructions for one action, in Markdown. They show the relevant parts of the state and the
 /// path of the rest.
@@ -41,12 +46,19 @@ pub fn action_prompt(
     if !action.outputs.is_empty() {
         out.push_str("\n## Files to write\n\n");
         for path in &action.outputs {
+            let used_up = if is_used_up(decision, path) { USED_UP } else { "" };
             let path = subject.directory.join(path).map_or_else(|_| path.clone(), |path| path.to_string());
-            out.push_str(&format!("- `{}`\n", one_line(&path)));
+            out.push_str(&format!("- `{}`{used_up}\n", one_line(&path)));
         }
     }
     result(&mut out, action);
     out
+}
+
+/// Whether a file of the task is there and was used up, so that unchanged bytes do not count.
+fn is_used_up(decision: &Decision, path: &str) -> bool {
+    let mut own = decision.artifacts.iter().filter(|one| one.present && !one.fresh);
+    own.any(|one| one.files.iter().any(|file| file.path == path))
 }
 
 /// The section about the form of the result.

@@ -2,6 +2,7 @@
 
 use super::{AREAS, MACHINE, begun, count, found, issue, plain, reply, run};
 use crate::loops::simulator::Reply;
+use orch::base::ActionName;
 use orch::decide::{Ending, Mode};
 use orch::workflow::{Signal, System};
 use serde_json::{Value, json};
@@ -177,7 +178,7 @@ fn t17_what_was_skipped_is_not_called_done() {
         let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
         assert_eq!(moved.rule.as_deref(), Some(rule), "{broken}");
     }
-    // An area that its action says it did not diagnose is missing too.
+    // So is an area whose diagnosis failed; and where every area was skipped, nothing was diagnosed.
     for status in ["skipped", "failed"] {
         let mut task = begun(&json!({"focus_areas": ["memory"]}));
         run(&mut task, Mode::Auto, |job| {
@@ -186,6 +187,44 @@ fn t17_what_was_skipped_is_not_called_done() {
                 .then(|| json!({"stateUpdates": {"diagnosis.memory": diagnosis}}))
         });
         assert_eq!((task.phase().as_str(), task.at("/quality_gate")), ("failed", json!("pass")), "{status}");
+    }
+}
+
+/// The schema of the state allows a diagnosis to be skipped.
+#[test]
+fn a_skipped_diagnosis_does_not_fail_the_tuning() {
+    let mut task = begun(&json!({}));
+    run(&mut task, Mode::Auto, |job| {
+        let diagnosis = json!({"status": "skipped", "severity": "none", "issues": []});
+        (job.action.as_str() == "diagnose_docs")
+            .then(|| json!({"stateUpdates": {"diagnosis.docs": diagnosis}}))
+    });
+    assert_eq!(task.phase(), "completed");
+    let moved = task.told.iter().rfind(|entry| entry.from.as_ref() != Some(&entry.to)).expect("it moved");
+    assert_eq!(moved.rule.as_deref(), Some("completed-passed-partly"));
+}
+
+/// A report that is empty, or whose bytes are those of the iteration before, is no report.
+#[test]
+fn reports_that_are_empty_or_left_over_are_refused() {
+    for (text, done) in [(Some("# Report\n"), 1), (Some(""), 0), (None, 2)] {
+        let mut task = begun(&json!({"max_iterations": 2}));
+        task.run(Mode::Auto, &mut |job| {
+            let result = match job.action.as_str() {
+                "verify" => super::verified(job, |fix| if fix == 1 { "pass" } else { "fail" }),
+                _ => urgent(job).unwrap_or_else(|| plain(job)),
+            };
+            let given = reply(job, &result);
+            let Reply::Printed(output, files) = given else { panic!("it printed") };
+            let same = |(path, new): (String, Option<String>)| {
+                let is_report = path == "tuning-report.md";
+                let text = if is_report { text.map(str::to_owned) } else { new };
+                (path, text)
+            };
+            Reply::Printed(output, files.into_iter().map(same).collect())
+        });
+        let reports = task.state.tally(&ActionName::new("generate_report").expect("a name")).done;
+        assert_eq!(reports, done, "{text:?}: {:?}", task.trace);
     }
 }
 
@@ -228,7 +267,9 @@ fn t19_output_that_is_no_result_is_a_failure() {
 #[test]
 fn t19_who_says_it_is_done_has_to_have_done_it() {
     let claimed = json!({"summary": "all done"});
-    for action in MACHINE.workflow.actions.iter().filter(|action| !action.ensures.is_always()) {
+    let checked = MACHINE.workflow.actions.iter();
+    // What only writes a file has done its work with that.
+    for action in checked.filter(|action| !action.ensures.is_always() && !action.writes.is_empty()) {
         let name = action.name.as_str();
         let mut task = begun(&json!({"gemini_analysis_requested": true}));
         run(&mut task, Mode::Auto, |job| {

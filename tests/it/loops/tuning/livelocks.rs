@@ -247,13 +247,13 @@ fn a_document_that_forgets_a_decision_is_stopped_and_not_completed() {
         ("T-4", not_proposed, "all"),
         ("T-7", ("!analysed && (criticals", "true && (criticals"), "architecture"),
         ("T-12", ("\"/progress/reported\" = \"true\"\n", ""), "all"),
-        ("T-19", ("ensures = \"has(state.diagnosis.memory)\"\n", ""), "memory"),
+        ("T-19", ("ensures = \"has(state.diagnosis.memory) && memory_report.ready\"\n", ""), "memory"),
     ] {
         assert_eq!(text.matches(written).count(), 1, "{decision}");
         let workflow = compiled("skill-tuning", &text.replace(written, forgotten));
         // What is written is the same each time, so nothing new can be taken for progress.
         let mut machine = Machine::new(workflow, super::honest, asking, super::person);
-        machine.files = |job, _, _| Some(format!("{}\n", job.action));
+        machine.files = |job, _, _| Some(format!("\"{}\"\n", job.action));
         let mut task = super::begun_on(&machine, &json!({"focus_areas": [focus]}));
         let ended = task.run(Mode::Auto, &mut |job| {
             let result = match job.action.as_str() {
