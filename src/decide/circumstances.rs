@@ -5,8 +5,8 @@
 use super::decision::is_order;
 use super::judge::choice;
 use super::{
-    Choice, Decision, ExpectState, Expectation, Facts, Recorded, Stamp, Verdict, evaluate, fingerprint,
-    settle, settle_from,
+    Choice, Decision, ExpectState, Expectation, Facts, Recorded, Runner, Stamp, Verdict, evaluate,
+    fingerprint, settle, settle_from,
 };
 use crate::base::{Code, Diagnostic, Digest, Place, RepoPath, command};
 use crate::workflow::{Owner, Workflow, is_tree_name};
@@ -46,17 +46,6 @@ pub enum LastRun {
         /// The fingerprints that the run had seen.
         seen: Vec<Digest>,
     },
-}
-
-/// What is known about the process that runs a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Runner {
-    /// A process is running the task now.
-    Running,
-    /// The last run stopped because nothing changed, and nothing has changed since. Contains the reason.
-    Stalled(String),
-    /// The process that ran the task exited without recording how the run ended.
-    Interrupted,
 }
 
 /// A decision under its circumstances.

@@ -94,13 +94,15 @@ pub enum Urgency {
     Nothing,
 }
 
-/// What is known about a run of the task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunnerState {
-    /// A process is working on the task now.
+/// What is known about the process that runs a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runner {
+    /// A process is running the task now.
     Running,
-    /// The run stopped because nothing changed.
-    Stalled,
+    /// The last run stopped because nothing changed, and nothing has changed since. Contains the reason.
+    Stalled(String),
+    /// The process that ran the task exited without recording how the run ended.
+    Interrupted,
 }
 
 /// What `orch run` does about a verdict.
@@ -141,13 +143,13 @@ struct DutyRow<'a>(DutyKind, Do, Owner, Option<&'a PhaseId>, RunTurn);
 
 /// Who must do what about a decision under these circumstances.
 #[must_use]
-pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<RunnerState>) -> Duty {
+pub fn duty(workflow: &Workflow, decision: &Decision, runner: Option<&Runner>) -> Duty {
     let current = decision.phase.as_ref();
     let DutyRow(kind, task, owner, phase, turn) = row(workflow, decision);
     let (kind, task, owner, phase) = match runner.filter(|_| may_run(&decision.verdict)) {
-        Some(RunnerState::Running) => (DutyKind::Wait, Do::Nothing, Owner::Process, current),
-        Some(RunnerState::Stalled) => (DutyKind::Stalled, Do::Decide, Owner::Human, current),
-        None => (kind, task, owner, phase),
+        Some(Runner::Running) => (DutyKind::Wait, Do::Nothing, Owner::Process, current),
+        Some(Runner::Stalled(_)) => (DutyKind::Stalled, Do::Decide, Owner::Human, current),
+        Some(Runner::Interrupted) | None => (kind, task, owner, phase),
     };
     Duty {
         kind,

@@ -37,7 +37,7 @@ mod state_document;
 
 pub use activity::{accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start};
 pub use apply::{Stamp, apply, initial_state};
-pub use circumstances::{Circumstances, Judgement, LastRun, Runner, conclude, judge};
+pub use circumstances::{Circumstances, Judgement, LastRun, conclude, judge};
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
@@ -45,7 +45,7 @@ pub use decision::{
     is_order,
 };
 pub use derive::derive;
-pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, RunnerState, Urgency, direction, duty, trouble};
+pub use duty::{Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, trouble};
 pub use evaluate::evaluate;
 pub use facts::{Facts, FileFact, STALE_STATE};
 pub use merge::{Conflict, choose, join, merging};

@@ -8,6 +8,7 @@ use crate::decide::{
     Actor, ActorKind, ActorStatus, By, HistoryEntry, Kind, Mode, RunRecord, STATE_VERSION, State, Tally,
     WorkflowRef, document,
 };
+use crate::workflow::RESERVED_KEYS;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -106,24 +107,11 @@ fn waived(value: Option<&Value>) -> BTreeMap<ArtifactName, u64> {
     members.filter_map(|(name, seq)| Some((ArtifactName::new(name).ok()?, seq.as_u64()?))).collect()
 }
 
-/// Top-level keys that `orch` writes; all other keys belong to the workflow or to other tools.
-const OWN_KEYS: [&str; 15] = [
-    "$schema",
-    "version",
-    "task",
-    "title",
-    "heads",
-    "transcript",
-    "rev",
-    "seal",
-    "workflow",
-    "actors",
-    "waived",
-    "history",
-    "errors",
-    "run",
-    "updated_at",
-];
+/// Whether a top-level key belongs to the workflow or to another tool. If the phase has another key, `phase` is
+/// a key like any other.
+fn is_extra(key: &str, phase_key: &str) -> bool {
+    key != phase_key && (key == "phase" || !RESERVED_KEYS.contains(&key))
+}
 
 struct StateReader {
     faults: Vec<StateFault>,
@@ -176,7 +164,7 @@ impl StateReader {
             updated_at: text(members, "updated_at").and_then(|at| Timestamp::parse(&at)),
             extra: members
                 .iter()
-                .filter(|(key, _)| !OWN_KEYS.contains(&key.as_str()) && *key != phase_key)
+                .filter(|(key, _)| is_extra(key, phase_key))
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
             foreign,

@@ -2,10 +2,10 @@
 
 use super::{At, Error, Sight, TaskRef, Workspace};
 use crate::base::{Digest, Place};
-use crate::decide::{QuotedIssue, Runner};
+use crate::decide::QuotedIssue;
 use crate::scan::locate;
 use crate::store::{Head, durable};
-use crate::view::{self, Repository, Subject};
+use crate::view::{Repository, Subject};
 use std::path::PathBuf;
 
 impl Workspace {
@@ -49,11 +49,7 @@ impl Workspace {
             unmoved_since: judged.state().and_then(|state| state.updated_at),
             system_dir: self.system_directory(),
             issue_places: issue_places(judged),
-            runner: judged.runner.as_ref().and_then(|runner| match runner {
-                Runner::Running => Some(view::RunnerView::Running),
-                Runner::Stalled(why) => Some(view::RunnerView::Stalled(why)),
-                Runner::Interrupted => None,
-            }),
+            runner: judged.runner.as_ref(),
         }
     }
 

@@ -69,7 +69,7 @@ pub use wire::{
 };
 
 use crate::base::{Place, RepoPath, Timestamp};
-use crate::decide::Decision;
+use crate::decide::{Decision, Runner};
 use crate::workflow::{System, Workflow};
 use serde::Serialize;
 
@@ -95,16 +95,7 @@ pub struct Subject<'a> {
     /// The place in its file of each issue that [`Decision::sent_back`] quotes, in the same order.
     pub issue_places: Vec<Place>,
     /// What is known about a run of this task, if any.
-    pub runner: Option<RunnerView<'a>>,
-}
-
-/// What is known about a run of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunnerView<'a> {
-    /// A process is working on the task now.
-    Running,
-    /// The run stopped because nothing changed; the reason, as a sentence without a final full stop.
-    Stalled(&'a str),
+    pub runner: Option<&'a Runner>,
 }
 
 /// The repository, or the directory outside git, that was read.

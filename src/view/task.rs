@@ -1,8 +1,8 @@
 //! One task in JSON: its identity, its phase, and who must do what about it.
 
-use super::{RunnerView, Subject};
+use super::Subject;
 use crate::base::RepoPath;
-use crate::decide::{Decision, Direction, Do, Duty, DutyKind, RunnerState, duty};
+use crate::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty};
 use crate::workflow::Owner;
 use serde::Serialize;
 use serde_json::Value;
@@ -79,7 +79,7 @@ impl DutyView {
     pub fn of(subject: &Subject<'_>) -> Self {
         let Duty { kind, task, owner, phase, direction, .. } = subject.duty();
         let reason = match subject.runner {
-            Some(RunnerView::Stalled(why)) if kind == DutyKind::Stalled => why.to_owned(),
+            Some(Runner::Stalled(why)) if kind == DutyKind::Stalled => why.clone(),
             _ => subject.decision.reason.clone(),
         };
         let suggested_next = phase.as_ref().map(ToString::to_string);
@@ -91,10 +91,6 @@ impl Subject<'_> {
     /// Who must do what about the task, given its decision and its run.
     #[must_use]
     pub fn duty(&self) -> Duty {
-        let runner = self.runner.map(|runner| match runner {
-            RunnerView::Running => RunnerState::Running,
-            RunnerView::Stalled(_) => RunnerState::Stalled,
-        });
-        duty(self.workflow, self.decision, runner)
+        duty(self.workflow, self.decision, self.runner)
     }
 }

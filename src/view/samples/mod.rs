@@ -4,14 +4,14 @@ mod workflow;
 
 pub use workflow::workflow;
 
-use super::{Repository, RunnerView, StepView, Subject};
+use super::{Repository, StepView, Subject};
 use crate::base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RepoPath, RuleId, TaskId, Timestamp,
     WorkflowName,
 };
 use crate::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
-    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Transition, Tried, Truth, Verdict,
+    GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, Transition, Tried, Truth, Verdict,
 };
 use crate::workflow::{Format, Owner, System, Workflow};
 use serde_json::json;
@@ -23,7 +23,7 @@ pub struct Sample {
     pub workflow: Workflow,
     pub system: System,
     pub directory: RepoPath,
-    pub runner: Option<RunnerView<'static>>,
+    pub runner: Option<Runner>,
 }
 
 impl Sample {
@@ -38,7 +38,7 @@ impl Sample {
             unmoved_since: None,
             system_dir: Some("system"),
             issue_places: Vec::new(),
-            runner: self.runner,
+            runner: self.runner.as_ref(),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The table of duties, as data: every verdict, and who must do what.
 
-use crate::decide::{Do, Duty, Ending, RunTurn, Verdict, trouble};
-use crate::view::RunnerView;
+use crate::decide::{Do, Duty, Ending, RunTurn, Runner, Verdict, trouble};
 use crate::view::samples::{self, Sample};
 use crate::workflow::Owner;
 
@@ -41,7 +40,7 @@ fn every_verdict_says_who_must_do_what() {
     let choose = samples::plain("codegen", Verdict::Choose(Vec::new()), "");
     let run = |runner| Sample { runner: Some(runner), ..samples::run() };
     let with = |runner, sample| Sample { runner: Some(runner), ..sample };
-    let (running, stalled) = (RunnerView::Running, RunnerView::Stalled("twice"));
+    let (running, stalled) = (|| Runner::Running, || Runner::Stalled("twice".to_owned()));
     let table = [
         (samples::transition_due(), "transition apply orch plan_review advance; Transition; apply; -"),
         (by_human, "transition decide human plan_review advance; Person; waiting; -"),
@@ -65,11 +64,14 @@ fn every_verdict_says_who_must_do_what() {
         (lost, "inconsistent repair human - none; Inconsistent; waiting; inconsistent"),
         (samples::error(), "error repair human - none; Error; error; json-syntax"),
         (samples::livelock(), "livelock repair human - none; Error; error; livelock"),
-        (run(running), "wait nothing process codegen stay; Process; act; -"),
-        (run(stalled), "stalled decide human codegen stay; Person; act; -"),
-        (with(running, samples::livelock()), "wait nothing process planning stay; Process; error; livelock"),
-        (with(running, samples::done()), "done nothing none - none; Nothing; completed; -"),
-        (with(stalled, samples::error()), "error repair human - none; Error; error; json-syntax"),
+        (run(running()), "wait nothing process codegen stay; Process; act; -"),
+        (run(stalled()), "stalled decide human codegen stay; Person; act; -"),
+        (
+            with(running(), samples::livelock()),
+            "wait nothing process planning stay; Process; error; livelock",
+        ),
+        (with(running(), samples::done()), "done nothing none - none; Nothing; completed; -"),
+        (with(stalled(), samples::error()), "error repair human - none; Error; error; json-syntax"),
     ];
     for (sample, expected) in &table {
         assert_eq!(row(sample), *expected, "{:?}", sample.decision.verdict);

@@ -2,10 +2,10 @@
 
 use super::numbered;
 use crate::base::{Code, Diagnostic, TaskId, Timestamp};
+use crate::decide::Runner;
 use crate::view::samples::{self, Sample};
 use crate::view::{
-    Explanations, Paint, RunnerView, SchemaForm, Status, StatusForm, Subject, Suggestions, pretty, prompt,
-    suggestions,
+    Explanations, Paint, SchemaForm, Status, StatusForm, Subject, Suggestions, pretty, prompt, suggestions,
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -131,7 +131,8 @@ t-42  codegen  run lint
 
 "#]],
     );
-    let stalled = Sample { runner: Some(RunnerView::Stalled("lint was chosen twice")), ..samples::run() };
+    let stalled =
+        Sample { runner: Some(Runner::Stalled("lint was chosen twice".to_owned())), ..samples::run() };
     check(
         &stalled,
         str![[r#"
@@ -142,7 +143,7 @@ t-42  codegen  stalled: decide
 
 "#]],
     );
-    let running = Sample { runner: Some(RunnerView::Running), ..samples::run() };
+    let running = Sample { runner: Some(Runner::Running), ..samples::run() };
     check(
         &running,
         str![[r#"
