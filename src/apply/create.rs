@@ -7,7 +7,7 @@ use super::new_place::PlaceWish;
 use super::orders::first_applied;
 use crate::base::{Code, Diagnostic, command, shell_word};
 use crate::decide::{self, Recorded, Stamp, Step, initial_state};
-use crate::scan::io_error;
+use crate::scan::{Directory, io_error};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
 use std::path::{Path, PathBuf};
@@ -64,8 +64,9 @@ impl Writer<'_> {
         if adopted {
             refuse_existing(&self.workspace.look(&task)?)?;
         }
-        std::fs::create_dir_all(&directory).map_err(|source| io_error(&directory, source))?;
-        let written = brief.map(|(path, text)| write_brief(&path, text)).transpose()?.flatten();
+        let root = &self.workspace.root;
+        Directory::make(root, &directory).map_err(|source| io_error(&directory, source))?;
+        let written = brief.map(|(path, text)| write_brief(root, &path, text)).transpose()?.flatten();
         let outcomes = self.apply(std::slice::from_ref(&task), false, &|judged| {
             refuse_existing(judged)?;
             Ok(self.workspace.after(judged, vec![self.creation(judged, adopted, new.title, &self.stamp())?]))
@@ -75,7 +76,7 @@ impl Writer<'_> {
             Err(error) => {
                 // A brief without its task would be left behind as an untracked task.
                 if let Some(path) = written {
-                    let _ = std::fs::remove_file(path);
+                    durable::remove(root, &path);
                 }
                 Err(error)
             }
@@ -155,7 +156,7 @@ fn unknown_phase(judged: &Sight, name: &str) -> Error {
 
 /// Writes the brief, and returns its path if it was not there. Returns an error if the path holds anything
 /// else.
-fn write_brief(path: &Path, text: &str) -> Result<Option<PathBuf>, Error> {
+fn write_brief(root: &Path, path: &Path, text: &str) -> Result<Option<PathBuf>, Error> {
     let text = format!("{}\n", text.trim_end());
     if std::fs::symlink_metadata(path).is_ok() {
         if durable::read_regular(path).is_some_and(|present| present == text.as_bytes()) {
@@ -166,9 +167,7 @@ fn write_brief(path: &Path, text: &str) -> Result<Option<PathBuf>, Error> {
             Error::new(Code::BriefExists, message).with_hint("edit it, and leave --brief out".to_owned())
         );
     }
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
-    }
-    durable::write_atomic(path, text.as_bytes())?;
+    Directory::make(root, durable::parent(path)).map_err(|source| io_error(path, source))?;
+    durable::write_atomic(root, path, text.as_bytes())?;
     Ok(Some(path.to_owned()))
 }

@@ -35,7 +35,7 @@ impl Writer<'_> {
             Some(STATE_FILE) => Ok(true),
             Some(TRANSCRIPT_FILE) => {
                 let [own, other] = [ours, theirs].map(|path| durable::read_regular(path).unwrap_or_default());
-                durable::write_atomic(ours, &united(&own, &other))?;
+                durable::write_atomic(durable::parent(ours), ours, &united(&own, &other))?;
                 Ok(true)
             }
             _ => {

@@ -96,7 +96,8 @@ impl Writer<'_> {
     ) -> Result<Vec<(RepoPath, FileStamp)>, Error> {
         let mut stamps = Vec::new();
         for (path, bytes) in [(task.transcript_path(), &files.log), (task.state_path(), &files.state)] {
-            let stamp = durable::write_atomic(&path.under(&self.workspace.root), bytes)?;
+            let stamp =
+                durable::write_atomic(&self.workspace.root, &path.under(&self.workspace.root), bytes)?;
             stamps.extend(stamp.map(|stamp| (path, stamp)));
         }
         Ok(stamps)
@@ -110,7 +111,8 @@ impl Writer<'_> {
         }
         let log = judged.observed.log.whole().unwrap_or_default();
         let text = self.state_text(workflow, state, &with_own_line_endings(log.into()));
-        durable::write_atomic(&judged.task.state_path().under(&self.workspace.root), &text).map(drop)
+        let root = &self.workspace.root;
+        durable::write_atomic(root, &judged.task.state_path().under(root), &text).map(drop)
     }
 }
 

@@ -52,7 +52,8 @@ impl Writer<'_> {
             self.write_record(task, &files)?;
             return Ok(Recovered::FromFiles);
         }
-        durable::write_atomic(&task.transcript_path().under(&self.workspace.root), &log)?;
+        let root = &self.workspace.root;
+        durable::write_atomic(root, &task.transcript_path().under(root), &log)?;
         self.renew_state(&self.workspace.look_at_all(task)?)?;
         Ok(from)
     }
@@ -94,7 +95,7 @@ impl Writer<'_> {
             .map(|extension| place.with_extension(extension));
         // Earlier copies are never overwritten.
         match names.find(|name| name.symlink_metadata().is_err()) {
-            Some(kept) => durable::write_atomic(&kept, &bytes).map(|_| ()),
+            Some(kept) => durable::write_atomic(&self.workspace.root, &kept, &bytes).map(|_| ()),
             None => Ok(()),
         }
     }

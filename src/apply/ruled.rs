@@ -4,15 +4,15 @@ use super::Writer;
 use super::orders::{Order, usable_state};
 use crate::base::{Code, Diagnostic, RepoPath, shell_word};
 use crate::decide::{self, Stamp};
-use crate::scan::io_error;
+use crate::scan::{Directory, io_error};
 use crate::store::durable;
 use crate::survey::{Error, Sight, TaskRef};
-use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 /// A file that was written for a decision, and what it replaced.
 pub(super) struct WrittenDecision {
+    root: PathBuf,
     file: PathBuf,
     path: RepoPath,
     before: Option<Vec<u8>>,
@@ -46,11 +46,10 @@ impl Writer<'_> {
         let kept = before.filter(|before| !self.is_in_head(&judged, &path, before.digest));
         let kept = kept.map(|before| self.keep(&path, &before.bytes)).transpose()?;
         let before = before.map(|before| before.bytes.clone());
-        if let Some(directory) = file.parent() {
-            fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
-        }
-        durable::write_atomic(&file, draft.text.as_bytes())?;
-        Ok(Some(WrittenDecision { file, path, before, kept, text: draft.text }))
+        let root = self.workspace.root.clone();
+        Directory::make(&root, durable::parent(&file)).map_err(|source| io_error(&file, source))?;
+        durable::write_atomic(&root, &file, draft.text.as_bytes())?;
+        Ok(Some(WrittenDecision { root, file, path, before, kept, text: draft.text }))
     }
 
     /// Refuses a place for the decision that is behind a link, or that holds something other than a file: what
@@ -85,7 +84,8 @@ impl Writer<'_> {
         beside.push(".replaced");
         let beside = PathBuf::from(beside);
         // A file that is kept already is never overwritten.
-        let opened = fs::File::options().write(true).create_new(true).open(&beside);
+        let directory = Directory::open(&self.workspace.root, durable::parent(&beside));
+        let opened = directory.and_then(|it| it.create_new(beside.file_name().unwrap_or_default()));
         let written = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
         written.map_err(|source| match source.kind() {
             std::io::ErrorKind::AlreadyExists => {
@@ -114,16 +114,15 @@ impl WrittenDecision {
             // Someone has changed it since.
             return;
         }
-        let _ = match &self.before {
-            Some(before) => durable::write_atomic(&self.file, before).is_ok(),
-            None => fs::remove_file(&self.file).is_ok(),
-        };
-        if let Some(kept) = &self.kept {
-            let _ = fs::remove_file(kept);
+        match &self.before {
+            Some(before) => drop(durable::write_atomic(&self.root, &self.file, before)),
+            None => durable::remove(&self.root, &self.file),
         }
-        if let (None, Some(directory)) = (&self.before, self.file.parent()) {
-            // Only an empty directory can be removed.
-            let _ = fs::remove_dir(directory);
+        if let Some(kept) = &self.kept {
+            durable::remove(&self.root, kept);
+        }
+        if self.before.is_none() {
+            durable::remove_empty(&self.root, durable::parent(&self.file));
         }
     }
 }

@@ -35,6 +35,6 @@ impl Writer<'_> {
         if durable::read_regular(&target).is_some_and(|present| present == text.as_bytes()) {
             return Ok(());
         }
-        durable::write_derived(&target, text.as_bytes())
+        durable::write_derived(&self.workspace.root, &target, text.as_bytes())
     }
 }

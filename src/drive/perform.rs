@@ -95,7 +95,8 @@ impl Drive<'_> {
             looked.set(Some(Instant::now()));
             files.request().is_some_and(|control| control.request == ControlRequest::Stop)
         };
-        let performed = executor.perform(&stop.running, &wants_stop, &mut |live| match live {
+        let log = files.begin_try(name)?;
+        let performed = executor.perform(log, &stop.running, &wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
                 if let Err(error) = files.keep_process(name, &Process::new(group, at)) {
                     let message = format!("cannot record the start of the executor: {error}");

@@ -10,7 +10,7 @@ use crate::decide::ActionResult;
 use crate::scan::open_regular;
 use crate::workflow::Times;
 use serde_json::Value;
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -51,21 +51,18 @@ pub struct Performed {
 }
 
 impl Executor {
-    /// Starts the executor and waits for its end. `running` holds it meanwhile; `wants_stop` is polled; `hear`
+    /// Starts the executor and waits for its end. `log` receives its output. `running` holds it meanwhile; `wants_stop` is polled; `hear`
     /// receives what happens and must return quickly, because limits are not checked meanwhile. Returns an
-    /// error if the log or the result file cannot be prepared or the process cannot be waited for; a program
+    /// error if the process cannot be waited for; a program
     /// that cannot be started is an [`Ended::NotStarted`].
     pub fn perform(
         &self,
+        log: File,
         running: &RunningExecutor,
         wants_stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Live<'_>),
     ) -> io::Result<Performed> {
-        let output = Output::create(&self.log)?;
-        match fs::remove_file(&self.result) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        let output = Output::new(log);
         let before = process_tree::children();
         let started = running.start(|| {
             let child = self.start()?;

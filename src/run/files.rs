@@ -7,15 +7,15 @@
 //! the task, the locks of the repository.
 
 use super::document::{ControlDocument, RunDocument};
-use super::output::create_anew;
 use super::record::{Process, RunStanding, RunState};
 use crate::base::{Code, Error, Reason, RepoPath, shell_word};
 use crate::decide::ControlRequest;
-use crate::scan::{OWN_DIRECTORY, io_error, touch_regular};
+use crate::scan::{Directory, OWN_DIRECTORY, io_error};
 use crate::store::durable;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -26,6 +26,7 @@ use std::time::Duration;
 /// The files of the runs of one task.
 #[derive(Debug, Clone)]
 pub struct RunFiles {
+    root: PathBuf,
     task: PathBuf,
     directory: PathBuf,
     /// The path of the directory relative to the repository, for messages.
@@ -62,6 +63,17 @@ const LOOKS: u32 = 50;
 const RECORD: &str = "run.json";
 /// The control request for it.
 const CONTROL: &str = "control.json";
+/// The directory of the logs.
+const LOGS: &str = "logs";
+
+/// Where a file of a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// In `.orch`.
+    Own,
+    /// In `.orch/logs`.
+    Logs,
+}
 
 impl RunFiles {
     /// The files of a task, whether or not they exist.
@@ -69,7 +81,7 @@ impl RunFiles {
     pub fn of(root: &Path, task: &RepoPath) -> Self {
         let shown = format!("{task}/{OWN_DIRECTORY}");
         let task = task.under(root);
-        Self { directory: task.join(OWN_DIRECTORY), task, shown }
+        Self { root: root.to_owned(), directory: task.join(OWN_DIRECTORY), task, shown }
     }
 
     /// Creates the directory of the runs, which git ignores. An executor may have deleted it. The task's
@@ -77,58 +89,77 @@ impl RunFiles {
     /// directory or file cannot be created, or if a directory is a link: a commit can hold one, and what is
     /// written behind it may be anywhere.
     pub fn create(&self) -> Result<(), Error> {
-        for directory in [&self.directory, &self.logs()] {
-            fs::create_dir(directory).or_else(|source| match source.kind() {
-                io::ErrorKind::AlreadyExists => Ok(()),
-                _ => Err(io_error(directory, source)),
-            })?;
-        }
-        self.refuse_links()?;
+        let task = Directory::open(&self.root, &self.task);
+        let own = task.and_then(|task| task.make_child(OWN_DIRECTORY));
+        own.and_then(|own| own.make_child(LOGS)).map_err(|source| self.refused(&self.logs(), source))?;
         let ignore = self.directory.join(".gitignore");
         if durable::read_regular(&ignore).is_some_and(|text| text == b"*\n") {
             return Ok(());
         }
-        durable::write_derived(&ignore, b"*\n")
+        durable::write_derived(&self.root, &ignore, b"*\n")
     }
 
-    fn refuse_links(&self) -> Result<(), Error> {
-        for (directory, name) in [(&self.directory, ""), (&self.logs(), "/logs")] {
-            let is_other = directory.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir());
-            if is_other {
-                let shown = format!("{}{name}", self.shown);
-                let message = format!("{shown} is not a directory, so nothing is written there");
-                let hint = format!("remove it: rm {}", shell_word(&shown));
-                return Err(Error::new(Code::Symlink, message).with_hint(hint));
-            }
+    /// The error for a file that cannot be written: something may be in the place of its directory.
+    fn refused(&self, path: &Path, source: io::Error) -> Error {
+        if source.kind() != io::ErrorKind::NotADirectory {
+            return io_error(path, source);
         }
-        Ok(())
+        let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let shown = &self.shown;
+        let shown = if is_directory(&self.directory) { format!("{shown}/{LOGS}") } else { shown.clone() };
+        let message = format!("{shown} is not a directory, so nothing is written there");
+        let hint = format!("remove it: rm {}", shell_word(&shown));
+        Error::new(Code::Symlink, message).with_hint(hint)
+    }
+
+    /// The directory of the runs, or below it that of the logs.
+    fn open(&self, within: Within) -> io::Result<Directory> {
+        let own = Directory::open(&self.root, &self.directory)?;
+        match within {
+            Within::Own => Ok(own),
+            Within::Logs => own.child(LOGS),
+        }
+    }
+
+    /// Removes a file, if it is there. A failure is ignored.
+    fn drop_file(&self, within: Within, name: &str) {
+        let _ = self.open(within).and_then(|directory| directory.remove(name));
     }
 
     fn logs(&self) -> PathBuf {
-        self.directory.join("logs")
+        self.directory.join(LOGS)
+    }
+
+    /// Creates the log of a try, and removes an earlier result. Returns an error if that fails.
+    pub fn begin_try(&self, name: &str) -> Result<File, Error> {
+        let begun = self.open(Within::Logs).and_then(|logs| {
+            logs.remove_if_there(result_name(name))?;
+            logs.create_anew(log_name(name))
+        });
+        begun.map_err(|source| self.refused(&self.log(name), source))
     }
 
     /// The path of the log of a try.
     #[must_use]
     pub fn log(&self, name: &str) -> PathBuf {
-        self.logs().join(format!("{name}.log"))
+        self.logs().join(log_name(name))
     }
 
     /// The path of the result file of a try.
     #[must_use]
     pub fn result(&self, name: &str) -> PathBuf {
-        self.logs().join(format!("{name}.result.json"))
+        self.logs().join(result_name(name))
     }
 
     /// Stores the result of a try, so that it survives the death of this process. Returns an error if it
     /// cannot be written.
     pub fn keep_result(&self, name: &str, result: &Value) -> Result<(), Error> {
-        self.replace(&self.result(name), result, false)
+        self.replace(Within::Logs, &result_name(name), result, false)
     }
 
     /// Removes the result of a failed try.
     pub fn drop_result(&self, name: &str) {
-        let _ = fs::remove_file(self.result(name));
+        self.drop_file(Within::Logs, &result_name(name));
     }
 
     /// Syncs a stored result to the disk. Returns an error if that fails.
@@ -143,18 +174,18 @@ impl RunFiles {
     }
 
     fn process_file(&self, name: &str) -> PathBuf {
-        self.logs().join(format!("{name}.process.json"))
+        self.logs().join(process_name(name))
     }
 
     /// Stores the process group of a try, so that the next process can end it if this one is killed. It is not
     /// synced, because a process does not outlive the machine. Returns an error if it cannot be written.
     pub fn keep_process(&self, name: &str, process: &Process) -> Result<(), Error> {
-        self.replace(&self.process_file(name), process, false)
+        self.replace(Within::Logs, &process_name(name), process, false)
     }
 
     /// Removes the process group of a try that has ended.
     pub fn drop_process(&self, name: &str) {
-        let _ = fs::remove_file(self.process_file(name));
+        self.drop_file(Within::Logs, &process_name(name));
     }
 
     /// The stored process group of a try; `None` if there is none.
@@ -236,7 +267,7 @@ impl RunFiles {
             Some(request) if self.request().is_some_and(|old| old.request > request) => {}
             Some(request) => {
                 let document = ControlDocument::of(request, by);
-                self.replace(&self.directory.join(CONTROL), &document, true)?;
+                self.replace(Within::Own, CONTROL, &document, true)?;
                 tracing::info!(request = request.as_str(), "control request sent");
             }
         }
@@ -281,7 +312,7 @@ impl RunFiles {
         if self.is_task_gone() {
             return Ok(());
         }
-        self.replace(&self.directory.join(RECORD), &RunDocument::of(run), true)
+        self.replace(Within::Own, RECORD, &RunDocument::of(run), true)
     }
 
     fn is_task_gone(&self) -> bool {
@@ -296,19 +327,18 @@ impl RunFiles {
 
     /// Replaces a file atomically. The directory is not synced: after a power cut it holds the old file or
     /// the new one. Creates the directory again if someone has deleted it.
-    fn replace(&self, path: &Path, value: &impl Serialize, sync: bool) -> Result<(), Error> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = self.directory.join(format!("{}-{name}", durable::TEMPORARY));
+    fn replace(&self, within: Within, name: &str, value: &impl Serialize, sync: bool) -> Result<(), Error> {
+        let path = self.directory.join(name);
+        let beside = format!("{}-{name}", durable::TEMPORARY);
         let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
-        let text = text.map_err(|error| io_error(path, error.into()))?;
-        self.refuse_links()?;
+        let text = text.map_err(|error| io_error(&path, error.into()))?;
         let write = || {
-            let mut file = create_anew(&beside)?;
-            file.write_all(text.as_bytes())?;
-            if sync {
-                file.sync_data()?;
-            }
-            fs::rename(&beside, path)
+            let (own, target) = (self.open(Within::Own)?, self.open(within)?);
+            let mut file = own.create_anew(&beside)?;
+            let written = file.write_all(text.as_bytes());
+            let written = written.and_then(|()| if sync { file.sync_data() } else { Ok(()) });
+            let placed = written.and_then(|()| own.rename(&beside, &target, name));
+            placed.inspect_err(|_| drop(own.remove(&beside)))
         };
         let written = match write() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -317,16 +347,15 @@ impl RunFiles {
             }
             written => written,
         };
-        written.map_err(|source| {
-            let _ = fs::remove_file(&beside);
-            io_error(path, source)
-        })
+        written.map_err(|source| self.refused(&path, source))
     }
 
     fn drop_request(&self) -> Result<(), Error> {
-        let path = self.directory.join(CONTROL);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&path, error)),
+        let removed = self.open(Within::Own).and_then(|own| own.remove_if_there(CONTROL));
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.refused(&self.directory.join(CONTROL), error))
+            }
             _ => Ok(()),
         }
     }
@@ -360,9 +389,8 @@ impl RunFiles {
 
     fn control_lock(&self) -> Result<File, Error> {
         let path = self.directory.join("control.lock");
-        let fail = |source| io_error(&path, source);
-        self.refuse_links()?;
-        let open = || touch_regular(&path);
+        let fail = |source| self.refused(&path, source);
+        let open = || self.open(Within::Own)?.touch("control.lock");
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.create()?;
@@ -377,19 +405,31 @@ impl RunFiles {
 
     /// Removes the logs of all but the last runs. Files that cannot be removed stay.
     fn prune(&self, current: &str) {
-        let entries = fs::read_dir(self.logs()).into_iter().flatten().flatten();
-        let named: Vec<(String, PathBuf)> = entries
-            .filter_map(|entry| Some((run_of(entry.file_name().to_str()?)?.to_owned(), entry.path())))
-            .collect();
+        let Ok(logs) = self.open(Within::Logs) else { return };
+        let names = logs.names().unwrap_or_default().into_iter();
+        let named = names.filter_map(|name| Some((run_of(name.to_str()?)?.to_owned(), name)));
+        let named: Vec<(String, OsString)> = named.collect();
         let mut runs: BTreeSet<(u64, &str)> =
             named.iter().map(|(run, _)| (begun(run), run.as_str())).collect();
         while runs.len() >= LOGGED_RUNS {
             let Some((_, oldest)) = runs.pop_first() else { break };
-            for (_, path) in named.iter().filter(|(run, _)| run == oldest && run != current) {
-                let _ = fs::remove_file(path);
+            for (_, name) in named.iter().filter(|(run, _)| run == oldest && run != current) {
+                let _ = logs.remove(name);
             }
         }
     }
+}
+
+fn log_name(name: &str) -> String {
+    format!("{name}.log")
+}
+
+fn result_name(name: &str) -> String {
+    format!("{name}.result.json")
+}
+
+fn process_name(name: &str) -> String {
+    format!("{name}.process.json")
 }
 
 /// The run that a log belongs to: start time in seconds and process id, before the number of the turn.

@@ -1,8 +1,7 @@
 //! The output of an executor: written to a log up to a limit, with its end kept for the result.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// The maximum size of a log, in bytes.
 const LOG_CAP: u64 = 8 << 20;
@@ -19,8 +18,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self { log: create_anew(path)?, written: 0, tail: Vec::new(), fault: None })
+    pub(super) fn new(log: File) -> Self {
+        Self { log, written: 0, tail: Vec::new(), fault: None }
     }
 
     /// Adds output. `is_answer` if it came from standard output, which may contain the result.
@@ -50,12 +49,5 @@ impl Output {
     pub(super) fn tail(&self) -> String {
         let from = self.tail.len().saturating_sub(RESULT_CAP);
         String::from_utf8_lossy(&self.tail[from..]).into_owned()
-    }
-}
-/// Creates a file in the place of whatever is there; a link is replaced, never followed.
-pub(super) fn create_anew(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => File::create_new(path),
     }
 }

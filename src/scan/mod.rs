@@ -2,6 +2,7 @@
 //!
 //! Code above [`Source`] does not know whether it reads the work directory, the index or a commit.
 
+mod directory;
 mod error;
 mod files;
 mod matcher;
@@ -14,12 +15,13 @@ mod span;
 mod stamp;
 mod validation_cache;
 
+pub use directory::Directory;
 pub(crate) use error::{io_error, refusal};
 pub use files::FileSet;
 pub use matcher::Matcher;
 pub use observe::{LogEnd, Observed, ObservedFile, ObservedLog, ReadLimits, StateFile, observe};
 pub use read::{ReadResult, conflict, locate, parse_json, read};
-pub use regular::{append_regular, open_regular, touch_regular};
+pub use regular::open_regular;
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use source::{Child, Clean, Content, Entry, EntryKind, OWN_DIRECTORY, Raw, Source, WorkDir};
 pub use span::{inside, span};

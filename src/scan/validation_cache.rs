@@ -3,12 +3,13 @@
 //! Compiling the first schema of a process costs more than everything else that a query does, so known
 //! results are stored next to the repository, in small files by the first byte of the content's digest.
 
+use super::Directory;
 use crate::base::Digest;
 use crate::workflow::Format;
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The digest of the content, the digest of the schema that accepts it, and the format.
@@ -20,7 +21,8 @@ const MAX_BYTES: u64 = 128 << 10;
 /// Content that a schema is known to accept.
 #[derive(Default)]
 pub struct ValidationCache {
-    kept_in: Option<PathBuf>,
+    /// The git directory, and the directory below it.
+    kept_in: Option<(PathBuf, PathBuf)>,
     only_read: bool,
     inner: Mutex<CacheInner>,
 }
@@ -33,16 +35,17 @@ struct CacheInner {
 }
 
 impl ValidationCache {
-    /// A cache stored in a directory, which is created on first use.
+    /// A cache stored in a directory below `base`, which is created on first use.
     #[must_use]
-    pub fn kept_in(directory: PathBuf) -> Self {
-        Self { kept_in: Some(directory), only_read: false, inner: Mutex::default() }
+    pub fn kept_in(base: &Path, directory: PathBuf) -> Self {
+        Self { kept_in: Some((base.to_owned(), directory)), only_read: false, inner: Mutex::default() }
     }
 
-    /// A cache read from a directory; new results are not stored.
+    /// The same, but new results are not stored.
     #[must_use]
-    pub fn known_in(directory: PathBuf) -> Self {
-        Self { kept_in: Some(directory), only_read: true, inner: Mutex::default() }
+    pub fn only_read(mut self) -> Self {
+        self.only_read = true;
+        self
     }
 
     /// Whether the schema is known to accept this content.
@@ -51,8 +54,8 @@ impl ValidationCache {
         let mut inner = self.inner();
         let shard = content.as_bytes()[0];
         if inner.loaded.insert(shard)
-            && let Some(file) = self.file(shard)
-            && let Ok(text) = fs::read_to_string(file)
+            && let Some((_, directory)) = &self.kept_in
+            && let Ok(text) = fs::read_to_string(directory.join(name(shard)))
         {
             inner.valid.extend(text.lines().filter_map(parse));
         }
@@ -71,29 +74,21 @@ impl ValidationCache {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn file(&self, shard: u8) -> Option<PathBuf> {
-        Some(self.kept_in.as_ref()?.join(format!("{shard:02x}")))
-    }
-
     /// Appends new results. If that fails, the content is validated again next time.
     fn keep(&self) {
         let mut new = std::mem::take(&mut self.inner().new);
+        let Some((base, directory)) = self.kept_in.as_ref().filter(|_| !new.is_empty()) else { return };
+        let Ok(directory) = Directory::make(base, directory) else { return };
         new.sort_unstable_by_key(|(content, ..)| *content);
         for lines in new.chunk_by(|(a, ..), (b, ..)| a.as_bytes()[0] == b.as_bytes()[0]) {
-            let Some(file) = lines.first().and_then(|(content, ..)| self.file(content.as_bytes()[0])) else {
-                return;
-            };
-            let begin_anew = fs::metadata(&file).is_ok_and(|known| known.len() > MAX_BYTES);
-            let Some(directory) = file.parent() else { return };
-            if fs::create_dir_all(directory).is_err() {
-                return;
-            }
+            let Some(name) = lines.first().map(|(content, ..)| name(content.as_bytes()[0])) else { return };
+            let known = directory.path().join(&name).symlink_metadata();
+            let begin_anew = known.is_ok_and(|known| known.len() > MAX_BYTES);
             let text: String = lines
                 .iter()
                 .map(|(content, schema, format)| format!("{content} {schema} {}\n", format.as_str()))
                 .collect();
-            let opened =
-                File::options().create(true).append(!begin_anew).write(true).truncate(begin_anew).open(&file);
+            let opened = if begin_anew { directory.create_anew(name) } else { directory.append(name) };
             // One write of whole lines, so a concurrent reader sees all of them or none.
             let _ = opened.and_then(|mut file| file.write_all(text.as_bytes()));
         }
@@ -104,6 +99,11 @@ impl Drop for ValidationCache {
     fn drop(&mut self) {
         self.keep();
     }
+}
+
+/// The name of the file for content whose digest begins with this byte.
+fn name(shard: u8) -> String {
+    format!("{shard:02x}")
 }
 
 fn parse(line: &str) -> Option<ValidDigests> {
@@ -121,12 +121,12 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let (a, b, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"b"), Digest::of_blob(b"s"));
         {
-            let validations = ValidationCache::kept_in(home.path().join("valid"));
+            let validations = ValidationCache::kept_in(home.path(), home.path().join("valid"));
             assert!(!validations.is_valid(a, schema, Format::Json));
             validations.note_valid(a, schema, Format::Json);
             validations.note_valid(b, schema, Format::Markdown);
         }
-        let validations = ValidationCache::kept_in(home.path().join("valid"));
+        let validations = ValidationCache::kept_in(home.path(), home.path().join("valid"));
         assert!(validations.is_valid(a, schema, Format::Json));
         assert!(validations.is_valid(b, schema, Format::Markdown));
         assert!(!validations.is_valid(a, schema, Format::Markdown));
@@ -139,6 +139,10 @@ mod tests {
         let (content, schema) = (Digest::of_blob(b"a"), Digest::of_blob(b"s"));
         let shard = home.path().join(format!("{:02x}", content.as_bytes()[0]));
         fs::write(shard, format!("{content} {}", &schema.to_string()[..30])).expect("written");
-        assert!(!ValidationCache::kept_in(home.path().to_owned()).is_valid(content, schema, Format::Json));
+        assert!(!ValidationCache::kept_in(home.path(), home.path().to_owned()).is_valid(
+            content,
+            schema,
+            Format::Json
+        ));
     }
 }

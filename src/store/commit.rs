@@ -137,14 +137,7 @@ impl Store {
     /// Takes the lock, or returns `None` if another process holds it.
     pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
         let path = self.own("lock");
-        let directory = self.repo.path().join("orch");
-        fs::create_dir_all(&directory).map_err(|source| io_error(&directory, source))?;
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|source| io_error(&path, source))?;
+        let file = self.own_directory()?.touch("lock").map_err(|source| io_error(&path, source))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -254,7 +247,7 @@ impl<'s> Transaction<'s> {
             // Someone has removed the task since it was evaluated.
             return Err(Error::moved());
         }
-        let prepared = Prepared::write(&files)?;
+        let prepared = Prepared::write(&store.root, &files)?;
         places.extend(prepared.temporaries());
         places.extend(self.places_of(objects));
         durable::sync(&places)?;

@@ -89,7 +89,7 @@ impl Store {
         self.wait_for_index()?;
         let placed: Vec<(PathBuf, &[u8])> =
             files.iter().map(|(path, bytes)| (path.under(&self.root), bytes.as_slice())).collect();
-        durable::write_all(&placed)?;
+        durable::write_all(&self.root, &placed)?;
         let names = files.iter().map(|(path, _)| path.as_str());
         let arguments: Vec<&str> = ["--literal-pathspecs", "add", "--"].into_iter().chain(names).collect();
         Ok(self.git(&arguments, &[]).map(drop)?)

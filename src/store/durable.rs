@@ -1,62 +1,71 @@
 //! Crash-safe file writes: write a temporary file, sync it, rename it, and sync the directory.
 
 use super::Error;
-use crate::scan::{FileStamp, io_error, open_regular};
+use crate::scan::{Directory, FileStamp, io_error, open_regular};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The prefix of temporary file names; git and the watch ignore them.
 pub const TEMPORARY: &str = ".orch-tmp";
 
-/// Replaces a file atomically and keeps its permissions. Returns its stamp, or `None` if someone has changed
-/// it since, and an error if it cannot be written.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Error> {
-    Ok(write_all(&[(path.to_owned(), bytes)])?.pop().flatten())
+/// Replaces a file below `base` atomically and keeps its permissions. Follows no link below `base`. Returns its
+/// stamp, or `None` if someone has changed it since, and an error if it cannot be written.
+pub fn write_atomic(base: &Path, path: &Path, bytes: &[u8]) -> Result<Option<FileStamp>, Error> {
+    Ok(write_all(base, &[(path.to_owned(), bytes)])?.pop().flatten())
 }
 
-/// Replaces a derived file atomically, without syncing it: a power cut may lose the new content.
-pub fn write_derived(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let file = beside(path, bytes)?;
-    file.persist(path).map(drop).map_err(|error| io_error(path, error.error))
+/// Like [`write_atomic`], without syncing the file: a power cut may lose the new content.
+pub fn write_derived(base: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    TemporaryFile::write(base, path, bytes)?.place().map(drop)
 }
 
 /// Replaces a file atomically and makes it executable for everyone. Returns an error if it cannot be written.
 pub fn write_executable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let file = beside(path, bytes)?;
-    set_permissions(file.as_file(), 0o755).map_err(|source| io_error(path, source))?;
-    sync_one(file.path())?;
-    file.persist(path).map_err(|error| io_error(path, error.error))?;
-    path.parent().map_or(Ok(()), sync_one)
+    let draft = TemporaryFile::write(parent(path), path, bytes)?;
+    set_permissions(&draft.file, 0o755).map_err(|source| io_error(path, source))?;
+    sync_one(&draft.path())?;
+    draft.place()?;
+    sync_one(parent(path))
 }
 
-/// Replaces several files, each atomically, and returns the stamp of each. Returns an error if one cannot be
-/// written.
-pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Option<FileStamp>>, Error> {
-    let prepared = Prepared::write(files)?;
+/// Replaces several files below `base`, each atomically, and returns the stamp of each. Returns an error if one
+/// cannot be written.
+pub fn write_all(base: &Path, files: &[(PathBuf, &[u8])]) -> Result<Vec<Option<FileStamp>>, Error> {
+    let prepared = Prepared::write(base, files)?;
     sync(&prepared.temporaries())?;
     let stamps = prepared.place(iter::repeat(true))?;
     sync(&directories_of(files.iter().map(|(path, _)| path.as_path())))?;
     Ok(stamps)
 }
 
+/// The directory of a file, as the place below which no link is followed: the user chose its path.
+#[must_use]
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
 /// New contents of files, each written to a temporary file beside its target. Dropping it removes them.
-pub struct Prepared(Vec<(PathBuf, NamedTempFile)>);
+pub struct Prepared(Vec<TemporaryFile>);
 
 impl Prepared {
-    /// Writes the temporary files, without syncing them. Returns an error if one cannot be written.
-    pub fn write(files: &[(PathBuf, &[u8])]) -> Result<Self, Error> {
-        let each = |(path, bytes): &(PathBuf, &[u8])| Ok((path.clone(), beside(path, bytes)?));
-        files.iter().map(each).collect::<Result<_, Error>>().map(Self)
+    /// Writes the temporary files, without syncing them. All targets are below `base`, and no link below it is
+    /// followed. Returns an error if a file cannot be written.
+    pub fn write(base: &Path, files: &[(PathBuf, &[u8])]) -> Result<Self, Error> {
+        files
+            .iter()
+            .map(|(path, bytes)| TemporaryFile::write(base, path, bytes))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// The paths of the temporary files.
     #[must_use]
     pub fn temporaries(&self) -> Vec<PathBuf> {
-        self.0.iter().map(|(_, file)| file.path().to_owned()).collect()
+        self.0.iter().map(TemporaryFile::path).collect()
     }
 
     /// Renames the temporary files that are still wanted to their targets, without syncing the directories.
@@ -64,17 +73,72 @@ impl Prepared {
     /// each file, or `None` for one that is not wanted or that someone has changed since, and an error if a
     /// rename fails.
     pub fn place(self, wanted: impl IntoIterator<Item = bool>) -> Result<Vec<Option<FileStamp>>, Error> {
-        let each = |((path, file), is_wanted): ((PathBuf, NamedTempFile), bool)| {
-            if !is_wanted {
-                return Ok(None);
-            }
-            // Taken before other processes can see the file, because afterwards it may be replaced.
-            let ours = file.as_file().metadata().ok().as_ref().and_then(FileStamp::of);
-            file.persist(&path).map_err(|error| io_error(&path, error.error))?;
-            let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
-            Ok(FileStamp::at(&path).filter(is_ours))
-        };
+        let each =
+            |(draft, is_wanted): (TemporaryFile, bool)| if is_wanted { draft.place() } else { Ok(None) };
         self.0.into_iter().zip(wanted).map(each).collect()
+    }
+}
+
+/// A temporary file beside its target. Dropping it removes it, unless it was renamed.
+struct TemporaryFile {
+    directory: Directory,
+    file: File,
+    name: String,
+    target: PathBuf,
+    is_placed: bool,
+}
+
+/// Distinguishes the temporary files of one process.
+static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
+
+impl TemporaryFile {
+    /// Writes the bytes to a temporary file beside `target`, without syncing it.
+    fn write(base: &Path, target: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let fail = |source| io_error(target, source);
+        let directory = Directory::open(base, parent(target)).map_err(fail)?;
+        let (name, file) = loop {
+            // A killed process with the same id may have left a file.
+            let number = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{TEMPORARY}-{}-{number}", std::process::id());
+            match directory.create_new(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => break (name, created.map_err(fail)?),
+            }
+        };
+        let known = directory.permissions(target.file_name().unwrap_or_default());
+        let mut draft = Self { directory, file, name, target: target.to_owned(), is_placed: false };
+        draft.file.write_all(bytes).map_err(fail)?;
+        match known {
+            Some(permissions) => draft.file.set_permissions(permissions),
+            None => set_permissions(&draft.file, 0o644),
+        }
+        .map_err(fail)?;
+        Ok(draft)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join(&self.name)
+    }
+
+    /// Renames the file to its target. Returns its stamp, or `None` if someone has changed it since.
+    fn place(mut self) -> Result<Option<FileStamp>, Error> {
+        // Taken before other processes can see the file, because afterwards it may be replaced.
+        let ours = self.file.metadata().ok().as_ref().and_then(FileStamp::of);
+        let name = self.target.file_name().unwrap_or_default();
+        let renamed = self.directory.rename(&self.name, &self.directory, name);
+        renamed.map_err(|error| io_error(&self.target, error))?;
+        self.is_placed = true;
+        let is_ours = |now: &FileStamp| ours.is_some_and(|ours| now.is_same_file(&ours));
+        Ok(FileStamp::at(&self.target).filter(is_ours))
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // git ignores one that stays.
+            let _ = self.directory.remove(&self.name);
+        }
     }
 }
 
@@ -85,18 +149,20 @@ pub fn directories_of<'p>(files: impl Iterator<Item = &'p Path>) -> Vec<PathBuf>
     directories.into_iter().map(Path::to_owned).collect()
 }
 
-/// Writes the bytes to a temporary file beside `path`, without syncing it.
-fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile, Error> {
-    let fail = |source| io_error(path, source);
-    let directory = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(directory).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    let permissions = fs::metadata(path).map(|metadata| metadata.permissions());
-    match permissions {
-        Ok(permissions) => file.as_file().set_permissions(permissions).map_err(fail)?,
-        Err(_) => set_permissions(file.as_file(), 0o644).map_err(fail)?,
+/// Removes a file or link below `base`, if it is there and can be removed. Follows no link below `base`.
+pub fn remove(base: &Path, path: &Path) {
+    if let (Ok(directory), Some(name)) = (Directory::open(base, parent(path)), path.file_name()) {
+        // A file that stays is one that its directory does not let go.
+        let _ = directory.remove(name);
     }
-    Ok(file)
+}
+
+/// Removes a directory below `base` if it is empty. Follows no link below `base`.
+pub fn remove_empty(base: &Path, path: &Path) {
+    if let (Ok(directory), Some(name)) = (Directory::open(base, parent(path)), path.file_name()) {
+        // Only an empty directory can be removed.
+        let _ = directory.remove_directory(name);
+    }
 }
 
 /// The bytes of a regular file; `None` for anything else, such as a named pipe, and on failure.
@@ -132,7 +198,7 @@ fn sync_one(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Sets the mode, because temporary files are created private.
+/// Sets the mode, whatever the process masks.
 fn set_permissions(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
 }

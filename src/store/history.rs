@@ -161,13 +161,9 @@ impl Store {
         let Some(head) = known.head else { return };
         let rows = known.changes.iter().filter(|(path, _)| !path.as_str().contains('\n'));
         let rows: String = rows.map(|(path, commit)| format!("{commit} {path}\n")).collect();
-        let target = self.own(KNOWN);
-        let Some(directory) = target.parent() else { return };
-        let _ = fs::create_dir_all(directory);
-        if let Ok(file) = tempfile::Builder::new().prefix(super::durable::TEMPORARY).tempfile_in(directory)
-            && fs::write(file.path(), format!("{head}\n{rows}")).is_ok()
-        {
-            let _ = file.persist(target);
+        if self.own_directory().is_ok() {
+            let text = format!("{head}\n{rows}");
+            let _ = super::durable::write_derived(self.repo.path(), &self.own(KNOWN), text.as_bytes());
         }
     }
 

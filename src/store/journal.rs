@@ -4,9 +4,11 @@ use super::index::IndexChange;
 use super::tree::blob_at;
 use super::{Error, Store, durable, oid};
 use crate::base::{Digest, RepoPath};
-use crate::scan::{FileStamp, io_error};
+use crate::scan::{Directory, FileStamp, io_error};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -45,7 +47,8 @@ impl Store {
         let path = self.own(FILE);
         let fail = |source| io_error(&path, source);
         let text = serde_json::to_vec(journal).map_err(|error| fail(error.into()))?;
-        fs::write(&path, text).map_err(fail)?;
+        let created = self.own_directory()?.create_anew(FILE);
+        created.and_then(|mut file| file.write_all(&text)).map_err(fail)?;
         Ok([self.repo.path().join("orch"), path])
     }
 
@@ -57,11 +60,7 @@ impl Store {
 
     pub(super) fn remove_journal(&self) -> Result<(), Error> {
         let path = self.own(FILE);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(io_error(&path, error)),
-        }
+        self.own_directory()?.remove_if_there(FILE).map_err(|source| io_error(&path, source))
     }
 
     /// Completes or removes what a killed process left. Costs two file lookups if there is nothing. Returns
@@ -124,7 +123,7 @@ impl Store {
             }
         }
         let files: Vec<_> = files.iter().map(|(path, blob)| (path.clone(), blob.content())).collect();
-        durable::write_all(&files)?;
+        durable::write_all(&self.root, &files)?;
         let mut changes = Vec::new();
         for change in &journal.index {
             if blob_in(head.as_ref(), &change.path)? == change.after.map(|(blob, _)| blob) {
@@ -176,11 +175,11 @@ impl Store {
     /// Removes temporary files that a killed process left beside a file.
     fn remove_temporary(&self, path: &RepoPath) {
         let Some(directory) = path.parent() else { return };
-        for entry in fs::read_dir(directory.under(&self.root)).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(durable::TEMPORARY) {
-                // git ignores it; the next batch tries again.
-                let _ = fs::remove_file(entry.path());
-            }
+        let Ok(directory) = Directory::open(&self.root, &directory.under(&self.root)) else { return };
+        let is_temporary = |name: &OsString| name.to_string_lossy().starts_with(durable::TEMPORARY);
+        for name in directory.names().unwrap_or_default().into_iter().filter(is_temporary) {
+            // git ignores it; the next batch tries again.
+            let _ = directory.remove(name);
         }
     }
 }

@@ -11,8 +11,8 @@
 //! the lock is released, see [`IndexGate`].
 
 use super::{Error, Store, durable};
-use crate::scan::io_error;
-use std::fs::{self, File, FileTimes, Metadata};
+use crate::scan::{Directory, io_error};
+use std::fs::{self, FileTimes, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -25,6 +25,9 @@ const CONTENT: &str = "orch is writing the index, which takes a moment.\n\
 /// The file that the lock is a link to, and the file that replaces the index.
 const KEPT: &str = "index.lock";
 const NEXT: &str = "index.next";
+/// The names of the lock and of the index in the git directory.
+const LOCK: &str = "index.lock";
+const INDEX: &str = "index";
 
 /// Held while a store holds the lock of its index. All stores opened with one environment share one gate; the
 /// signal handler closes it before it ends the process.
@@ -64,7 +67,8 @@ impl Eq for IndexGate {}
 pub(super) struct IndexLock<'s> {
     lock: PathBuf,
     index: PathBuf,
-    next: PathBuf,
+    own: Directory,
+    git: Directory,
     _holding: MutexGuard<'s, ()>,
 }
 
@@ -76,12 +80,14 @@ impl Store {
     pub(super) fn lock_index(&self) -> io::Result<IndexLock<'_>> {
         let kept = self.own(KEPT);
         if !is_ours(&kept) {
-            durable::write_atomic(&kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
+            durable::write_atomic(self.repo.path(), &kept, CONTENT.as_bytes()).map_err(io::Error::other)?;
         }
         let holding = self.environment.index_gate.enter();
         let lock = self.index_lock();
-        fs::hard_link(&kept, &lock)?;
-        Ok(IndexLock { lock, index: self.index(), next: self.own(NEXT), _holding: holding })
+        let own = self.own_directory().map_err(io::Error::other)?;
+        let git = Directory::open(self.repo.path(), self.repo.path())?;
+        own.link(KEPT, &git, LOCK)?;
+        Ok(IndexLock { lock, own, git, index: self.index(), _holding: holding })
     }
 
     /// Whether a lock file of `orch` exists. It belongs to a live process unless the caller holds the lock
@@ -102,7 +108,7 @@ impl Store {
 
     /// The index of this work tree, even if a git hook runs with another one.
     pub(super) fn index(&self) -> PathBuf {
-        self.repo.path().join("index")
+        self.repo.path().join(INDEX)
     }
 }
 
@@ -122,11 +128,11 @@ impl IndexLock<'_> {
             if !is_ours(&self.lock) {
                 return Err(io::Error::other("another process removed the lock"));
             }
-            fs::rename(&self.next, &self.index)
+            self.own.rename(NEXT, &self.git, INDEX)
         });
         written.map_err(|error| {
             // If it cannot be removed now, the next update overwrites it.
-            let _ = fs::remove_file(&self.next);
+            let _ = self.own.remove(NEXT);
             io_error(&self.index, error)
         })
     }
@@ -137,11 +143,7 @@ impl IndexLock<'_> {
         old: Option<&Metadata>,
         time: Option<FileTimes>,
     ) -> io::Result<()> {
-        match fs::remove_file(&self.next) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = File::create_new(&self.next)?;
+        let mut file = self.own.create_anew(NEXT)?;
         for part in parts {
             file.write_all(part.as_ref())?;
         }

@@ -1,6 +1,8 @@
 //! A log file that several processes append to. Its size is bounded: the oldest lines are dropped.
 
-use crate::scan::append_regular;
+use super::durable::parent;
+use crate::scan::Directory;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -15,6 +17,7 @@ const OLDER: u32 = 4;
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,
+    directory: Directory,
     file: File,
     limit: u64,
 }
@@ -23,14 +26,15 @@ impl LogFile {
     /// Opens the log, or creates it together with its directory. Returns an error if it cannot be opened or
     /// is not a regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), file: open(path)?, limit: LIMIT })
+        let (directory, file) = open(path)?;
+        Ok(Self { path: path.to_owned(), directory, file, limit: LIMIT })
     }
 
     /// Appends one line, including its line ending. Returns an error if it cannot be written.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if !self.is_current() {
             // Another process has rotated the log, or someone has removed it.
-            self.file = open(&self.path)?;
+            (self.directory, self.file) = open(&self.path)?;
         }
         if self.file.metadata()?.len() + line.len() as u64 > self.limit {
             self.rotate()?;
@@ -56,36 +60,35 @@ impl LogFile {
         if self.is_current() {
             for number in (1..OLDER).rev() {
                 // Some of them may not exist yet.
-                let _ = fs::rename(self.older(number), self.older(number + 1));
+                let _ = self.rename(&self.older(number), number + 1);
             }
-            if fs::rename(&self.path, self.older(1)).is_err() {
+            if self.rename(self.path.file_name().unwrap_or_default(), 1).is_err() {
                 // Without permission to rename, truncate the file instead.
                 self.file.set_len(0)?;
                 return self.file.unlock();
             }
         }
-        self.file = open(&self.path)?;
+        (self.directory, self.file) = open(&self.path)?;
         Ok(())
     }
 
-    fn older(&self, number: u32) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
+    fn rename(&self, name: &OsStr, number: u32) -> io::Result<()> {
+        self.directory.rename(name, &self.directory, self.older(number))
+    }
+
+    fn older(&self, number: u32) -> OsString {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{number}"));
-        name.into()
+        name
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    match (append_regular(path), path.parent()) {
-        (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir(directory).or_else(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Ok(()),
-                _ => Err(error),
-            })?;
-            append_regular(path)
-        }
-        (opened, _) => opened,
-    }
+/// The directory of the log, created if it is missing, and the log.
+fn open(path: &Path) -> io::Result<(Directory, File)> {
+    let place = parent(path);
+    let directory = Directory::make(parent(place), place)?;
+    let file = directory.append_private(path.file_name().unwrap_or_default())?;
+    Ok((directory, file))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ mod vet;
 mod tests;
 
 use crate::base::{Digest, Error, Patterns};
-use crate::scan::io_error;
+use crate::scan::{Directory, io_error};
 pub use changes::{KnownRefs, Range, Visited};
 pub use code::{CodeCommit, CodePart, Since, Start};
 pub use commit::{Committed, PlannedCommit, Transaction, Write};
@@ -212,10 +212,23 @@ impl Store {
         &self.root
     }
 
+    /// The git directory of this work tree.
+    pub(crate) fn git_directory(&self) -> &Path {
+        self.repo.path()
+    }
+
     /// The path of a file of `orch` for this work tree, inside the git directory.
     #[must_use]
     pub fn own(&self, name: &str) -> PathBuf {
         self.repo.path().join("orch").join(name)
+    }
+
+    /// The directory of `orch` for this work tree, created if it is missing. Returns an error if it cannot be
+    /// opened or is a link.
+    pub(crate) fn own_directory(&self) -> Result<Directory, Error> {
+        let git = self.repo.path();
+        let path = git.join("orch");
+        Directory::make(git, &path).map_err(|source| io_error(&path, source))
     }
 
     /// The counters since the store was opened.

@@ -59,9 +59,9 @@ impl Workspace {
                 protected: setting.config.git.protected.clone(),
             })
         });
-        let validations = store.as_ref().map_or_else(ValidationCache::default, |store| match purpose {
-            Purpose::Work => ValidationCache::kept_in(store.own(KNOWN_VALID)),
-            Purpose::Look => ValidationCache::known_in(store.own(KNOWN_VALID)),
+        let validations = store.as_ref().map_or_else(ValidationCache::default, |store| {
+            let cache = ValidationCache::kept_in(store.git_directory(), store.own(KNOWN_VALID));
+            if purpose == Purpose::Work { cache } else { cache.only_read() }
         });
         Ok(Self { root, store, setting, validations, environment, costs: Costs::default(), at: At::WorkDir })
     }

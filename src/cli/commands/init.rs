@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::apply::DRIVER;
 use crate::base::{Code, Diagnostic, shell_word};
 use crate::config;
-use crate::store::durable::write_atomic;
+use crate::store::durable::{parent, write_atomic};
 use crate::survey::Workspace;
 use crate::view::InitAnswer;
 use crate::workflow::Workflow;
@@ -138,10 +138,11 @@ impl Made {
     }
 
     fn write(&mut self, path: &str, target: &Path, text: &str) -> Result<(), Failure> {
-        if let Some(parent) = target.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| cannot_write(path, &error.to_string()))?;
+        if let Some(directory) = target.parent() {
+            std::fs::create_dir_all(directory).map_err(|error| cannot_write(path, &error.to_string()))?;
         }
-        write_atomic(target, text.as_bytes()).map_err(|error| cannot_write(path, &error.to_string()))?;
+        write_atomic(parent(target), target, text.as_bytes())
+            .map_err(|error| cannot_write(path, &error.to_string()))?;
         self.paths.push(path.to_owned());
         Ok(())
     }

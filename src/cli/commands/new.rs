@@ -5,6 +5,7 @@ use super::report;
 use crate::apply::{NewTask, PlaceWish};
 use crate::base::{Code, command};
 use crate::run::edit;
+use crate::store::{Store, durable};
 use crate::survey::Workspace;
 use std::path::{Path, PathBuf};
 
@@ -106,8 +107,8 @@ fn write_in_editor(
     let file = workspace.scratch(SCRATCH);
     let begun = format!("# {}\n\n", args.title.as_deref().unwrap_or(&args.id));
     let failed = |what: String| Failure::new(Code::EditorFailed, what);
-    let _ = file.parent().map(std::fs::create_dir_all);
-    std::fs::write(&file, &begun).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    workspace.store().map(Store::own_directory).transpose()?;
+    durable::write_derived(durable::parent(&file), &file, begun.as_bytes())?;
     let editor = context.caller.editor.as_deref().unwrap_or("vi");
     let ended = edit(editor, &file);
     let text = std::fs::read_to_string(&file);

@@ -6,6 +6,7 @@ mod new;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use crate::base::{Code, Diagnostic, shell_word};
+use crate::store::durable;
 use crate::survey::{Loaded, Workspace};
 use crate::view::layout::counted;
 use crate::view::{FormattedAnswer, WorkflowLine, WorkflowList, findings};
@@ -179,7 +180,7 @@ fn fmt(workspace: &Workspace, context: &Context, ui: &Ui, args: &FmtArgs) -> Res
             continue;
         }
         if !args.check {
-            crate::store::durable::write_atomic(&path, text.as_bytes())
+            durable::write_atomic(durable::parent(&path), &path, text.as_bytes())
                 .map_err(|error| Failure::new(Code::Io, error.to_string()))?;
         }
         stale.push(loaded.document.path.clone());

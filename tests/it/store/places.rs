@@ -1,6 +1,8 @@
 //! Branches without a commit, linked work trees, branch switches, and branches that moved.
 
 use crate::harness::World;
+use std::fs;
+use std::os::unix::fs::symlink;
 
 #[test]
 fn a_branch_without_a_commit_gets_its_first_one() {
@@ -90,4 +92,45 @@ fn a_sub_directory_and_an_odd_name_are_fine() {
     world.orch(&["new", id]).succeeds();
     world.walk_to(id, "done");
     assert_eq!(world.dirty(), "");
+}
+
+#[test]
+fn links_in_the_directory_of_orch_are_not_followed() {
+    let world = crate::harness::started("planning");
+    let (own, outside) = (world.path(".git/orch"), world.path("../outside"));
+    fs::create_dir(&outside).expect("a directory");
+    fs::write(outside.join("file"), "keep me\n").expect("written");
+    let is_untouched = |what: &str| {
+        let names = fs::read_dir(&outside).expect("listed").map(|entry| entry.expect("read").file_name());
+        assert_eq!(names.collect::<Vec<_>>(), ["file"], "{what}");
+        assert_eq!(fs::read_to_string(outside.join("file")).expect("read"), "keep me\n", "{what}");
+    };
+    world.plan("t", 1);
+    // The directory itself: reading works, committing does not.
+    fs::rename(&own, world.path("../kept")).expect("moved");
+    symlink(&outside, &own).expect("linked");
+    world.orch(&["status"]).succeeds();
+    world.orch(&["next", "t"]).ends(70).reports("a link or a file instead of a directory");
+    world.orch(&["watch", "--once"]);
+    is_untouched("the directory");
+    fs::remove_file(&own).expect("removed");
+    fs::rename(world.path("../kept"), &own).expect("moved back");
+    // Each file in it.
+    for (name, ends) in [
+        ("journal.json", 0),
+        ("index.lock", 0),
+        ("index.next", 0),
+        ("orch.log", 0),
+        ("changes", 0),
+        ("lock", 70),
+    ] {
+        let _ = fs::remove_file(own.join(name));
+        symlink(outside.join("file"), own.join(name)).expect("linked");
+        world.orch(&["watch", "--once"]).ends(ends);
+        is_untouched(name);
+        let _ = fs::remove_file(own.join(name));
+        world.orch(&["rollback", "t", "--to", "planning", "--reason", "again"]);
+        world.plan("t", u32::try_from(name.len()).expect("short"));
+    }
+    assert_eq!(world.git(&["fsck", "--strict"]), "");
 }

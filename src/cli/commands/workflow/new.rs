@@ -5,7 +5,7 @@ use super::interview::{Words, interview};
 use crate::base::{Code, Diagnostic, Place, RepoPath, WorkflowName, command, shell_word};
 use crate::scaffold::{self, GeneratedFiles, Skill, SkillFault, Strategy};
 use crate::scan::{inside, open_regular, parse_json, span};
-use crate::store::durable::write_atomic;
+use crate::store::durable::{parent, write_atomic};
 use crate::survey::Workspace;
 use crate::view::{NewWorkflow, findings};
 use serde_json::Value;
@@ -267,10 +267,10 @@ fn write(
     for (path, target, text) in write {
         let cannot =
             |error: &dyn std::fmt::Display| Failure::new(Code::Io, format!("cannot write {path}: {error}"));
-        if let Some(parent) = target.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| cannot(&error))?;
+        if let Some(directory) = target.parent() {
+            std::fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
         }
-        write_atomic(&target, text.as_bytes()).map_err(|error| cannot(&error))?;
+        write_atomic(parent(&target), &target, text.as_bytes()).map_err(|error| cannot(&error))?;
     }
     if context.global.json {
         let (workflow, strategy) = (args.name.to_string(), strategy.as_str());
