@@ -25,6 +25,7 @@ mod lock_wait;
 mod log_file;
 mod ls_files;
 mod message;
+mod rebuild;
 mod sign;
 mod sources;
 mod sparse;
